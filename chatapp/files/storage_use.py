@@ -14,7 +14,7 @@ from chatapp.files.checkpoints import Checkpoints
 from chatapp.files.workspaces import OWN
 from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSettings
 from chatapp.toolbox.toolbox import outputs_of
-from condense import noop
+from condense import say
 
 # Seconds after which folders are measured again, whatever is put there meanwhile.
 FRESH = 600
@@ -37,12 +37,13 @@ def check_room(owner: User, more: int = 0) -> None:
     used = attached + in_folders
     if used + more <= most:
         return
-    words = noop(
+    words = say(
         "Your files take {used} MB, and each user may keep {most:,} MB. Remove some from the "
-        "files of a conversation, or ask an operator for more room."
+        "files of a conversation, or ask an operator for more room.",
+        used=f"{used / (1 << 20):,.1f}",
+        most=megabytes,
     )
-    told = {"used": f"{used / (1 << 20):,.1f}", "most": megabytes}
-    raise LimitReached(words.format(**told), status=413)
+    raise LimitReached(words, status=413)
 
 
 def measure_again(owner: User) -> None:

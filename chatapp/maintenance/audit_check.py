@@ -82,11 +82,10 @@ def verify(conversation: Conversation) -> Verdict:
 def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterator[str]:
     """Yield where the chain breaks first."""
     number, head = 0, audit.beginning(str(conversation.pk))
-    for entry in entries:
-        if entry.number != number + 1:
-            yield _missing(number + 1, entry.number - 1)
+    for number, entry in enumerate(entries, 1):
+        if entry.number != number:
+            yield _missing(number, entry.number - 1)
             return
-        number += 1
         if entry.previous != head:
             yield _("Entry {number} does not follow what stands before it.", number=number)
             return

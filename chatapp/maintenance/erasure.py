@@ -49,7 +49,9 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
         # Else what was deleted stands in the file until something is written over it.
         execute("PRAGMA secure_delete = ON")
     chats = Conversation.objects.filter(owner=user)
-    for folder in _folders_of(user, workspaces):
+    folders, outputs = folders_of(user, workspaces)
+    imports = [run.folder for run in ImportRun.objects.filter(owner=user)]
+    for folder in [*Checkpoints.repositories_of(folders), *folders, *outputs, *imports]:
         _remove(folder)
         yield
     # First: from now on nobody misses what the chains tell of.
@@ -80,13 +82,6 @@ def _end(user: User) -> None:
         Deletion.objects.update_or_create(
             user=user, defaults=done, create_defaults=done | {"due_at": now()}
         )
-
-
-def _folders_of(user: User, workspaces: Path) -> Iterator[Path]:
-    folders, outputs = folders_of(user, workspaces)
-    yield from Checkpoints.repositories_of(folders)
-    yield from (*folders, *outputs)
-    yield from [run.folder for run in ImportRun.objects.filter(owner=user)]
 
 
 def _remove(folder: Path) -> None:

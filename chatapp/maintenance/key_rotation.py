@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import batched
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -31,13 +32,14 @@ def rotate() -> Rotation:
     """Encrypt with the newest key what an older one encrypted; done again, it changes nothing."""
     done = Rotation()
     for model, column in encrypted_columns():
-        last: Any = None
-        while pks := _next(model, last):
+        rows = model._base_manager  # noqa: SLF001 - Django's documented API
+        for pks in batched(rows.order_by("pk").values_list("pk", flat=True), PIECE):
             with transaction.atomic():
                 # What the server writes meanwhile waits, and is written with the newest key.
-                for row in model._base_manager.select_for_update().filter(pk__in=pks):  # noqa: SLF001 - Django's documented API
-                    _renew(row, column, done)
-            last = pks[-1]
+                for row in rows.select_for_update().filter(pk__in=pks):
+                    value = _renewed(row, column, done)
+                    if value != column.value_from_object(row):
+                        rows.filter(pk=row.pk).update(**{column.attname: value})
     return done
 
 
@@ -58,20 +60,6 @@ def encrypted_columns() -> Iterator[Column]:
                 yield model, column
     # Among the values of its JSON are encrypted ones.
     yield Authenticator, Authenticator._meta.get_field("data")  # noqa: SLF001 - as above
-
-
-def _next(model: type[models.Model], last: Any) -> list[Any]:
-    rows = model._base_manager.order_by("pk")  # noqa: SLF001 - as above
-    rows = rows if last is None else rows.filter(pk__gt=last)
-    return [*rows.values_list("pk", flat=True)[:PIECE]]
-
-
-def _renew(row: models.Model, column: Any, done: Rotation) -> None:
-    before = done.renewed
-    value = _renewed(row, column, done)
-    if done.renewed > before:
-        own = type(row)._base_manager.filter(pk=row.pk)  # noqa: SLF001 - as above
-        own.update(**{column.attname: value})
 
 
 def _renewed(row: models.Model, column: Any, done: Rotation) -> Any:

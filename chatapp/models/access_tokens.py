@@ -20,6 +20,8 @@ class AccessToken(models.Model):
     # By this a token is recognised where it was left by mistake.
     PREFIX: ClassVar[str] = ""
 
+    digest = models.CharField(max_length=64, unique=True)
+
     class Meta:
         abstract = True
 
@@ -46,7 +48,6 @@ class SignInToken(AccessToken):
     """A link that signs its user in once; only the token's hash is stored."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    digest = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
@@ -76,7 +77,6 @@ class Invitation(AccessToken):
 
     invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     role = models.CharField(_("role"), max_length=8, choices=Role, default=Role.MEMBER)
-    digest = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
     used_by = models.OneToOneField(
@@ -127,7 +127,6 @@ class Share(AccessToken):
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="share"
     )
-    digest = models.CharField(max_length=64, unique=True)
     until = models.PositiveIntegerField()
     tools = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)

@@ -45,15 +45,16 @@ def moment(at: datetime) -> str:
 
 def beginning(conversation: str) -> str:
     """Return what stands for the hash before the first entry of a conversation's chain."""
-    return _hashed(written([FORMAT, conversation]))
+    return hashed(written([FORMAT, conversation]))
 
 
 def commit(salt: str, content: Any) -> str:
     """Return the digest that stands for a content, and says nothing of it without the salt."""
-    return _hashed(salt + written(content))
+    return hashed(salt + written(content))
 
 
-def _hashed(text: str) -> str:
+def hashed(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -136,7 +137,7 @@ class AuditEntry(models.Model):
         """The hash of what the entry says."""
         place = [FORMAT, str(self.conversation_id), self.number]
         told = [self.kind, moment(self.at), self.payload, self.previous]
-        return _hashed(written([*place, *told]))
+        return hashed(written([*place, *told]))
 
 
 class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
@@ -146,8 +147,8 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
         """Change these records, each with an entry in its conversation's chain; return how many."""
         with transaction.atomic():
             if connection.features.has_select_for_update:
-                path = self.model.AUDITED_IN.replace(".", "__")
-                if chats := {*self.values_list(path, flat=True)}:
+                chats = {*self.values_list(self.model.AUDITED_IN, flat=True)}
+                if chats:
                     lock(Conversation, *chats)
             rows = list(self.with_conversation().select_for_update(of=("self",)))
             models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
@@ -159,11 +160,11 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 
     def told_in(self, conversation: Conversation) -> Self:
         """Return the records of which this conversation's chain tells."""
-        return self.filter(**{self.model.AUDITED_IN.replace(".", "__"): conversation.pk})
+        return self.filter(**{self.model.AUDITED_IN: conversation.pk})
 
     def with_conversation(self) -> Self:
         """Read what names the conversation along with each record."""
-        through = self.model.AUDITED_IN.rpartition(".")[0]
+        through = self.model.AUDITED_IN.rpartition("__")[0]
         return self.select_related(through) if through else self
 
     @override
@@ -178,7 +179,7 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 class Recorded(models.Model):
     """A row of which the chain tells: its ``FACTS`` in plain, its ``CONTENTS`` as a digest.
 
-    ``AUDITED_IN`` leads to the key of the conversation.
+    ``AUDITED_IN`` leads to the key of the conversation, as filters have it.
     """
 
     KIND: ClassVar[AuditEntry.Kind]
@@ -205,7 +206,7 @@ class Recorded(models.Model):
     def enter(self) -> None:
         """Append an entry that tells of the record as it is now."""
         append(
-            attrgetter(self.AUDITED_IN)(self),
+            attrgetter(self.AUDITED_IN.replace("__", "."))(self),
             self.KIND,
             told={"about": self.audited_as, "facts": self.facts(), "texts": [*self.CONTENTS]},
             contents={self.audited_as: self.contents()} if self.CONTENTS else {},

@@ -1,12 +1,9 @@
 """The record of what was condensed: every attempt, from its start; drafts that wait to be used."""
 
-import itertools
 import uuid
 from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
-from functools import reduce
-from operator import or_
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -24,57 +21,6 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
 from chatapp.models.rewinds import Hiding
 from chatapp.models.turns import Turn
-
-
-class Status(models.TextChoices):
-    """How the attempt stands or ended."""
-
-    RUNNING = "running", _("running")
-    SUCCEEDED = "succeeded", _("succeeded")
-    FAILED = "failed", _("failed")
-    DECLINED = "declined", _("nothing to do")
-    CANCELLED = "cancelled", _("cancelled")
-    UNDONE = "undone", _("undone")
-    DRAFTED = "drafted", _("drafted")
-    UNUSED = "unused", _("draft not used")
-
-
-class Outcome(models.TextChoices):
-    """What it came to, for people: kind and status in one."""
-
-    CONDENSED = "condensed", _("condensed")
-    TRUNCATED = "truncated", _("truncated")
-    CLEARED = "cleared", _("tool output cleared")
-    FAILED = "failed", _("failed")
-    DECLINED = "declined", _("nothing to do")
-    CANCELLED = "cancelled", _("cancelled")
-    UNDONE = "undone", _("undone")
-    RUNNING = "running", _("running")
-    DRAFTED = "drafted", _("drafted")
-    UNUSED = "unused", _("draft not used")
-
-    @classmethod
-    def of(cls, kind: str, status: str) -> Self:
-        """Return what an attempt of this kind and status came to."""
-        return cls(kind if status == Status.SUCCEEDED else status)
-
-
-class Trigger(models.TextChoices):
-    """Who or what asked for it."""
-
-    AUTO = "auto", _("automatic")
-    FORCED = "forced", _("forced")
-    MANUAL = "manual", _("by you")
-    AHEAD = "ahead", _("drafted ahead")
-    IDLE = "idle", _("while idle")
-
-
-class Kind(models.TextChoices):
-    """What became of the hidden messages."""
-
-    CONDENSED = "condensed", _("condensed")
-    TRUNCATED = "truncated", _("truncated")
-    CLEARED = "cleared", _("cleared")
 
 
 class JulianDay(Func):
@@ -118,7 +64,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 
     def undone(self) -> Self:
         """Return what was undone, and not taken along by a rewind since."""
-        return self.filter(status=Status.UNDONE, message__rewind_parent=None)
+        return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
 
     def undone_with(self, attempt: "Condensation") -> Self:
         """Return what was undone at the same moment, the oldest first."""
@@ -133,9 +79,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return attempts that came to this; all of them where it is empty."""
         if not outcome:
             return self
-        every = itertools.product(Kind.values, Status.values)
-        pairs = [pair for pair in every if Outcome.of(*pair) == outcome]
-        return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
+        if outcome in Condensation.Kind.values:
+            return self.filter(kind=outcome, status=Condensation.Status.SUCCEEDED)
+        return self.filter(status=outcome)
 
     def with_place(self) -> Self:
         """Add ``place``: the position of the attempt's row in its conversation.
@@ -156,7 +102,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 
         And ``saved_by``: the tokens saved by the name of the profile that has to read less.
         """
-        in_force = Q(status=Status.SUCCEEDED, message__rewind_parent=None)
+        in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
         saved = models.F("tokens_before") - models.F("tokens_after")
         sums = {
             "attempts": models.Count("pk"),
@@ -171,9 +117,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         columns = self.order_by().values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
-        counts, saved_by = Counter[Outcome](), Counter[str]()
+        counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
         for one in kinds:
-            counts[Outcome.of(one["kind"], one["status"])] += one["attempts"]
+            counts[Condensation.Outcome.of(one["kind"], one["status"])] += one["attempts"]
             saved_by[one["profile_name"]] += one["tokens_saved"]
         measured = not totals["cost_guesses"]
         return totals | {"outcomes": counts, "saved_by": saved_by, "cost_measured": measured}
@@ -208,10 +154,53 @@ class Condensation(Recorded, Hiding):
         "profile_name", "writer_name",
     )  # fmt: skip
 
-    Status = Status
-    Outcome = Outcome
-    Trigger = Trigger
-    Kind = Kind
+    class Status(models.TextChoices):
+        """How the attempt stands or ended."""
+
+        RUNNING = "running", _("running")
+        SUCCEEDED = "succeeded", _("succeeded")
+        FAILED = "failed", _("failed")
+        DECLINED = "declined", _("nothing to do")
+        CANCELLED = "cancelled", _("cancelled")
+        UNDONE = "undone", _("undone")
+        DRAFTED = "drafted", _("drafted")
+        UNUSED = "unused", _("draft not used")
+
+    class Outcome(models.TextChoices):
+        """What it came to, for people: kind and status in one."""
+
+        CONDENSED = "condensed", _("condensed")
+        TRUNCATED = "truncated", _("truncated")
+        CLEARED = "cleared", _("tool output cleared")
+        FAILED = "failed", _("failed")
+        DECLINED = "declined", _("nothing to do")
+        CANCELLED = "cancelled", _("cancelled")
+        UNDONE = "undone", _("undone")
+        RUNNING = "running", _("running")
+        DRAFTED = "drafted", _("drafted")
+        UNUSED = "unused", _("draft not used")
+
+        @classmethod
+        def of(cls, kind: str, status: str) -> Self:
+            """Return what an attempt of this kind and status came to."""
+            return cls(kind if status == Condensation.Status.SUCCEEDED else status)
+
+    class Trigger(models.TextChoices):
+        """Who or what asked for it."""
+
+        AUTO = "auto", _("automatic")
+        FORCED = "forced", _("forced")
+        MANUAL = "manual", _("by you")
+        AHEAD = "ahead", _("drafted ahead")
+        IDLE = "idle", _("while idle")
+
+    class Kind(models.TextChoices):
+        """What became of the hidden messages."""
+
+        CONDENSED = "condensed", _("condensed")
+        TRUNCATED = "truncated", _("truncated")
+        CLEARED = "cleared", _("cleared")
+
     # How a draft stands that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
 
@@ -285,7 +274,7 @@ class Condensation(Recorded, Hiding):
     @property
     def outcome(self) -> "models.TextChoices":
         """What the attempt came to."""
-        return Outcome.of(self.kind, self.status)
+        return self.Outcome.of(self.kind, self.status)
 
     @property
     def predicted(self) -> condense.Usage | None:

@@ -28,6 +28,8 @@ class IndexDamaged(Exception):
 
 # The first eight bits of SQLite's codes are their kind, the others say more.
 _KIND = 0xFF
+# What SQLite shares with other processes is grown without asking for the reason.
+_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 # What PostgreSQL's codes are in SQLite's.
 _STATES = {
     "40001": sqlite3.SQLITE_BUSY,
@@ -58,14 +60,8 @@ def explain_write_error(error: Exception) -> str:
             told = told.format(program=PROGRAM)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             told = noop("It may not write its database. Check the permissions of its folder.")
-        case _ if _is_full(error, code):
+        case _ if code in _FULL or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}:
             told = noop("Its disk is full. Make room there, then try again.")
         case kind if kind == sqlite3.SQLITE_IOERR or isinstance(error, OSError):
             told = noop("Its disk reports an error. Check the disk; the server's log says more.")
     return told
-
-
-def _is_full(error: Exception, code: int) -> bool:
-    # What SQLite shares with other processes is grown without asking for the reason.
-    full = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
-    return code in full or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}

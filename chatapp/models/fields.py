@@ -136,17 +136,11 @@ def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[A
     )
 
 
-class EncryptedField(Text):
+class EncryptedField(TextField):
     """What ``encrypt`` returned, "" where there is none; ``rotate_keys`` finds it by this type."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"blank": True, "editable": False, **options})
-
-    @override
-    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
-        """Return the text that it is to a database."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.TextField", list(args), kwargs
 
 
 _PURPOSE = b"palimpsest stored keys"

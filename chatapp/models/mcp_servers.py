@@ -1,5 +1,6 @@
 """MCP servers: programs of others, whose tools a user's conversations have."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -67,13 +68,8 @@ class McpServer(models.Model):
         """Return the server as it is called; raise DecryptionFailed."""
         stored = fields.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
         pairs = (line.partition("=") for line in stored.splitlines())
-        return Server(
-            self.pk or 0,
-            self.name,
-            Way(self.way),
-            self.address,
-            tuple((name, value) for name, _sign, value in pairs),
-        )
+        secrets = tuple((name, value) for name, _sign, value in pairs)
+        return replace(self.described(), secrets=secrets)
 
     def described(self) -> Server:
         """Return the server without its secrets, which telling of it does not need."""

@@ -7,7 +7,7 @@ import json
 import logging
 import uuid
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import batched
 from typing import Any
@@ -17,7 +17,6 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
-from django.db.backends.utils import CursorWrapper
 from django.dispatch import receiver
 
 import condense
@@ -137,14 +136,11 @@ def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
     Raises IndexDamaged.
     """
     key = conversation_id.hex
-    with _reading() as cursor:
-        cursor.execute(_LAST, [key, until, key, key])
-        last = cursor.fetchone()
-        cursor.execute(_FIRST, [key])
-        first = cursor.fetchone()
-    if first is None or last is None:
+    first, last = _read(_FIRST, [key]), _read(_LAST, [key, until, key, key])
+    if not (first and last):
         return None
-    return Span(conversation_id, first[0], last[0], last[0] - first[0] == last[1] - first[1])
+    ((begin, begin_seq),), ((end, end_seq),) = first, last
+    return Span(conversation_id, begin, end, end - begin == end_seq - begin_seq)
 
 
 def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozenset[condense.Term]:
@@ -160,9 +156,8 @@ def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozens
         parameters += (language.said(term.word, False), span.first, span.last)
     if not stems:
         return frozenset()
-    with _reading() as cursor:
-        cursor.execute(" UNION ALL ".join(probes), parameters)
-        return frozenset([stems[place] for (place,) in cursor.fetchall()])
+    found = _read(" UNION ALL ".join(probes), parameters)
+    return frozenset([stems[place] for (place,) in found])
 
 
 def look_up(
@@ -181,10 +176,8 @@ def look_up(
     for terms in wanted:
         forms = [[(term.word, False)] if term in usual else term.forms for term in terms]
         parameters += (language.expression(forms), span.first, span.last, most)
-    with _reading() as cursor:
-        cursor.execute(" UNION ALL ".join(lists), parameters)
-        for place, number in cursor.fetchall():
-            found[place].append(number)
+    for place, number in _read(" UNION ALL ".join(lists), parameters):
+        found[place].append(number)
     return found
 
 
@@ -270,19 +263,17 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
         values["whole"] = language.expression(whole)
         match = f"{language.matches('%(whole)s')} AND {language.afterwards}"
     parts = {name: getattr(language, name) for name in ("chat", "own", "fit", "badness", "join")}
-    with _reading() as cursor:
-        cursor.execute(statement.format(match=match, **parts), values)
-        return list(cursor.fetchall())
+    return _read(statement.format(match=match, **parts), values)
 
 
-@contextmanager
-def _reading() -> Iterator[CursorWrapper]:
-    """Lend a cursor for the index; raise IndexDamaged where that can't be read."""
+def _read(statement: str, values: Any) -> list[tuple[Any, ...]]:
+    """Return what a statement finds; raise IndexDamaged where the index can't be read."""
     # What fails in a transaction of PostgreSQL's would take all of it along.
     within = is_shared() and connection.in_atomic_block
     try:
         with transaction.atomic() if within else nullcontext(), connection.cursor() as cursor:
-            yield cursor
+            cursor.execute(statement, values)
+            return list(cursor.fetchall())
     except DatabaseError as error:
         log.exception("the index of words can't be read")
         raise IndexDamaged from error

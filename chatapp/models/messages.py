@@ -112,11 +112,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def refresh_hidden(self) -> int:
         """Derive ``hidden`` from the tags of these messages and of what they name."""
-        return self.update(
-            hidden=models.Case(
-                models.When(_is_hidden(), then=True), default=models.Value(value=False)
-            )
-        )
+        return self.update(hidden=_is_hidden())
 
     def with_condensed(self) -> Self:
         """Add ``condensed``: whether a summary in force stands for the message.

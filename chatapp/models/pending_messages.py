@@ -1,7 +1,7 @@
 """Messages that are not sent yet: files that are attached to one, and messages in the queue."""
 
 import uuid
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -36,8 +36,7 @@ class Attachment(models.Model):
     @property
     def engine(self) -> condense.Block:
         """The block as the engine has it."""
-        data: dict[str, Any] = self.block
-        return condense.block_from_api(data)
+        return condense.block_from_api(self.block)
 
 
 class AttachmentTotal(models.Model):

@@ -1,14 +1,13 @@
 """Pins: messages that the model keeps word for word, whatever hides them."""
 
-import hashlib
 import uuid
 from typing import Self
 
 from django.db import models
 from django.utils import timezone
 
-from chatapp.models import audit, fields
-from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet, said
+from chatapp.models import fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet, hashed, said, written
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
 
@@ -55,5 +54,4 @@ class Pin(Recorded):
 
 def digest_of(message: Message) -> str:
     """Return the hash of all that a message says."""
-    text = audit.written(said(message.role, message.content))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashed(written(said(message.role, message.content)))

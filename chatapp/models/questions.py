@@ -60,7 +60,7 @@ class Question(Recorded):
     """
 
     KIND = AuditEntry.Kind.QUESTION
-    AUDITED_IN = "turn.conversation_id"
+    AUDITED_IN = "turn__conversation_id"
     FACTS = ("kind", "status", "tool", "seq", "place", "asked_at", "answered_at")
     CONTENTS = ("text", "shown", "suggestions", "answer")
 
@@ -133,7 +133,7 @@ class Review(Recorded):
     """
 
     KIND = AuditEntry.Kind.REVIEW
-    AUDITED_IN = "condensation.conversation_id"
+    AUDITED_IN = "condensation__conversation_id"
     FACTS = (
         "condensation_id", "ordinal", "status", "answered_by_id", "shown_at", "applies_at",
         "answered_at",

@@ -105,7 +105,12 @@ def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
         (Scope.MONTH, limits.monthly, month),
         (Scope.ALLOWANCE, limits.allowance, month),
     )
-    return [_sum(scope, limit, calls) for scope, limit, calls in all_ if limit is not None]
+    sums = {"spent": UsdSum("cost"), "unpriced": Count("pk", filter=Q(cost=None))}
+    return [
+        Spending(scope, limit, **calls.aggregate(**sums))
+        for scope, limit, calls in all_
+        if limit is not None
+    ]
 
 
 def spent_this_month(owners: Sequence[int]) -> dict[int, Decimal]:
@@ -123,8 +128,3 @@ def _calls_this_month(owners: Sequence[int]) -> "models.QuerySet[ModelCall]":
 def month_start() -> datetime:
     """Return when this month began, by UTC."""
     return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-
-
-def _sum(scope: Scope, limit: Decimal, calls: "models.QuerySet[ModelCall]") -> Spending:
-    sums = calls.aggregate(spent=UsdSum("cost"), unpriced=Count("pk", filter=Q(cost=None)))
-    return Spending(scope, limit, **sums)

@@ -56,9 +56,8 @@ class Versions:
 
     def starts_at(self, seq: int) -> bool:
         """Whether a version of an edited message begins with this message."""
-        return seq == self._openings[0].to_seq or any(
-            one.last_seq + 1 == seq for one in self._openings
-        )
+        starts = [self._openings[0].to_seq, *[one.last_seq + 1 for one in self._openings]]
+        return seq in starts
 
 
 def versions_of(rewinds: Iterable[Rewind]) -> dict[Place, Versions]:

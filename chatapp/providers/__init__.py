@@ -5,7 +5,7 @@ A ``spec`` imports no SDK; the ``factory`` that it names is imported with the fi
 
 import pkgutil
 from collections.abc import Collection, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -55,8 +55,11 @@ def create_provider(
         known = ", ".join(provider_specs())
         said = say("There is no provider {name}; there are {known}.", name=repr(name), known=known)
         raise UnknownProvider(said)
-    given = {"api_key": api_key, "base_url": base_url, "guard": guard}
-    make = partial(_make, provider_specs()[name].factory, model, **given)
+
+    def make() -> Any:
+        factory = pkgutil.resolve_name(provider_specs()[name].factory)
+        return factory(model, api_key=api_key, base_url=base_url, guard=guard)
+
     return ResilientProvider(model, make, key=api_key, attempts=attempts)
 
 
@@ -65,8 +68,3 @@ def load_sdks(names: Collection[str]) -> None:
     for spec in provider_specs().values():
         if spec.name in names:
             pkgutil.resolve_name(spec.factory)
-
-
-def _make(factory: str, model: Model, **given: Any) -> Any:
-    """Return a vendor's provider; it takes a second to import its SDK."""
-    return pkgutil.resolve_name(factory)(model, **given)

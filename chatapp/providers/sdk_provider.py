@@ -97,9 +97,10 @@ class SdkProvider(ABC):
         self.key = api_key
         self.guard = guard
         self.asked = Asked(model.name, host_of(self.base_url))
-        # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
+        # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
         own: type[Exception] = self.sdk.APIError
-        self.failures = (own, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
+        others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
+        self.failures = (own, AddressRefused, *others)
 
     @abstractmethod
     def open_client(self, **options: Any) -> Any:
@@ -141,8 +142,6 @@ class SdkProvider(ABC):
                 body: object = await client.get(self.models_path, cast_to=object, options=options)
                 data = body.get("data") if isinstance(body, Mapping) else None
                 return await self.read_models(client, listed(data))
-        except AddressRefused as error:
-            raise ProviderError(str(error)) from error
         except self.failures as error:
             raise self._explained(error, self._refusal_in(error), self.reply_class()) from error
 
@@ -164,8 +163,6 @@ class SdkProvider(ABC):
                 ):
                     async for event in received:
                         yield event
-            except AddressRefused as error:
-                raise ProviderError(str(error)) from error
             except self.failures as error:
                 refusal = self._refusal_in(error)
                 if refusal:
@@ -239,6 +236,8 @@ class SdkProvider(ABC):
         self, error: Exception, refusal: Refusal | None, reply: StreamedReply
     ) -> ProviderError:
         """Return the error to raise; a reply that was shown in part is not to be retried."""
+        if isinstance(error, AddressRefused):
+            return ProviderError(str(error))
         if refusal:
             explained = explain_refusal(error, refusal, self.asked)
         else:

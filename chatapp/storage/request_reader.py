@@ -78,10 +78,8 @@ class RequestReader:
     def _load(self, items: Iterable[Item], head: int) -> None:
         """Read what is needed and not yet known, in two queries."""
         if new := {seq for item in items for seq in sources_of(item)} - self._messages.keys():
-            rows = Message.objects.filter(conversation=self.conversation_id)
-            for seq, role, content in rows.filter(seq__in=new).values_list(
-                "seq", "role", "content"
-            ):
+            rows = Message.objects.filter(conversation=self.conversation_id, seq__in=new)
+            for seq, role, content in rows.values_list("seq", "role", "content"):
                 self._messages[seq] = plain(role, content).decode()
         self.fragments({head, *(pk for item in items if (pk := fragment_of(item)))})
 

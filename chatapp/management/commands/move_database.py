@@ -43,14 +43,12 @@ class Command(BaseCommand):
                 if to == FILE:
                     self._move_to_file(Path(settings.DATA_DIR) / backups.DATABASE)
                 else:
-                    self._move_to(database_at("--to", to))
+                    self._move(database_at("--to", to))
+                    said = _("Start with DATABASE_URL set to the address that --to gave.")
+                    self.stdout.write(said)
             except (NotCopied, DatabaseError, OSError) as error:
                 reason = str(error).splitlines()[0]
                 raise CommandError(_("Nothing was moved: {reason}", reason=reason)) from error
-
-    def _move_to(self, options: dict[str, object]) -> None:
-        self._move(options)
-        self.stdout.write(_("Start with DATABASE_URL set to the address that --to gave."))
 
     def _move_to_file(self, path: Path) -> None:
         """Make a draft first: what has the file's name is whole."""

@@ -1,12 +1,13 @@
 """`manage.py work`: a worker, which runs turns and background jobs where several processes do."""
 
 import asyncio
-import functools
 import signal
+from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.module_loading import import_string
 
 from chatapp import processes, service_checks, terminal
 from chatapp.accounts import accounts
@@ -19,9 +20,6 @@ from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
 from chatapp.turns.account_deletions import try_to_look_for_due
 from chatapp.turns.running_turns import running_turns
-
-# Prints a line at once, whoever reads it.
-say = functools.partial(print, flush=True)
 
 
 class Command(BaseCommand):
@@ -49,17 +47,10 @@ class Command(BaseCommand):
             hide_environment()
         sizes.warm_up()
         load_sdks(accounts.providers_in_use())
-        runner = asyncio.Runner(loop_factory=_new_loop)
+        new_loop = import_string("uvloop.new_event_loop") if find_spec("uvloop") else None
+        runner = asyncio.Runner(loop_factory=new_loop)
         with processes.joined("worker"), background(), runner:
             runner.run(_work(turns, jobs))
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    try:
-        import uvloop  # noqa: PLC0415 - not on every platform
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 async def _work(turns: int, jobs: int) -> None:
@@ -70,11 +61,12 @@ async def _work(turns: int, jobs: int) -> None:
         loop.add_signal_handler(number, stop.set)
     await running_turns.clear_up()
     looking = asyncio.create_task(try_to_look_for_due())
-    with terminal.speaking():
-        monitoring.serve()
     working = asyncio.create_task(work_queues(stop, turns=turns, background=jobs))
     stopping = asyncio.create_task(stop.wait())
-    say("Working.")
+    with terminal.speaking():
+        monitoring.serve()
+        # At once, whoever reads it.
+        print(_("Working."), flush=True)
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stop.set()
     looking.cancel()

@@ -10,7 +10,6 @@ import anthropic
 
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
-from chatapp.network import AddressRefused
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
@@ -138,7 +137,7 @@ class AnthropicProvider(SdkProvider):
                     options={"headers": self.headers(request)},
                     cast_to=object,
                 )
-        except (AddressRefused, *self.failures):
+        except self.failures:
             return None
         match counted:
             case {"input_tokens": int(tokens)}:

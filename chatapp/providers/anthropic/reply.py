@@ -16,17 +16,6 @@ from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, Streame
 _TEXTS = ("text", "thinking")
 MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
-# Each is taken in by the method of its name.
-_KINDS = (
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-    "message_stop",
-    "ping",
-)
-
 log = logging.getLogger(__name__)
 
 
@@ -45,11 +34,12 @@ class Reply(StreamedReply):
         One that is unknown or not as documented is passed over and noted: nothing said is lost.
         """
         kind = event.get("type") if isinstance(event, Mapping) else None
-        if kind not in _KINDS:
+        take = getattr(self, f"_take_{kind}", None)
+        if take is None:
             self._note("of an unknown kind")
             return
         try:
-            yield from getattr(self, f"_{kind}")(event)
+            yield from take(event)
         except Undocumented:
             self._note(f"{kind}, not as documented")
 
@@ -67,7 +57,7 @@ class Reply(StreamedReply):
             self._noted.add(what)
             log.warning("an event was passed over: %s", what)
 
-    def _message_start(self, event: Any) -> Iterator[events.StreamEvent]:
+    def _take_message_start(self, event: Any) -> Iterator[events.StreamEvent]:
         if self.started:
             raise Undocumented
         self.started = True
@@ -77,7 +67,7 @@ class Reply(StreamedReply):
             message = message.get("usage")
         yield from self._count(message)
 
-    def _content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
+    def _take_content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
             case {"index": int(index), "content_block": {"type": str(kind), **block}} if (
                 index not in self._blocks
@@ -100,7 +90,7 @@ class Reply(StreamedReply):
         self.shown = self.shown or bool(told)
         yield from told
 
-    def _content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
+    def _take_content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
             case {"index": int(index), "delta": {"type": str(kind), **delta}}:
                 first = {"type": "text"} if kind == "text_delta" else {"type": ""}
@@ -133,7 +123,7 @@ class Reply(StreamedReply):
             case _:
                 raise Undocumented
 
-    def _message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
+    def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
                 self.stop_reason = reason[:LONGEST_REASON]
@@ -142,11 +132,11 @@ class Reply(StreamedReply):
         yield from _described(event)
         yield from self._count(event.get("usage"))
 
-    def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
+    def _take_message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
         self.finished = True
         return iter(())
 
-    _content_block_stop = _ping = lambda _self, _event: iter(())
+    _take_content_block_stop = _take_ping = lambda _self, _event: iter(())
 
     def _count(self, usage: object) -> Iterator[events.StreamEvent]:
         """Replace the numbers that are given: those of a stream are totals, not increments."""

@@ -97,16 +97,6 @@ _REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
 )
 
 
-def adapted(traits: Traits, said: str) -> Traits | None:
-    """Return the traits without what a refusal is about, None where it is about something else."""
-    for trait, value, *words in _REFUSALS:
-        is_said = any(re.search(one, said, re.IGNORECASE | re.DOTALL) for one in words)
-        if is_said and getattr(traits, trait) != value:
-            changed: dict[str, Any] = {trait: value}
-            return replace(traits, **changed)
-    return None
-
-
 class RequestWriter:
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
@@ -122,11 +112,13 @@ class RequestWriter:
 
     def adapt(self, said: str) -> bool:
         """Leave out from now on what a refusal is about; False where it is about nothing such."""
-        traits = adapted(self.traits, said)
-        if traits is None:
-            return False
-        self._use(traits)
-        return True
+        for trait, value, *words in _REFUSALS:
+            is_said = any(re.search(one, said, re.IGNORECASE | re.DOTALL) for one in words)
+            if is_said and getattr(self.traits, trait) != value:
+                changed: dict[str, Any] = {trait: value}
+                self._use(replace(self.traits, **changed))
+                return True
+        return False
 
     def write(self, request: ModelRequest) -> SentRequest:
         """Return the request's bytes."""
