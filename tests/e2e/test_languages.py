@@ -76,7 +76,7 @@ def test_the_first_thing_to_try_leads_to_a_condensation(
     page.get_by_role("status").filter(has_text=words("Done.")).wait_for(state="attached")
     says = words("I read {files}. In one sentence each:").partition("{files}")
     expect(log.get_by_text(says[2].strip()).last).to_be_visible()
-    row.get_by_role("button", name=words("View")).click()
+    row.get_by_role("button", name=words("View"), exact=True).click()
     expect(row.get_by_role("button", name=words("Undo condensation"))).to_be_visible()
 
 
