@@ -12,4 +12,4 @@ class ChatAppConfig(AppConfig):
 
     def ready(self) -> None:
         """Import the checks: importing registers them."""
-        from chatapp import checks, service_checks  # noqa: F401, PLC0415 - apps must be loaded first
+        from chatapp import checks  # noqa: F401, PLC0415 - apps must be loaded first

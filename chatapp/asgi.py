@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlparse
 
@@ -55,25 +56,19 @@ class OneThreadHandler(ASGIHandler):
         return await sync_to_async(self.get_response)(request)
 
 
-class OnlyServer:
-    """Lets requests in while no other server works on DATA_DIR, whatever program runs this one.
+async def enter_only_server(application: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request on while no other server works on DATA_DIR, whatever program runs this one.
 
     Not every one announces its start, as ``live`` below needs it.
     """
-
-    def __init__(self, application: Any) -> None:
-        self.application = application
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on, or answer that this is the second server."""
-        try:
-            if not settings.CLUSTER:
-                stay_only_server_in("DATA_DIR", settings.DATA_DIR)
-        except BadEnvironment as problem:
-            log.error("%s", problem)
-            await refuse(scope, send)
-        else:
-            await self.application(scope, receive, send)
+    try:
+        if not settings.CLUSTER:
+            stay_only_server_in("DATA_DIR", settings.DATA_DIR)
+    except BadEnvironment as problem:
+        log.error("%s", problem)
+        await refuse(scope, send)
+    else:
+        await application(scope, receive, send)
 
 
 async def refuse(scope: Any, send: Any) -> None:
@@ -113,47 +108,32 @@ websocket_urlpatterns = [
 ]
 
 
-class OwnOrigin:
-    """Lets in only pages of this server: same scheme, host and port, or a trusted origin.
+async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Pass on pages of this server alone: same scheme, host and port, or a trusted origin.
 
     A browser sends its cookies along with a socket that any site's page opens.
     """
-
-    def __init__(self, application: Any) -> None:
-        self.application = application
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the connection on, or deny it."""
-        application = self.application if self._is_own(scope) else WebsocketDenier()
-        await application(scope, receive, send)
-
-    def _is_own(self, scope: Any) -> bool:
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        validator = OriginValidator(self.application, [*_own_origins(scope, headers)])
-        try:
-            own = validator.valid_origin(urlparse(headers.get(b"origin", b"").decode("latin1")))
-        except ValueError:
-            # A port that is no number, say, which no browser sends.
-            own = False
-        if not own:
-            log.warning("a page of another origin was refused; is it in CSRF_TRUSTED_ORIGINS?")
-        return own
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    validator = OriginValidator(application, [*_own_origins(scope, headers)])
+    try:
+        own = validator.valid_origin(urlparse(headers.get(b"origin", b"").decode("latin1")))
+    except ValueError:
+        # A port that is no number, say, which no browser sends.
+        own = False
+    if not own:
+        log.warning("a page of another origin was refused; is it in CSRF_TRUSTED_ORIGINS?")
+        application = WebsocketDenier()
+    await application(scope, receive, send)
 
 
-class SessionUser:
-    """Tells the application whose session a socket is opened with.
+async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Tell the application whose session a socket is opened with, and their chosen language.
 
     Channels' own would ask in the thread of those who write, and wait for each of them.
     """
-
-    def __init__(self, application: Any) -> None:
-        self.application = application
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the connection on, with its user, and the language they have chosen."""
-        user = await reading(user_of)(scope["session"])
-        known = {"user": user, "language": choice_of(user, scope["cookies"])}
-        await self.application({**scope, **known}, receive, send)
+    user = await reading(user_of)(scope["session"])
+    known = {"user": user, "language": choice_of(user, scope["cookies"])}
+    await application({**scope, **known}, receive, send)
 
 
 def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:
@@ -175,14 +155,11 @@ def _scheme(scope: Any, headers: dict[bytes, bytes]) -> str:
     return "https" if scope.get("scheme") in {"https", "wss"} else "http"
 
 
+_sockets = SessionMiddlewareStack(partial(enter_as_user, URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
 application = ProtocolTypeRouter(
     {
-        "http": OnlyServer(OneThreadHandler()),
+        "http": partial(enter_only_server, OneThreadHandler()),
         "lifespan": live,
-        "websocket": OnlyServer(
-            OwnOrigin(
-                SessionMiddlewareStack(SessionUser(URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
-            )
-        ),
+        "websocket": partial(enter_only_server, partial(enter_own_origin, _sockets)),
     }
 )

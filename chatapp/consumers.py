@@ -29,7 +29,7 @@ from chatapp.languages import Reader, in_words
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.models.database import execute, reading
-from chatapp.number_formats import ZONE_COOKIE
+from chatapp.sentences import ZONE_COOKIE
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
 

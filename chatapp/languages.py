@@ -22,7 +22,7 @@ from django.utils.translation import to_locale
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
-from chatapp.number_formats import first_known, in_a_row, number, reader_locale
+from chatapp.sentences import first_known, in_a_row, number, reader_locale
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 

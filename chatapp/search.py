@@ -1,13 +1,11 @@
-"""Search by words: the text of a message that can be found, a query, and where a text has it."""
+"""Search by words: a query, and where a text has it."""
 
-import json
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 from condense import UNSPACED, fold, is_unspaced, space_out
 
@@ -22,60 +20,9 @@ _SPACE = re.compile(r"\s+")
 Phrase = tuple[str, ...]
 
 
-def searchable_text(content: str) -> str:
-    """Return what a message's content, as it is stored, adds to the index of words."""
-    try:
-        text = visible_text(json.loads(content))
-    except (ValueError, RecursionError):
-        # Whatever it is, it must be stored; it is only not found.
-        return ""
-    # Half a surrogate can't be written as UTF-8.
-    return space_out(text).encode(errors="replace").decode()
-
-
 def words_of(text: str) -> list[str]:
     """Return the words of a text without capitals and accents, in their order."""
     return _WORD.findall(fold(space_out(unicodedata.normalize("NFC", text))))
-
-
-def visible_text(content: Any) -> str:
-    """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "\n".join([text for block in blocks for text in _texts(block)])
-
-
-def _texts(block: Any) -> Iterator[str]:
-    match block:
-        case {"beside": {"kind": "environment" | "recalled"}}:
-            return
-        case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
-            yield text
-        case {"type": "image", "beside": {"name": str(name)}}:
-            yield f"[{name}]"
-        case {"type": "tool_use", "input": arguments}:
-            yield from _strings(arguments)
-        case {"type": "tool_result", "content": str(text)}:
-            yield text
-        case {"type": "tool_result", "content": [*parts]}:
-            for part in parts:
-                match part:
-                    case {"type": "text", "text": str(text)}:
-                        yield text
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings in a value, in their order, however deep they lie."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case str(text):
-                yield text
-            case dict(members):
-                waiting.extend(reversed(members.values()))
-            case list(items):
-                waiting.extend(reversed(items))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,27 @@
-"""Sentences in the reader's language, with values in place."""
+"""Sentences, numbers, money and lists in the language and locale of whoever reads."""
 
+import functools
+from collections.abc import Iterable
+from contextlib import suppress
+from contextvars import ContextVar
+from copy import copy
+from datetime import UTC, tzinfo
+from decimal import Decimal
 from string import Formatter
 from typing import Any, override
+from zoneinfo import ZoneInfo
 
-from django.utils.translation import gettext, ngettext
+from babel import Locale, UnknownLocaleError
+from babel.lists import format_list
+from babel.numbers import get_minus_sign_symbol, get_plus_sign_symbol
+from django.utils.translation import get_language, gettext, ngettext
 
-from chatapp.number_formats import number
+SIGNIFICANT_DIGITS = 3
+# Among the numbers up to this, each plural form of every language is found.
+MOST_FORMS = 110
+
+# Whose way to write numbers holds here, whatever language the page is in.
+reader_locale: ContextVar[str] = ContextVar("reader_locale", default="en")
 
 
 def translate(sentence: str, plural: str = "", /, **values: object) -> str:
@@ -27,3 +43,83 @@ class _LocalFormatter(Formatter):
 
 
 _FORMATTER = _LocalFormatter()
+
+
+def first_known(codes: Iterable[str]) -> str:
+    """Return the first locale that is known, "" where none is."""
+    for code in codes:
+        with suppress(UnknownLocaleError, ValueError):
+            return str(Locale.parse(code, sep="-"))
+    return ""
+
+
+def number(value: float | Decimal, decimals: int = 0) -> str:
+    """Return the number rounded, with separated thousands."""
+    return _written(f"{value:.{decimals}f}", decimals, "decimal", reader_locale.get())
+
+
+@functools.lru_cache(10_000)
+def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
+    """Return the number as this locale writes it: many times as fast where it is known."""
+    locale = Locale.parse(code)
+    formats = locale.currency_formats if kind == "currency" else locale.decimal_formats
+    pattern = copy(formats["standard" if kind == "currency" else None])
+    pattern.frac_prec = (decimals, decimals)
+    if kind == "currency" and locale.character_order == "right-to-left":
+        # The amount and its sign stay apart from the symbol, and "$" with its letters.
+        pattern.suffix = tuple(
+            f"\N{RIGHT-TO-LEFT MARK}{one}\N{LEFT-TO-RIGHT MARK}" for one in pattern.suffix
+        )
+    currency = "USD" if kind == "currency" else None
+    return str(pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False))
+
+
+def money(usd: Decimal, decimals: int = 2) -> str:
+    """Return dollars with significant digits kept, and these decimals: $0.004 is never $0.00."""
+    if not usd:
+        decimals = 0
+    elif abs(usd) < 1:
+        places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
+        digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
+        decimals = max(decimals, len(digits))
+    written = _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
+    return written.replace("-", sign(usd)) if usd < 0 else written
+
+
+def sign(value: float | Decimal) -> str:
+    """Return what a change's size has before it in the reader's locale; nothing is no more."""
+    symbol = get_plus_sign_symbol if value > 0 else get_minus_sign_symbol
+    return symbol(reader_locale.get()).replace("-", "\N{MINUS SIGN}")
+
+
+@functools.cache
+def _samples(language: str) -> dict[str, int]:
+    """Return a number for each plural form that a language has, "other" among them."""
+    rule = Locale.parse(language, sep="-").plural_form
+    # Arabic's forms begin again after a hundred; what only millions have is written as others are.
+    return {rule(number): number for number in range(MOST_FORMS, -1, -1)}
+
+
+def forms_of(singular: str, plural: str) -> dict[str, str]:
+    """Return a sentence in each plural form of the reader's language, by what CLDR calls them."""
+    samples = _samples(get_language() or "en")
+    return {form: ngettext(singular, plural, count) for form, count in samples.items()}
+
+
+def in_a_row(items: Iterable[str]) -> str:
+    """Return things as the reader's language lists them: "a, b, and c"."""
+    return format_list([*items], locale=Locale.parse(get_language() or "en", sep="-"))
+
+
+# Set by the pages' script: the name of the reader's time zone.
+ZONE_COOKIE = "zone"
+
+
+@functools.lru_cache(maxsize=64)
+def zone_named(name: str) -> tzinfo:
+    """Return a time zone, UTC where there is none of that name."""
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        # Anybody can write anything into a cookie, and a small system has no list of zones.
+        return UTC

@@ -14,11 +14,11 @@ from asgiref.sync import async_to_sync
 
 import condense
 from chatapp import errors
-from chatapp.agent.ports import CallOpening, ReplyReader
+from chatapp.agent.ports import CallOpening
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.condensation.condenser_setup import loaded_configuration, situation_of, summarizer_for
+from chatapp.condensation.costs import bill, predict
 from chatapp.condensation.draft_writer import DraftJournal
-from chatapp.condensation.threshold import bill, predict
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import NO_PROFILE, TurnSettings, read_terms
@@ -243,16 +243,15 @@ def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Va
 class TrialJournal(DraftJournal):
     """A journal of calls that belong to no turn and to no attempt, and leave no message."""
 
+    # Half a summary is none.
+    keeps_parts = False
+
     def __init__(self, terms: TurnSettings) -> None:
         super().__init__(terms, Scale(overhead=0))
 
     @override
     def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
         return super()._open_call(replace(opening, attempt_id=""), columns)
-
-    @override
-    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Keep nothing: half a summary is none."""
 
 
 class Unasked:

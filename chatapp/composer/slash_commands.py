@@ -19,7 +19,7 @@ from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.database import reading
-from chatapp.number_formats import in_a_row
+from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools.workspace import Workspace

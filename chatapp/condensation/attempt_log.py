@@ -13,7 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.condensation.threshold import predict
+from chatapp.condensation.costs import predict
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
@@ -29,8 +29,8 @@ from chatapp.models import (
 )
 from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
+from chatapp.models.spending import check_spending_of
 from chatapp.models.turns import this_process
-from chatapp.spending_limits import check_spending_of
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.history_search import StoredRecall
@@ -137,7 +137,7 @@ class AttemptLog:
             turn.go_on(Turn.Doing.CONDENSING)
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt:
-            check_spending_of(run)
+            check_spending_of(run.conversation, run.preferences)
         # Who writes the summary, where it is not the profile that answers.
         writer = run.writer if attempt.prompt and run.writer != run.profile else None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)

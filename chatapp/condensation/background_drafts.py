@@ -19,10 +19,9 @@ import condense
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.ports import Nobody
 from chatapp.background_jobs import enqueue
-from chatapp.condensation import threshold
 from chatapp.condensation.condenser_setup import loaded_configuration
 from chatapp.condensation.draft_writer import LOOK, basis_of, close, seen_in
-from chatapp.context.sizes import COUNTER
+from chatapp.context.sizes import COUNTER, is_draft_near
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import BackgroundDraft, Conversation, message_store
 from chatapp.models.database import lock, reading
@@ -51,7 +50,7 @@ async def begin(run: TurnContext, situation: condense.Situation) -> None:
     """
     wanted = situation.effective and situation.may_ask
     try:
-        if wanted and threshold.is_draft_near(run, situation.tokens.value, situation.budget):
+        if wanted and is_draft_near(run, situation.tokens.value, situation.budget):
             await _begin(run, situation.effective)
     except Exception:
         log.exception("no draft could be begun")

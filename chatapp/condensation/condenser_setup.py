@@ -12,10 +12,8 @@ import condense
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import Provider
-from chatapp.context.environment_details import describe_surroundings
 from chatapp.context.sizes import COUNTER
-from chatapp.context.turn_context import TurnContext, TurnSettings
-from chatapp.models import message_store
+from chatapp.context.turn_context import TurnSettings
 from chatapp.storage.journal import ConversationJournal
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.tools import WorkspaceToolbox
@@ -96,8 +94,3 @@ def situation_of(
         model=terms.profile.model,
         **rest,
     )
-
-
-def surroundings_now(run: TurnContext) -> str:
-    """Return what would go beside a message that the user sent now."""
-    return describe_surroundings(message_store.read_conversation(run.conversation.pk), run.zone)

@@ -5,7 +5,6 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -14,12 +13,13 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.ports import ModelRequest, Provider
-from chatapp.condensation import background_drafts, threshold
+from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.condenser_setup import condenser_for, situation_of, surroundings_now
+from chatapp.condensation.condenser_setup import condenser_for, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
-from chatapp.context.sizes import figures_of
+from chatapp.context.sizes import figures_of, is_draft_near
+from chatapp.context.turn_context import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
@@ -118,7 +118,7 @@ class ContextController:
             or wanted.hooks.should_condense
             # A review may have been left open by another process.
             or run.turn.waits
-            or threshold.is_draft_near(run, size.value, budget)
+            or is_draft_near(run, size.value, budget)
         ):
             figures = size.value, budget.percent(size.value), budget.threshold, len(history)
             log.debug("not due: %d tokens (%.0f %%, threshold %.0f %%), %d messages", *figures)
@@ -214,7 +214,7 @@ class ContextController:
     async def draft_ahead(self) -> None:
         """Have a summary drafted after the turn's answer, where it may soon be needed."""
         measured = self.scale.measured_tokens or 0
-        if not threshold.is_draft_near(self.run, measured, self.run.budget()):
+        if not is_draft_near(self.run, measured, self.run.budget()):
             return
         try:
             history = await self.journal.effective_history()
@@ -272,11 +272,16 @@ class ContextController:
             history=await self.journal.saver.read(with_unpinned, self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
-            environment=reading(partial(surroundings_now, self.run)),
+            environment=reading(self._describe_surroundings),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
         )
+
+    def _describe_surroundings(self) -> str:
+        """Return what would go beside a message that the user sent now."""
+        fresh = message_store.read_conversation(self.run.conversation.pk)
+        return describe_surroundings(fresh, self.run.zone)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, counted by the provider where that may matter."""

@@ -1,18 +1,25 @@
-"""Sizes of a context: measured by the provider, or estimated from earlier measurements."""
+"""Sizes of a context, and at which one it is condensed.
+
+They are measured by the provider, or estimated from earlier measurements.
+"""
 
 import functools
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.events import ContextChanged
 from chatapp.agent.ports import ToolSpec
 from chatapp.context.turn_context import TurnSettings, system_of
-from chatapp.models import Conversation, Profile, message_store
+from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.providers import provider_spec
+from chatapp.sentences import number
 from chatapp.toolbox import toolbox
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
@@ -146,3 +153,64 @@ def figures_of(
         hides=hides,
         said_nothing=said_nothing,
     )
+
+
+# With the same names in braces a script fills them in; see templatetags/scripts.py.
+CONDENSES = _("Condenses at {at} tokens ({percent} %)")
+TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
+# Whose a threshold is, by the source that its resolver gave; an operator's may give any.
+SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
+
+
+def source_label(source: str) -> str:
+    """Return where a threshold was set, in words."""
+    return str(SOURCES.get(source, _("Operator")))
+
+
+@dataclass(frozen=True, slots=True)
+class CondensingPoint:
+    """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic.
+
+    ``percent`` is their share of the whole window.
+    """
+
+    at: int
+    window: int
+    percent: float
+    automatic: bool = True
+
+    @classmethod
+    def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:
+        """Return what holds for a budget: the user's percentage, or where a request is too long."""
+        allowed = max(0, math.floor(budget.allowed))
+        at = min(budget.condenses_at, allowed) if automatic else allowed
+        return cls(at, budget.window, budget.percent(at), automatic)
+
+    @classmethod
+    def of_attempt(cls, attempt: Condensation) -> Self:
+        """Return what held when an attempt was made."""
+        window = attempt.context_window
+        at = max(0, min(math.ceil(window * attempt.threshold / 100), attempt.allowed))
+        return cls(at, window, 100 * at / window if window else 0.0)
+
+    def __str__(self) -> str:
+        """Say it, with numbers as the reader writes them."""
+        said = str(CONDENSES if self.automatic else TRUNCATES)
+        return said.format(at=number(self.at), percent=number(self.percent))
+
+
+def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
+    """Whether a draft is wanted for a context of this size."""
+    share = terms.preferences.draft_share / 100
+    return tokens >= share * budget.condenses_at and wants_drafts(terms)
+
+
+def wants_drafts(terms: TurnSettings) -> bool:
+    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
+    wanted, writer = terms.preferences, terms.writer
+    if not wanted.auto_condense or wanted.clear_tool_output:
+        return False
+    if wanted.draft_ahead == Preferences.Drafting.FREE:
+        is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
+        return is_free and not writer.spec.writes_at_once
+    return wanted.draft_ahead == Preferences.Drafting.ALWAYS

@@ -1,13 +1,20 @@
-"""The settings and the context of a turn, as they were when it began; its system prompt."""
+"""The settings and the context of a turn, as they were when it began.
 
+Its model is told a system prompt first and, beside each message, environment details: the time,
+files, the to-do list, the context's size.
+"""
+
+import itertools
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
 import condense
@@ -16,8 +23,19 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.context.condense_requests import NO_WISH, CondenseRequest
-from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Preferences,
+    Profile,
+    ToolRun,
+    Turn,
+    message_store,
+)
+from chatapp.models.calls import good_runs
+from chatapp.sentences import zone_named
 from chatapp.toolbox.toolbox import folder_of
+from chatapp.tools.update_todo_list import SPEC, read_items
 from chatapp.tools.workspace import Workspace
 
 NO_PROFILE = condense.noop("This conversation has no profile. Choose one in its header.")
@@ -27,21 +45,102 @@ PROJECT_FILE = "AGENTS.md"
 # Characters: they go along with every request.
 LONGEST = 32_000
 
+# The latest calls that are looked at: a rewind may have taken some back.
+LOOKED_AT = 5
+
+# Entries of the workspace's folder; the agent can list the rest.
+MOST_FILES = 60
+
 
 def system_of(conversation: Conversation, profile: Profile) -> str:
     """Return the system prompt with which a conversation's next turn would begin.
 
-    What the workspace's AGENTS.md says is part of it. The file is read each time; the prompt is the
-    same, byte for byte, while that is.
+    What the workspace's AGENTS.md says is part of it, less what would end it before it is over. The
+    file is read each time; the prompt is the same, byte for byte, while that is.
     """
+    told = conversation.system_prompt or profile.system_prompt or SYSTEM_PROMPT
     text, folder = "", folder_of(conversation)
     if folder.is_dir():
         with suppress(ToolError):
             text = Workspace(folder).read_text(PROJECT_FILE).strip()
+    if not text:
+        return told
     if len(text) > LONGEST:
         rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
         text = f"{text[:LONGEST]}\n{rest}"
-    return _compose(conversation.system_prompt or profile.system_prompt, text)
+    return f"{told}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, text))
+
+
+@dataclass(frozen=True, slots=True)
+class TodoList:
+    """Items, each with its state: "x" done, "-" in progress, " " to do."""
+
+    items: Sequence[tuple[str, str]]
+
+    @property
+    def done(self) -> int:
+        """How many are done."""
+        return sum(state == "x" for state, _text in self.items)
+
+    @property
+    def current(self) -> str:
+        """What is in progress, or else the first thing to do; "" where all is done."""
+        texts = dict(reversed(self.items))
+        return texts.get("-") or texts.get(" ", "")
+
+
+def read_todo(conversation: Conversation) -> TodoList | None:
+    """Return the list as it stands in a conversation, None where there is none."""
+    runs = good_runs(conversation.pk, SPEC.name, LOOKED_AT)
+    return next(filter(None, map(_call_of, runs)), None)
+
+
+def _call_of(run: ToolRun) -> TodoList | None:
+    """Return the list that a run was called with, None where its call was taken back."""
+    said = Message.objects.filter(turn=run.turn_id, role=Message.Role.ASSISTANT, rewind_parent=None)
+    for row in said.filter(created_at__lte=run.started_at).order_by("-seq")[:LOOKED_AT]:
+        for call in message_store.to_engine(row).tool_uses:
+            if call.id == run.call_id and isinstance(call.input, dict):
+                try:
+                    return TodoList(read_items(str(call.input.get("todos", ""))))
+                except ToolError:
+                    return None
+    return None
+
+
+def describe_surroundings(conversation: Conversation, zone: str) -> str:
+    """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
+    if not preferences_of(conversation.owner).environment_details:
+        return ""
+    now = timezone.now().astimezone(place := zone_named(zone))
+    known = read_todo(conversation) if conversation.last_seq else None
+    todo = known.items if known else ()
+    profile, used = conversation.profile, conversation.measured_tokens
+    context = ""
+    if profile and used is not None:
+        window = f"{profile.context_window:,} tokens were in use after the last call."
+        context = f"About {used:,} of {window}"
+    parts = {
+        "Current time": f"{now:%A, %Y-%m-%d %H:%M} ({place}, UTC{now:%:z})",
+        "Files in the workspace": _list_files(folder_of(conversation)) or "none",
+        "To-do list": "\n".join([f"[{state}] {text}" for state, text in todo]),
+        "Context window": context,
+    }
+    told = "\n".join([f"# {name}\n{text}" for name, text in parts.items() if text])
+    return f"<environment_details>\n{CLOSING.sub(BROKEN, told)}\n</environment_details>"
+
+
+def _list_files(folder: Path) -> str:
+    """Return the first entries of a folder, one a line; "" where there is none."""
+    if not folder.is_dir():
+        return ""
+    found = []
+    with suppress(ToolError):
+        found = [*itertools.islice(Workspace(folder).walk(recursive=False), MOST_FILES + 1)]
+    lines = [f"{one.path}/" if one.kind == "folder" else one.path for one in found[:MOST_FILES]]
+    if len(found) > MOST_FILES:
+        lines.append("[and more: list the folder]")
+    return "\n".join(lines)
 
 
 ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
@@ -218,14 +317,3 @@ def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
         return None
     preferences = preferences_of(fresh.owner)
     return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)
-
-
-def _compose(own: str = "", instructions: str = "") -> str:
-    """Return the system prompt: a person's ``own`` or the default, and the project's instructions.
-
-    Where those would end before they are over, that is taken out of them.
-    """
-    text = own or SYSTEM_PROMPT
-    if not instructions:
-        return text
-    return f"{text}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, instructions))

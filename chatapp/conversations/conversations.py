@@ -10,14 +10,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatapp import spending_limits
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.workspaces import SAMPLES, lay_out_samples
-from chatapp.models import Conversation, Folder, Profile, Share
+from chatapp.models import Conversation, Folder, Profile, Share, spending
 from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 
@@ -113,7 +112,7 @@ def check_message(text: str, *, alone: bool = True) -> None:
 def check_spending(conversation_id: uuid.UUID) -> None:
     """Refuse what calls a model where no more may be spent."""
     try:
-        spending_limits.check_spending(conversation_id)
+        spending.check_spending(conversation_id)
     except SpendingLimitReached as spent:
         raise Refused(str(spent)) from spent
 

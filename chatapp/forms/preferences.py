@@ -10,8 +10,8 @@ from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.condensation.threshold import source_label
 from chatapp.context import turn_context
+from chatapp.context.sizes import source_label
 from chatapp.forms import ModelForm
 from chatapp.languages import NAMES, in_words
 from chatapp.models import Preferences, Profile

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import models
 
 import condense
-from chatapp.condensation.threshold import still_cached
+from chatapp.condensation.costs import still_cached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.inspector import parts

@@ -14,8 +14,8 @@ from chatapp.inspector import parts
 from chatapp.inspector.next_request import hiders
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
-from chatapp.number_formats import in_a_row
 from chatapp.providers import request_bytes
+from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.storage.request_log import LONGEST_CHAIN
 from chatapp.storage.request_reader import RequestReader

@@ -1,26 +1,41 @@
-"""The live views of this process: one for each conversation that somebody watches here."""
+"""The live views of this process: what the open pages of a conversation see, in order.
+
+There is one for each conversation that somebody watches here. A task of its own follows the turn's
+events, coalesces streamed text, and does all that reads the database or renders a template,
+whatever goes wrong in showing.
+"""
 
 import asyncio
 import contextlib
 import functools
 import logging
+import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef, Subquery
 
+from chatapp.agent import events
+from chatapp.context.turn_context import known_runs
+from chatapp.languages import in_words
 from chatapp.live import hints, outgoing_frames
-from chatapp.live.channel import channel
-from chatapp.live.live_view import LiveView
-from chatapp.live.outgoing_frames import LINGER
-from chatapp.live.status_panel import Notice
+from chatapp.live.channel import Events, channel
+from chatapp.live.outgoing_frames import LINGER, Watchers
+from chatapp.live.status_panel import Notice, QueueView
+from chatapp.live.turn_view import TurnView
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
+from chatapp.transcript import row_pages
 from condense import noop
 
 log = logging.getLogger(__name__)
+
+# Seconds for which a page that comes waits for what was told of a turn before …
+LONGEST_CATCHING_UP = 1.0
+# … and a turn for the end of the one before it to be shown.
+LONGEST_END = 5.0
 
 # Seconds between two looks at the rows, which show what no hint told.
 INTERVAL = 10.0
@@ -29,13 +44,210 @@ INTERVAL = 10.0
 UNCLAIMED = 3.0
 
 
-class WatchedView(LiveView):
-    """A live view, with the user whose conversation it is, and how many hold it."""
+class LiveView:
+    """The live view of one conversation: whatever it is told, its watchers see."""
 
-    owner = 0
-    holders = 0
-    # The revision of the conversation, and how many turns were shown, at the last look.
-    looked_at: tuple[int, int] | None = None
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers | None = None) -> None:
+        self.conversation_id = conversation_id
+        self.watchers = Watchers() if watchers is None else watchers
+        self.turn_view = TurnView(conversation_id, self.watchers)
+        self.queue = QueueView(conversation_id, self.watchers)
+        # The user whose conversation it is, and how many hold the view.
+        self.owner = self.holders = 0
+        # The turn whose events are shown, until its end is.
+        self.followed: uuid.UUID | None = None
+        # How many turns were shown.
+        self.turns = 0
+        # The revision of the conversation, and how many turns were shown, at the last look.
+        self.looked_at: tuple[int, int] | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._caught_up = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def follow(self, turn: uuid.UUID, *, question: int = 0, waits: bool = False) -> None:
+        """Show a turn from now on, and first what it answers; one that ``waits`` does so."""
+        if self.followed != turn:
+            self.followed = turn
+            self.turns += 1
+            self._caught_up.clear()
+            work = self._follow(turn, self._following, question, waits)
+            # A page's own context would take its thread for queries along when it goes.
+            self._following = asyncio.create_task(work)
+
+    def leave(self) -> None:
+        """Follow nothing any more: nobody watches."""
+        self.followed = None
+        for task in (self._following, *self._tasks):
+            if task:
+                task.cancel()
+
+    async def catch_up(self) -> None:
+        """Show what runs by now, whatever was not heard of it."""
+        before = self.followed
+        turn = await reading(_find_unfinished)(self.conversation_id)
+        # What was heard of while this was read is newer.
+        is_newest = self.followed == before
+        if is_newest and turn and turn.pk != before:
+            self.follow(turn.pk, waits=turn.waits)
+        elif is_newest and before and turn is None:
+            await self._end_unheard(before)
+        if self.followed and self.followed != before:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._caught_up.wait(), LONGEST_CATCHING_UP)
+
+    async def _follow(
+        self, turn: uuid.UUID, before: asyncio.Task[None] | None, question: int, waits: bool
+    ) -> None:
+        if before and not before.done():
+            await asyncio.wait({before}, timeout=LONGEST_END)
+            before.cancel()
+        self.watchers.reader.enter()
+        self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
+        if question:
+            asked = events.MessageAppended(question, "user")
+            await self._safely(self.turn_view.show, asked)
+        async with channel.read(turn) as told:
+            await self._present(told)
+        if self.followed == turn:
+            self.followed = None
+
+    async def _end_unheard(self, turn: uuid.UUID) -> None:
+        """Show that a turn is over whose end was not heard, nor is a moment later."""
+        if self._following:
+            await asyncio.wait({self._following}, timeout=LONGEST_CATCHING_UP)
+        row = await reading(Turn.objects.filter(pk=turn).first)()
+        if self.followed != turn or (row and not row.is_over):
+            return
+        self.followed = None
+        if self._following:
+            self._following.cancel()
+        said = row.get_status_display().capitalize() if row else ""
+        await self._safely(self.turn_view.settle)
+        await self._safely(self.turn_view.end, f"{said}.", None, changed=True)
+
+    async def _present(self, told: Events) -> None:
+        """Show events as they come, and text when it is due, until the turn has ended."""
+        while True:
+            streaming = self.turn_view.streaming
+            due = streaming.parts[-1].due if streaming else None
+            seconds = due and due - time.monotonic()
+            if told.empty():
+                self._caught_up.set()
+                if seconds is not None and seconds <= 0:
+                    # To run into a timeout takes longer than this.
+                    await self._safely(self.turn_view.flush)
+                    continue
+            try:
+                async with asyncio.timeout(seconds):
+                    event = await told.get()
+            except TimeoutError:
+                await self._safely(self.turn_view.flush)
+                continue
+            if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
+                await self._safely(self.turn_view.flush)
+            if isinstance(event, events.TurnEnded):
+                return await self._end(event)
+            await self._safely(self.turn_view.show, event)
+
+    async def _end(self, ended: events.TurnEnded) -> None:
+        """Show that nothing runs any more, and why."""
+        notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
+        await self._safely(self.turn_view.settle)
+        status = in_words(ended.status)
+        await self._safely(self.turn_view.end, status, notice, changed=ended.has_row)
+        self._caught_up.set()
+
+    async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
+        """Return the frame that brings a page up to date as of ``place``, whatever it shows."""
+        turn_view = self.turn_view
+        revision = await reading(row_pages.revision)(self.conversation_id)
+        articles, panel = await turn_view.articles(), await turn_view.panel()
+        growing = turn_view.growing
+        return outgoing_frames.snapshot(
+            place,
+            revision=revision,
+            turn=turn_view.turn,
+            status=turn_view.status,
+            waits=turn_view.waits,
+            articles=articles,
+            streamed=await growing.snapshot() if growing else (),
+            panel=panel,
+            queue=await self.queue.render(),
+        )
+
+    @functools.singledispatchmethod
+    def hear(self, _hint: hints.Hint) -> None:
+        """Show what a hint tells of."""
+
+    @hear.register
+    def _(self, hint: hints.TurnOpened) -> None:
+        self.follow(hint.turn, question=hint.question)
+        if not hint.question:
+            # An edit or a retry may have set messages aside.
+            self._start(self.show_change)
+
+    @hear.register
+    def _(self, _hint: hints.ConversationChanged | hints.UserChanged) -> None:
+        self._start(self.show_change)
+
+    @hear.register
+    def _(self, _hint: hints.ContextNews) -> None:
+        self._start(self.turn_view.show_panel)
+
+    @hear.register
+    def _(self, _hint: hints.QueueChanged) -> None:
+        self._start(self.queue.show)
+
+    @hear.register
+    def _(self, _hint: hints.TitleChanged) -> None:
+        self.watchers.send(outgoing_frames.title_changed())
+
+    @hear.register
+    def _(self, hint: hints.SavingDelayed) -> None:
+        words = noop("The server could not save what comes next.")
+        self.turn_view.notice = Notice("retry", words, until=hint.until) if hint.until else None
+        self._start(self.turn_view.show_panel)
+
+    @hear.register
+    def _(self, _hint: hints.ConversationDeleted | hints.SessionsEnded) -> None:
+        self.watchers.dismiss()
+
+    @hear.register
+    def _(self, hint: hints.ListChanged) -> None:
+        if self.conversation_id != hint.but:
+            self.show_list()
+
+    @hear.register
+    def _(self, _hint: hints.ChannelRestored) -> None:
+        self._start(self.show_change)
+        self._start(self.queue.show)
+        self.show_list()
+        self.watchers.send(outgoing_frames.title_changed())
+
+    def _start(self, show: Callable[[], Awaitable[None]]) -> None:
+        """Show something beside the turn's events."""
+        task = asyncio.create_task(self._safely(show))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def show_change(self) -> None:
+        """Have every page fetch the transcript and the panel again."""
+        await self._safely(self.catch_up)
+        await self._safely(self.turn_view.show_change)
+
+    def show_list(self) -> None:
+        """Have every page fetch its list of conversations again."""
+        self.watchers.send(outgoing_frames.list_changed())
+
+    async def _safely[**P](
+        self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
+    ) -> None:
+        """Show something; a defect in showing must not end the turn, whose words are stored."""
+        self.watchers.reader.enter()
+        try:
+            await show(*told, **how)
+        except Exception:
+            log.exception("something could not be shown")
 
 
 class LiveViews:
@@ -44,7 +256,7 @@ class LiveViews:
     interval = INTERVAL
 
     def __init__(self) -> None:
-        self.views: dict[uuid.UUID, WatchedView] = {}
+        self.views: dict[uuid.UUID, LiveView] = {}
         self._looking: asyncio.Task[None] | None = None
 
     async def watch(
@@ -63,11 +275,11 @@ class LiveViews:
                     yield text
 
     @contextlib.contextmanager
-    def _held(self, conversation: Conversation) -> Iterator[WatchedView]:
+    def _held(self, conversation: Conversation) -> Iterator[LiveView]:
         channel.start()
         self._keep_looking()
         pk = conversation.pk
-        view = self.views.setdefault(pk, WatchedView(pk))
+        view = self.views.setdefault(pk, LiveView(pk))
         view.owner = conversation.owner_id
         view.holders += 1
         try:
@@ -76,7 +288,7 @@ class LiveViews:
             view.holders -= 1
             self._close_idle(view)
 
-    def _close_idle(self, view: WatchedView) -> None:
+    def _close_idle(self, view: LiveView) -> None:
         """Forget a view that nobody watches; while something runs, a page may soon come back."""
         if view.holders or self.views.get(view.conversation_id) is not view:
             return
@@ -96,76 +308,19 @@ class LiveViews:
         """How many pages watch; callable from any thread."""
         return sum(view.watchers.count for view in [*self.views.values()])
 
-    def _of(self, user: int) -> list[WatchedView]:
-        return [view for view in self.views.values() if view.owner == user]
-
-    @functools.singledispatchmethod
     def hear(self, hint: hints.Hint) -> None:
-        """Show what a hint tells of."""
+        """Have the pages that a hint concerns show what it tells of."""
+        for view in self._concerned(hint):
+            view.hear(hint)
 
-    @hear.register
-    def _(self, hint: hints.TurnOpened) -> None:
-        if view := self.views.get(hint.conversation):
-            view.follow(hint.turn, question=hint.question)
-            if not hint.question:
-                # An edit or a retry may have set messages aside.
-                view.start(view.show_change())
-
-    @hear.register
-    def _(self, hint: hints.ConversationChanged) -> None:
-        if view := self.views.get(hint.conversation):
-            view.start(view.show_change())
-
-    @hear.register
-    def _(self, hint: hints.ContextNews) -> None:
-        if view := self.views.get(hint.conversation):
-            view.start(view.show_panel())
-
-    @hear.register
-    def _(self, hint: hints.QueueChanged) -> None:
-        if view := self.views.get(hint.conversation):
-            view.start(view.show_queue())
-
-    @hear.register
-    def _(self, hint: hints.TitleChanged) -> None:
-        if view := self.views.get(hint.conversation):
-            view.watchers.send(outgoing_frames.title_changed())
-
-    @hear.register
-    def _(self, hint: hints.SavingDelayed) -> None:
-        if view := self.views.get(hint.conversation):
-            words = noop("The server could not save what comes next.")
-            notice = Notice("retry", words, until=hint.until) if hint.until else None
-            view.start(view.show_notice(notice))
-
-    @hear.register
-    def _(self, hint: hints.ConversationDeleted) -> None:
-        if view := self.views.get(hint.conversation):
-            view.watchers.dismiss()
-
-    @hear.register
-    def _(self, hint: hints.ListChanged) -> None:
-        for view in self._of(hint.user):
-            if view.conversation_id != hint.but:
-                view.show_list()
-
-    @hear.register
-    def _(self, hint: hints.UserChanged) -> None:
-        for view in self._of(hint.user):
-            view.start(view.show_change())
-
-    @hear.register
-    def _(self, hint: hints.SessionsEnded) -> None:
-        for view in self._of(hint.user):
-            view.watchers.dismiss()
-
-    @hear.register
-    def _(self, _hint: hints.ChannelRestored) -> None:
-        for view in self.views.values():
-            view.start(view.show_change())
-            view.start(view.show_queue())
-            view.show_list()
-            view.watchers.send(outgoing_frames.title_changed())
+    def _concerned(self, hint: hints.Hint) -> list[LiveView]:
+        match hint:
+            case hints.ListChanged(user) | hints.UserChanged(user) | hints.SessionsEnded(user):
+                return [view for view in self.views.values() if view.owner == user]
+            case hints.ChannelRestored():
+                return [*self.views.values()]
+        view = self.views.get(hint.conversation)
+        return [view] if view else []
 
     def _keep_looking(self) -> None:
         """Look at the rows from time to time, where other processes write them too."""
@@ -197,6 +352,10 @@ class LiveViews:
             elif turn is None and before and before[0] != revision and before[1] == view.turns:
                 # It was changed, and by no turn; a page that was told has nothing to fetch.
                 await view.show_change()
+
+
+def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:
+    return Turn.objects.unfinished().filter(conversation=conversation_id).first()
 
 
 def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None, bool]]:

@@ -227,7 +227,8 @@ class RedisChannel(Channel):
                 self._write_anew(waiting)
                 raise
         for publisher, count in counts:
-            refused = [one for one in itertools.islice(answers, count) if _is_error(one)]
+            written = itertools.islice(answers, count)
+            refused = [one for one in written if isinstance(one, ResponseError)]
             if refused and "equal or smaller" in str(refused[0]):
                 # A later attempt has the word.
                 publisher.is_closed = True
@@ -312,7 +313,3 @@ class RedisChannel(Channel):
             if not followers:
                 self._followers.pop(key, None)
                 self._positions.pop(key, None)
-
-
-def _is_error(answer: object) -> bool:
-    return isinstance(answer, ResponseError)

@@ -11,17 +11,16 @@ from django.template.loader import render_to_string
 from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.condensation import background_drafts
-from chatapp.condensation.threshold import CondensingPoint, source_label
 from chatapp.context import sizes
+from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.context.turn_context import TurnSettings
 from chatapp.live import outgoing_frames
 from chatapp.live.outgoing_frames import Watchers
 from chatapp.models import Condensation, Conversation, Preferences, Rewind, message_store
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
-from chatapp.models.spending import Spending, read_spending
+from chatapp.models.spending import Spending, limits_of, read_spending, spending_of, tell
 from chatapp.sentences import translate as _
-from chatapp.spending_limits import has_spending_limit, spending_of, tell
 from chatapp.transcript.labels import seen_words
 
 
@@ -103,7 +102,8 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
     figures = sizes.figures_of(terms, history, tokens)
-    return with_draft(state_of(terms, figures, spending_of(terms)))
+    spent = spending_of(conversation.pk, limits_of(conversation, preferences))
+    return with_draft(state_of(terms, figures, spent))
 
 
 def state_of(
@@ -234,8 +234,8 @@ async def panel_of(
     notice: Notice | None,
 ) -> outgoing_frames.Frame:
     """Return the panel's frame as the turn knows the context; only spending is read."""
-    pk = terms.conversation.pk
-    spent = await reading(read_spending)(pk) if has_spending_limit(terms) else ()
+    limits = limits_of(terms.conversation, terms.preferences)
+    spent = await reading(read_spending)(terms.conversation.pk) if limits.are_set else ()
     state = state_of(terms, context, spent)
     if state.due:
         state = await reading(with_draft)(state)

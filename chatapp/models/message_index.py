@@ -24,7 +24,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import execute, is_shared, piece
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
-from chatapp.search import Query, searchable_text, visible_text
+from chatapp.search import Query
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +87,57 @@ _FIND_UNKNOWN = """
     SELECT m.id FROM chatapp_message m LEFT JOIN {entries}
     WHERE {missing} AND m.clear_id IS NULL AND (m.truncation_id IS NULL OR {is_part}) LIMIT %s
 """
+
+
+def searchable_text(content: str) -> str:
+    """Return what a message's content, as it is stored, adds to the index of words."""
+    try:
+        text = visible_text(json.loads(content))
+    except (ValueError, RecursionError):
+        # Whatever it is, it must be stored; it is only not found.
+        return ""
+    # Half a surrogate can't be written as UTF-8.
+    return condense.space_out(text).encode(errors="replace").decode()
+
+
+def visible_text(content: Any) -> str:
+    """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join([text for block in blocks for text in _texts(block)])
+
+
+def _texts(block: Any) -> Iterator[str]:
+    match block:
+        case {"beside": {"kind": "environment" | "recalled"}}:
+            return
+        case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
+            yield text
+        case {"type": "image", "beside": {"name": str(name)}}:
+            yield f"[{name}]"
+        case {"type": "tool_use", "input": arguments}:
+            yield from _strings(arguments)
+        case {"type": "tool_result", "content": str(text)}:
+            yield text
+        case {"type": "tool_result", "content": [*parts]}:
+            for part in parts:
+                match part:
+                    case {"type": "text", "text": str(text)}:
+                        yield text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a value, in their order, however deep they lie."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(members):
+                waiting.extend(reversed(members.values()))
+            case list(items):
+                waiting.extend(reversed(items))
 
 
 def _language() -> IndexLanguage:

@@ -1,4 +1,7 @@
-"""Spending: what models may cost, and what they did, in a conversation and for its owner."""
+"""Spending: what models may cost, and what they did, in a conversation and for its owner.
+
+A warning comes before a limit is reached, and no call to a model after that.
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -12,10 +15,14 @@ from django.db import models
 from django.db.models import Count, F, Q
 from django.utils import timezone
 
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
 from chatapp.models.database import execute
 from chatapp.models.fields import UsdSum
+from chatapp.models.preferences import Preferences
+from chatapp.sentences import money
+from condense import noop
 
 # From this share on pages say how much of a spending limit is spent.
 NEAR = Decimal("0.8")
@@ -70,6 +77,21 @@ class Limits(NamedTuple):
     limit: Decimal | None = None
     monthly: Decimal | None = None
     allowance: Decimal | None = None
+
+    @property
+    def are_set(self) -> bool:
+        """Whether anything limits what the conversation may cost."""
+        return any(one is not None for one in (self.limit, self.monthly, self.allowance))
+
+
+def limits_of(conversation: Conversation, preferences: Preferences) -> Limits:
+    """Return the limits that a conversation and its owner's preferences have as they were read."""
+    return Limits(
+        conversation.owner_id,
+        limit=conversation.budget,
+        monthly=preferences.month_budget,
+        allowance=preferences.allowance,
+    )
 
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
@@ -128,3 +150,66 @@ def _calls_this_month(owners: Sequence[int]) -> "models.QuerySet[ModelCall]":
 def month_start() -> datetime:
     """Return when this month began, by UTC."""
     return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def check_spending(pk: uuid.UUID) -> None:
+    """Raise SpendingLimitReached where no model may be called in a conversation any more."""
+    _check(pk, read_limits(pk))
+
+
+def check_spending_of(conversation: Conversation, preferences: Preferences) -> None:
+    """Raise SpendingLimitReached where no model may be called on these terms any more.
+
+    They take over the limits as they are set now, also where none was set before.
+    """
+    own = read_limits(conversation.pk)
+    conversation.budget, preferences.month_budget = own.limit, own.monthly
+    preferences.allowance = own.allowance
+    _check(conversation.pk, own)
+
+
+def _check(pk: uuid.UUID, limits: Limits) -> None:
+    if limits.is_closing:
+        said = noop(
+            "Your account is deactivated, or about to be deleted. Once it stays, you can go on."
+        )
+        raise SpendingLimitReached(said)
+    for one in spending_of(pk, limits):
+        if one.is_over:
+            raise SpendingLimitReached(tell(one))
+
+
+def tell(one: Spending) -> str:
+    """Say in English what was spent of a limit, and what to do once that is all of it."""
+    figures = {"percent": one.percent, "spent": money(one.spent), "limit": money(one.limit)}
+    said = _words(one).format(**figures)
+    if not one.unpriced:
+        return said
+    unknown = (
+        noop("{reason} The cost of {count:,} call is unknown and not included.")
+        if one.unpriced == 1
+        else noop("{reason} The cost of {count:,} calls is unknown and not included.")
+    )
+    return unknown.format(reason=said, count=one.unpriced)
+
+
+def _words(one: Spending) -> str:
+    match one.scope, one.is_over:
+        case Scope.CONVERSATION, True:
+            return noop(
+                "The budget of this conversation is spent: {spent} of {limit}. You can "
+                "raise it in the conversation’s settings, or go on in another conversation."
+            )
+        case Scope.CONVERSATION, False:
+            return noop("{percent:,} % of this conversation's budget is spent: {spent} of {limit}.")
+        case Scope.ALLOWANCE, True:
+            return noop(
+                "Your budget for this month is spent: {spent} of {limit}. Ask an operator of "
+                "this server for more, or wait for the next month."
+            )
+        case _scope, True:
+            return noop(
+                "Your budget for this month is spent: {spent} of {limit}. You can raise it "
+                "in Settings, or wait for the next month."
+            )
+    return noop("{percent:,} % of your budget for this month is spent: {spent} of {limit}.")

@@ -27,8 +27,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import insert, lock, now
+from chatapp.models.spending import check_spending_of
 from chatapp.models.turns import this_process
-from chatapp.spending_limits import check_spending_of
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
@@ -51,10 +51,11 @@ class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
     A call belongs to the turn, and is closed with it, where it is ``in_turn``. Where the turn
-    ``goes_on`` with it, opening it notes in the turn's row what the turn does now.
+    ``goes_on`` with it, opening it notes in the turn's row what the turn does now. Where it
+    ``keeps_parts``, what was written of a reply that breaks off is kept.
     """
 
-    in_turn = goes_on = True
+    in_turn = goes_on = keeps_parts = True
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         self.run = run
@@ -91,7 +92,7 @@ class ConversationJournal:
                 run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
             elif self.goes_on:
                 run.turn.go_on(Turn.Doing.CONDENSING)
-            check_spending_of(run)
+            check_spending_of(run.conversation, run.preferences)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn if self.in_turn else None,
@@ -120,8 +121,9 @@ class ConversationJournal:
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
-        turn = self.run.turn if self.in_turn else None
-        partial_replies.keep(number, read, turn=turn, at_once=at_once)
+        if self.keeps_parts:
+            turn = self.run.turn if self.in_turn else None
+            partial_replies.keep(number, read, turn=turn, at_once=at_once)
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""

@@ -10,9 +10,9 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chatapp.condensation.threshold import CondensingPoint, source_label
+from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
-from chatapp.number_formats import money, number, sign
+from chatapp.sentences import money, number, sign
 from chatapp.sentences import translate as _
 
 register = template.Library()

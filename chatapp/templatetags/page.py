@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp import languages, number_formats
-from chatapp.condensation.threshold import CONDENSES, TRUNCATES
-from chatapp.number_formats import forms_of
+from chatapp import languages, sentences
+from chatapp.context.sizes import CONDENSES, TRUNCATES
+from chatapp.sentences import forms_of
 from chatapp.tools import TOOL_SPECS
 from chatapp.views.sidebar import search_conversations
 
@@ -139,14 +139,14 @@ def locale() -> str:
 @register.simple_tag
 def in_a_row(*items: str) -> str:
     """List things as the reader's language does."""
-    return number_formats.in_a_row(items)
+    return sentences.in_a_row(items)
 
 
 @register.filter
 def codes(names: Iterable[str]) -> SafeString:
     """List names of a program's things as the reader's language lists things."""
     escaped = [format_html("<code>{}</code>", one) for one in names]
-    return mark_safe(number_formats.in_a_row(escaped))  # noqa: S308 - as its name says
+    return mark_safe(sentences.in_a_row(escaped))  # noqa: S308 - as its name says
 
 
 @register.filter

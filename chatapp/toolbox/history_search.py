@@ -13,7 +13,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
 from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
-from chatapp.search import visible_text
+from chatapp.models.message_index import visible_text
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.

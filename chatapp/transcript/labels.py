@@ -10,12 +10,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 import condense
-from chatapp.condensation.threshold import CondensingPoint
+from chatapp.context.sizes import CondensingPoint
 from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
-from chatapp.number_formats import in_a_row
+from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.transcript.summary_parts import SummaryPart, summary_parts
 

@@ -12,7 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from chatapp.models import Conversation, Message, Rewind, message_index
-from chatapp.search import Query, excerpt, visible_text
+from chatapp.models.message_index import visible_text
+from chatapp.search import Query, excerpt
 from chatapp.sentences import translate as _
 
 # The best messages that are looked at, and how many of them one conversation may show.

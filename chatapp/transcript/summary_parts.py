@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import condense
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, message_store
-from chatapp.number_formats import in_a_row
+from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 
 

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, override
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
@@ -18,7 +18,7 @@ import condense
 from chatapp import errors
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
-from chatapp.agent.ports import ModelRequest, Nobody, Purpose, ReplyReader
+from chatapp.agent.ports import ModelRequest, Nobody, Purpose
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
 from chatapp.composer.slash_commands import bring
 from chatapp.condensation import background_drafts, draft_writer
@@ -167,14 +167,11 @@ def read_title(reply: str) -> str:
 class TitleJournal(ConversationJournal):
     """A journal of one call that neither goes on with its turn nor follows another one."""
 
-    goes_on = False
+    # Half a title is none.
+    goes_on = keeps_parts = False
 
     def __init__(self, run: TurnContext) -> None:
         super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-
-    @override
-    def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Keep nothing: half a title is none."""
 
 
 async def name_conversation(run: TurnContext) -> bool:

@@ -18,8 +18,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.composer.attachments import Brought, attached_to, check_sight, take_attachments
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.turn_context import TurnContext, read_run
+from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy, TooManyTurns

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import contextvars
-import functools
 import logging
 import threading
 import time
@@ -151,28 +150,19 @@ class RunningTurns:
                 return task
         return None
 
-    @functools.singledispatchmethod
-    def hear(self, _hint: hints.Hint) -> None:
+    def hear(self, hint: hints.Hint) -> None:
         """Heed what a hint asks of a turn that runs here."""
-
-    @hear.register
-    def _(self, hint: hints.TurnRequested) -> None:
-        if task := self.find(hint.conversation, hint.turn):
-            if hint.kind == TurnRequest.Kind.STOP:
-                # Also where it could not be put on record.
+        match hint:
+            case hints.TurnRequested(conversation, turn) if task := self.find(conversation, turn):
+                if hint.kind == TurnRequest.Kind.STOP:
+                    # Also where it could not be put on record.
+                    task.stop()
+                else:
+                    self._start_task(self._heed_all([task.run.turn.pk]))
+            case hints.Answered(conversation) if task := self.find(conversation):
+                task.wake()
+            case hints.ConversationDeleted(conversation) if task := self.find(conversation):
                 task.stop()
-            else:
-                self._start_task(self._heed_all([task.run.turn.pk]))
-
-    @hear.register
-    def _(self, hint: hints.Answered) -> None:
-        if task := self.find(hint.conversation):
-            task.wake()
-
-    @hear.register
-    def _(self, hint: hints.ConversationDeleted) -> None:
-        if task := self.find(hint.conversation):
-            task.stop()
 
     async def _heed_all(self, turns: Collection[uuid.UUID]) -> None:
         """Give a sign of life of turns, and do what was asked of them since the last one."""

@@ -8,7 +8,7 @@ from django.db import transaction
 
 import condense
 from chatapp.agent.prompts import CONTINUE
-from chatapp.condensation.threshold import is_cheaper
+from chatapp.condensation.costs import is_cheaper
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen, keep_request
 from chatapp.context.turn_context import TurnContext, read_run, read_terms

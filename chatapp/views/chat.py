@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, render
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.context import environment_details
 from chatapp.context.condense_requests import find_ends
+from chatapp.context.turn_context import read_todo
 from chatapp.conversations import pins
 from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
@@ -38,7 +38,7 @@ def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
         "conversation": conversation,
         "page": read_page(request, conversation),
         "context": context_state(conversation, preferences),
-        "todo": environment_details.read_todo(conversation),
+        "todo": read_todo(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
@@ -95,7 +95,7 @@ def find(request: Request, conversation: Conversation) -> JsonResponse:
 @in_conversation("GET")
 def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
     """Return the to-do list that the agent keeps."""
-    return render(request, "chat/_todo.html", {"todo": environment_details.read_todo(conversation)})
+    return render(request, "chat/_todo.html", {"todo": read_todo(conversation)})
 
 
 @in_conversation("GET")

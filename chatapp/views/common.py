@@ -28,7 +28,7 @@ from chatapp import errors
 from chatapp.accounts.rate_limits import count_request
 from chatapp.languages import in_words
 from chatapp.models import Conversation, ServerSettings
-from chatapp.number_formats import ZONE_COOKIE, zone_named
+from chatapp.sentences import ZONE_COOKIE, zone_named
 from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 

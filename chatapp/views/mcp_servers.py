@@ -8,7 +8,7 @@ from chatapp import errors
 from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.languages import in_words
 from chatapp.models import McpServer, ServerSettings
-from chatapp.number_formats import in_a_row
+from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.servers import Listing

@@ -12,7 +12,7 @@ from django_htmx.http import retarget, trigger_client_event
 from chatapp.accounts import accounts, new_profiles
 from chatapp.accounts.new_profiles import Outcome
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.condensation.threshold import CondensingPoint
+from chatapp.context.sizes import CondensingPoint
 from chatapp.context.turn_context import budget_for
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import (

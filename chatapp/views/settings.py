@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp import languages
 from chatapp.accounts import accounts, credentials
-from chatapp.condensation.threshold import cost_of_draft
+from chatapp.condensation.costs import cost_of_draft
 from chatapp.forms.accounts import TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.sentences import translate

@@ -17,8 +17,8 @@ from chatapp.languages import in_words
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
-from chatapp.number_formats import number
 from chatapp.search import LONGEST
+from chatapp.sentences import number
 from chatapp.sentences import translate as _
 from chatapp.transcript import search_hits
 from chatapp.turns import actions

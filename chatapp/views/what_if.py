@@ -15,7 +15,7 @@ from chatapp.forms.what_if import WhatIfForm
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.models.errors import DecryptionFailed
-from chatapp.number_formats import money
+from chatapp.sentences import money
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.views.common import (

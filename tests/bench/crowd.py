@@ -15,7 +15,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, Profile, message_index
 from chatapp.models.database import execute
 from chatapp.models.index_languages import vector
-from chatapp.search import visible_text
+from chatapp.models.message_index import visible_text
 from tests.bench.conversations import make_conversation, make_owner
 
 CHATS = Path(__file__).parents[1] / "evaluation" / "chats"

@@ -21,7 +21,7 @@ from pytest_django import Settings
 from chatapp import languages
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
-from chatapp.number_formats import in_a_row, number
+from chatapp.sentences import in_a_row, number
 from chatapp.templatetags.page import locale
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.api.programs import LONG

@@ -9,8 +9,7 @@ import pytest
 from django.utils import translation
 
 from chatapp.languages import Reader
-from chatapp.number_formats import first_known, forms_of, money, number, zone_named
-from chatapp.sentences import translate
+from chatapp.sentences import first_known, forms_of, money, number, translate, zone_named
 
 
 @pytest.fixture(autouse=True)

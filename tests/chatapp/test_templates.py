@@ -8,7 +8,7 @@ from django.template.loader import get_template
 
 from chatapp.languages import Reader
 from chatapp.live.status_panel import Segment
-from chatapp.number_formats import number, reader_locale
+from chatapp.sentences import number, reader_locale
 from chatapp.templatetags import figures, records
 
 NOTHING = figures.NOTHING

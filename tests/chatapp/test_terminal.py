@@ -17,8 +17,7 @@ from pytest_django import Settings
 
 from chatapp import terminal
 from chatapp.languages import background
-from chatapp.number_formats import number, reader_locale
-from chatapp.sentences import translate
+from chatapp.sentences import number, reader_locale, translate
 from tests.chatapp.test_serve import ROOT, refusal
 from tests.first_start import FirstStart
 

@@ -13,9 +13,9 @@ import pytest
 from django.core.checks import CheckMessage
 from django.db import DEFAULT_DB_ALIAS
 
+from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis
 from chatapp.environment import read_database
 from chatapp.postgresql.base import DatabaseWrapper
-from chatapp.service_checks import PROBE, check_kind, check_postgresql, check_redis
 from tests.chatapp.test_serve import ROOT, refusal
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running

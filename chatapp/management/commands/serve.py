@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
-from chatapp import processes, service_checks, static_files, terminal
+from chatapp import checks, processes, static_files, terminal
 from chatapp.accounts import accounts, credentials
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
 from chatapp.installation import IS_CHECKOUT
@@ -94,7 +94,7 @@ class Command(BaseCommand):
         name = str(settings.DATABASES["default"]["NAME"])
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
-        service_checks.refuse_unfit()
+        checks.refuse_unfit()
         with processes.joined("web"):
             if not settings.DEBUG:
                 static_files.collect()

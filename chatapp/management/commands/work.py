@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
-from chatapp import processes, service_checks, terminal
+from chatapp import checks, processes, terminal
 from chatapp.accounts import accounts
 from chatapp.context import sizes
 from chatapp.installation import PROGRAM
@@ -42,7 +42,7 @@ class Command(BaseCommand):
                 program=PROGRAM,
             )
             raise CommandError(said)
-        service_checks.refuse_unfit()
+        checks.refuse_unfit()
         if settings.ALLOW_COMMANDS:
             hide_environment()
         sizes.warm_up()

@@ -11,7 +11,7 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.conversations import start_conversation
 from chatapp.errors import Refused
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
-from chatapp.spending_limits import check_spending
+from chatapp.models.spending import check_spending
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask
 

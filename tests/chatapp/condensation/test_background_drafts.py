@@ -21,8 +21,9 @@ from django.utils import timezone
 import condense
 from chatapp import background_jobs
 from chatapp.background_jobs import JOBS
-from chatapp.condensation import background_drafts, draft_writer, threshold
+from chatapp.condensation import background_drafts, draft_writer
 from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.context.sizes import wants_drafts
 from chatapp.context.turn_context import TurnContext
 from chatapp.conversations import pins
 from chatapp.conversations.rewind import rewind_conversation
@@ -409,7 +410,7 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
     if not price:
         paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
-    assert threshold.wants_drafts(run_in(conversation)) is drafts
+    assert wants_drafts(run_in(conversation)) is drafts
 
 
 async def test_what_an_ended_process_has_drafted_is_applied_by_another(begin: Begin) -> None:

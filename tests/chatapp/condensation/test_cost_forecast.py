@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
-from chatapp.condensation.threshold import is_cheaper, predict
+from chatapp.condensation.costs import is_cheaper, predict
 from chatapp.conversations import conversations
 from chatapp.forms.profiles import ProfileForm
 from chatapp.maintenance.integrity import find_problems

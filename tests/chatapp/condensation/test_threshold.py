@@ -9,9 +9,8 @@ from pytest_django import Settings
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context import turn_context
-from chatapp.context.sizes import figures_of
+from chatapp.context.sizes import CondensingPoint, figures_of
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.status_panel import state_of

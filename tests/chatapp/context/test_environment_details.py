@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp.context.environment_details import MOST_FILES, describe_surroundings
+from chatapp.context.turn_context import MOST_FILES, describe_surroundings
 from chatapp.models import Conversation, Message, Preferences, message_store
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages, search_hits

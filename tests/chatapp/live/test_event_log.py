@@ -14,7 +14,7 @@ from chatapp.agent import events
 from chatapp.agent.events import MessageAppended, TurnEvent
 from chatapp.live.channel import EventLog
 from chatapp.live.codec import decode, encode
-from chatapp.live.live_view import LiveView
+from chatapp.live.live_views import LiveView
 from chatapp.live.outgoing_frames import Place
 from chatapp.models import Conversation, Review, ToolRun, message_store
 from tests.chatapp.conftest import reduction_of

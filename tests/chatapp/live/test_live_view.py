@@ -13,8 +13,7 @@ from chatapp import consumers
 from chatapp.agent import events
 from chatapp.live import outgoing_frames
 from chatapp.live.channel import Publisher, channel
-from chatapp.live.live_view import LiveView
-from chatapp.live.live_views import WatchedView, views
+from chatapp.live.live_views import LiveView, views
 from chatapp.live.outgoing_frames import Watchers
 from chatapp.models import Conversation, Turn
 from tests.chatapp.live.heard import Heard
@@ -69,7 +68,7 @@ async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     assert not view.turn_view.turn
 
 
-class Unshowable(WatchedView):
+class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override

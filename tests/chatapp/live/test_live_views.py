@@ -105,7 +105,7 @@ async def test_an_end_that_was_not_heard_is_shown(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing tells it any more: a page would show for ever that the turn runs."""
-    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
     channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
     await reader.views.look()
@@ -121,14 +121,14 @@ async def test_a_turn_that_is_heard_of_while_the_rows_are_read_is_not_taken_for_
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read is from before it began."""
-    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
     view, loop = reader.views.views[reader.conversation.pk], asyncio.get_running_loop()
 
     def find_none(_conversation: uuid.UUID) -> None:
         loop.call_soon_threadsafe(view.follow, turn.pk)
 
-    monkeypatch.setattr("chatapp.live.live_view._find_unfinished", find_none)
+    monkeypatch.setattr("chatapp.live.live_views._find_unfinished", find_none)
     await view.catch_up()
     assert view.followed == turn.pk
     channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
@@ -139,8 +139,8 @@ async def test_the_next_turn_is_shown_where_the_end_of_the_last_was_not_heard(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever took over may tell of a new one only."""
-    monkeypatch.setattr("chatapp.live.live_view.LONGEST_CATCHING_UP", 0)
-    monkeypatch.setattr("chatapp.live.live_view.LONGEST_END", 0)
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_END", 0)
     first = await sync_to_async(ask)(reader.conversation)
     await reader.views.look()
     await reader.until("status.changed", turn=str(first.pk))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatapp.agent import events
-from chatapp.live.live_view import LiveView
+from chatapp.live.live_views import LiveView
 from chatapp.models import Conversation
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.live.test_live_view import follow_turn

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.search import (
-    EXCERPT,
-    Query,
-    excerpt,
-    fold,
-    searchable_text,
-    visible_text,
-    words_of,
-)
+from chatapp.models.message_index import searchable_text, visible_text
+from chatapp.search import EXCERPT, Query, excerpt, fold, words_of
 
 
 def found_in(text: str, words: str) -> list[str]:

@@ -4,7 +4,7 @@ from django.test import Client
 from django.utils import timezone
 
 import condense
-from chatapp.context import environment_details
+from chatapp.context.turn_context import read_todo
 from chatapp.models import Conversation, ToolRun, Turn, hidden_messages, message_store
 from tests.chatapp.conftest import summarise
 
@@ -27,18 +27,18 @@ def keep(conversation: Conversation, todos: object, *, is_error: bool = False) -
 
 def test_the_last_list_stands(conversation: Conversation, browser: Client) -> None:
     """Whatever a condensation hides; one that was refused is none, and a rewind takes one back."""
-    assert environment_details.read_todo(conversation) is None
+    assert read_todo(conversation) is None
     keep(conversation, "[x] Read\n[ ] Write\n[-] Test")
     second = keep(conversation, "[x] Read\n[x] Write\n[ ] Test")
     keep(conversation, "nonsense", is_error=True)
     summarise(conversation)
-    todo = environment_details.read_todo(conversation)
+    todo = read_todo(conversation)
     assert todo
     assert (todo.done, todo.current) == (2, "Test")
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
     assert "2 of 3" in page
     hidden_messages.rewind(conversation.pk, first_hidden_seq=second)
-    earlier = environment_details.read_todo(conversation)
+    earlier = read_todo(conversation)
     assert earlier
     assert (earlier.done, earlier.current) == (1, "Test")
     assert "1 of 3" in browser.get(f"/c/{conversation.pk}/todo/").content.decode()

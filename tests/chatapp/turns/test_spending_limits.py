@@ -19,8 +19,14 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
-from chatapp.models.spending import Scope, Spending, month_start, read_spending
-from chatapp.spending_limits import check_spending, tell
+from chatapp.models.spending import (
+    Scope,
+    Spending,
+    check_spending,
+    month_start,
+    read_spending,
+    tell,
+)
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall

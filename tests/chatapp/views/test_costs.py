@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall
-from chatapp.number_formats import ZONE_COOKIE
+from chatapp.sentences import ZONE_COOKIE
 from tests.chatapp.scripted_turns import ask, end, regenerate
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.condensation.threshold import CACHED_FOR
+from chatapp.condensation.costs import CACHED_FOR
 from chatapp.context import sizes
 from chatapp.conversations import pins
 from chatapp.inspector.next_request import NextRequest, read_next_request

@@ -4,7 +4,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.models import Conversation
-from chatapp.number_formats import number
+from chatapp.sentences import number
 from tests.chatapp.conftest import Say
 
 HTMX = {"HX-Request": "true"}

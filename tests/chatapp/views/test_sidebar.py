@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
-from chatapp.number_formats import ZONE_COOKIE
+from chatapp.sentences import ZONE_COOKIE
 from chatapp.views.sidebar import name_day
 
 HTMX = {"HX-Request": "true"}

@@ -13,7 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
-from chatapp.number_formats import money
+from chatapp.sentences import money
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
 from tests.records import append_many

@@ -1,65 +1,17 @@
-"""Thresholds: at which size a context is condensed, and what that costs now and later."""
+"""Costs: what a condensation, a draft and the next request may cost, now and later."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Self
 
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context import turn_context
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnSettings
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
-from chatapp.number_formats import number
-
-# With the same names in braces a script fills them in; see templatetags/scripts.py.
-CONDENSES = _("Condenses at {at} tokens ({percent} %)")
-TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
-# Whose a threshold is, by the source that its resolver gave; an operator's may give any.
-SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
-
-
-def source_label(source: str) -> str:
-    """Return where a threshold was set, in words."""
-    return str(SOURCES.get(source, _("Operator")))
-
-
-@dataclass(frozen=True, slots=True)
-class CondensingPoint:
-    """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic.
-
-    ``percent`` is their share of the whole window.
-    """
-
-    at: int
-    window: int
-    percent: float
-    automatic: bool = True
-
-    @classmethod
-    def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:
-        """Return what holds for a budget: the user's percentage, or where a request is too long."""
-        allowed = max(0, math.floor(budget.allowed))
-        at = min(budget.condenses_at, allowed) if automatic else allowed
-        return cls(at, budget.window, budget.percent(at), automatic)
-
-    @classmethod
-    def of_attempt(cls, attempt: Condensation) -> Self:
-        """Return what held when an attempt was made."""
-        window = attempt.context_window
-        at = max(0, min(math.ceil(window * attempt.threshold / 100), attempt.allowed))
-        return cls(at, window, 100 * at / window if window else 0.0)
-
-    def __str__(self) -> str:
-        """Say it, with numbers as the reader writes them."""
-        said = str(CONDENSES if self.automatic else TRUNCATES)
-        return said.format(at=number(self.at), percent=number(self.percent))
-
+from chatapp.models import Conversation, ModelCall, Preferences, Profile
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
@@ -144,20 +96,3 @@ def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool
         profile.cost_of(bill(profile, condense.Usage(input=tokens))) for tokens in (short, size)
     )
     return None not in (now, next_, later) and (now or 0) + (next_ or 0) < (later or 0)
-
-
-def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
-    """Whether a draft is wanted for a context of this size."""
-    share = terms.preferences.draft_share / 100
-    return tokens >= share * budget.condenses_at and wants_drafts(terms)
-
-
-def wants_drafts(terms: TurnSettings) -> bool:
-    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
-    wanted, writer = terms.preferences, terms.writer
-    if not wanted.auto_condense or wanted.clear_tool_output:
-        return False
-    if wanted.draft_ahead == Preferences.Drafting.FREE:
-        is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
-        return is_free and not writer.spec.writes_at_once
-    return wanted.draft_ahead == Preferences.Drafting.ALWAYS
