@@ -1,403 +1,203 @@
-from .budget.budget import (
-    INHERIT,
-    MAX_THRESHOLD,
-    MIN_THRESHOLD,
-    Adaptive,
-    Budget,
-    Fixed,
-    PerProfile,
-    Resolver,
-    Threshold,
-    ThresholdQuery,
-    growth_per_turn,
-    output_limit,
-    with_threshold,
-)
-from .budget.language import language_in, language_of
-from .budget.situation import (
-    Addition,
-    Chosen,
-    Environment,
-    Gauge,
-    Reduction,
-    Situation,
-    Trigger,
-    Verdict,
-)
-from .condenser.condenser import Condensed, Condenser, Configuration, condense, ladder_from
-from .condenser.hooks import (
-    DEFAULT_VALIDATORS,
-    AttachFoldedFiles,
-    Hooks,
-    Plan,
-    Veto,
-    attach_ledger,
-)
-from .condenser.ladder import Policy
-from .condenser.log import (
-    Attempt,
-    AttemptFailed,
-    AttemptStarted,
-    AttemptSucceeded,
-    CondensationLog,
-    Event,
-    FellBack,
-    NullLog,
-)
-from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .errors import (
-    CannotFit,
-    CondenseError,
-    DidNotShrink,
-    Discarded,
-    Floor,
-    InvalidMessage,
-    NothingToCondense,
-    RedoRefused,
-    SummaryFailed,
-    SummaryOverflow,
-    SummaryRejected,
-    UndoRefused,
-    UnknownMessage,
-    Vetoed,
-)
-from .facts.ledger import Ledger, parse_ledger
-from .facts.notebook import ledger
-from .facts.receipt import FactKind, FactState, Finding, Receipt, Tally, receipt
-from .folded_files.results import Folded, FoldedFile
-from .folded_files.workspace import ignore_matcher
-from .history.boundaries import (
-    AnsweredCall,
-    Pairing,
-    pair_calls,
-    require_enough,
-    safe_cuts,
-    unread_tail,
-)
-from .history.effective_history import (
-    effective_history,
-    messages_since_last_summary,
-    replace_hidden,
-)
-from .history.signed_blocks import (
-    is_compaction,
-    is_thinking,
-    without_compaction,
-    without_thinking,
-)
-from .history.tags import (
-    Truncation,
-    hide_behind,
-    plan_truncation,
-    redo,
-    rewind,
-    truncate,
-    undo,
-    undo_rewind,
-)
-from .messages import (
-    BESIDE,
-    ENVIRONMENT,
-    RECALLED,
-    USER_WORDS,
-    Block,
-    Content,
-    ImageBlock,
-    Json,
-    Message,
-    OpaqueBlock,
-    Role,
-    Tags,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    beside_of,
-    block_from_api,
-    content_from_api,
-    content_to_api,
-    user_words,
-)
-from .prices import Prices, Surcharge, Usage
-from .prompts import (
-    BESIDE_LEDGER,
-    CONDENSE,
-    condense_instruction,
-    load_prompt,
-    register_prompt,
-    unregister_prompt,
-)
-from .recall.passages import (
-    MOST_PASSAGES,
-    MOST_TOKENS,
-    Passage,
-    Recall,
-    Told,
-    recalled_block,
-    split_recalled,
-    token_limit,
-)
-from .recall.ranking import MemoryRecall, SearchedMessage, Terms, find_passages
-from .recall.words import UNSPACED, Term, fold, is_unspaced, space_out
-from .reduction.carryover import (
-    carried_pin_ids,
-    command_blocks,
-    extract_command_blocks,
-    readdress_pins,
-    shows_pin,
-)
-from .reduction.composition import PartKind, part_kind, split_beside, split_parts
-from .reduction.strategy import Strategy, asks_model, expected_usage
-from .replay import ExcerptSummarizer, Replayed, replay_history
-from .requests.request import (
-    INTERRUPTED,
-    inject_synthetic_results,
-    merge_consecutive,
-    repair_tool_pairs,
-    replace_images,
-    shape_request,
-)
-from .requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
-from .roo_settings import RooSettings, read_roo_settings
-from .sentences import Phrasebook, noop, plural, say
-from .strategies import (
-    built_in_strategies,
-    known_strategies,
-    load_strategy,
-    register_strategy,
-    unregister_strategy,
-)
-from .summaries.summarizer import (
-    Bill,
-    Chunk,
-    CompactionChunk,
-    CutChunk,
-    Kit,
-    Summarizer,
-    SummaryRequest,
-    TextChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
-from .summaries.summary_failures import is_context_overflow
-from .tokens.calibration import Calibration, Report
-from .tokens.counters import (
-    CachedCounter,
-    CharacterCounter,
-    PromptCounter,
-    TiktokenCounter,
-    TokenCount,
-    TokenCounter,
-    count_media,
-    count_message,
-    count_messages,
-    count_tools,
-    load_encoding,
-)
-from .tokens.images import image_size
-from .unicode_text import well_formed, well_formed_json
-
-__all__ = [
-    "BESIDE",
-    "BESIDE_LEDGER",
-    "CONDENSE",
-    "DEFAULT_VALIDATORS",
-    "ENVIRONMENT",
-    "INHERIT",
-    "INTERRUPTED",
-    "MAX_THRESHOLD",
-    "MIN_THRESHOLD",
-    "MOST_PASSAGES",
-    "MOST_TOKENS",
-    "RECALLED",
-    "UNSPACED",
-    "USER_WORDS",
-    "Accept",
-    "Adaptive",
-    "Addition",
-    "AnsweredCall",
-    "AttachFoldedFiles",
-    "Attempt",
-    "AttemptFailed",
-    "AttemptStarted",
-    "AttemptSucceeded",
-    "Bill",
-    "Block",
-    "Budget",
-    "CachedCounter",
-    "Calibration",
-    "CannotFit",
-    "CharacterCounter",
-    "Chosen",
-    "Chunk",
-    "CompactionChunk",
-    "CondensationLog",
-    "CondenseError",
-    "Condensed",
-    "Condenser",
-    "Configuration",
-    "Content",
-    "CutChunk",
-    "DidNotShrink",
-    "Discarded",
-    "Environment",
-    "Event",
-    "ExcerptSummarizer",
-    "FactKind",
-    "FactState",
-    "FellBack",
-    "Finding",
-    "Fixed",
-    "Floor",
-    "Folded",
-    "FoldedFile",
-    "Gauge",
-    "Hooks",
-    "ImageBlock",
-    "InvalidMessage",
-    "Json",
-    "Kit",
-    "Ledger",
-    "MemoryRecall",
-    "Message",
-    "NoReview",
-    "NothingToCondense",
-    "NullLog",
-    "OpaqueBlock",
-    "Pairing",
-    "PartKind",
-    "Passage",
-    "PerProfile",
-    "Phrasebook",
-    "Plan",
-    "Policy",
-    "Prices",
-    "PromptCounter",
-    "Proposal",
-    "Recall",
-    "Receipt",
-    "RedoRefused",
-    "Reduction",
-    "Replayed",
-    "Report",
-    "Resolver",
-    "Reviewer",
-    "Role",
-    "RooSettings",
-    "SearchedMessage",
-    "Situation",
-    "Strategy",
-    "Summarizer",
-    "SummaryFailed",
-    "SummaryOverflow",
-    "SummaryRejected",
-    "SummaryRequest",
-    "Surcharge",
-    "Tags",
-    "Tally",
-    "Term",
-    "Terms",
-    "TextBlock",
-    "TextChunk",
-    "Threshold",
-    "ThresholdQuery",
-    "TiktokenCounter",
-    "TokenCount",
-    "TokenCounter",
-    "Told",
-    "ToolCallChunk",
-    "ToolResultBlock",
-    "ToolUseBlock",
-    "Trigger",
-    "Truncation",
-    "UndoRefused",
-    "UnknownMessage",
-    "Usage",
-    "UsageChunk",
-    "Verdict",
-    "Veto",
-    "Vetoed",
-    "WriteAgain",
-    "asks_model",
-    "attach_ledger",
-    "beside_of",
-    "block_from_api",
-    "built_in_strategies",
-    "carried_pin_ids",
-    "command_blocks",
-    "condense",
-    "condense_instruction",
-    "content_from_api",
-    "content_to_api",
-    "count_media",
-    "count_message",
-    "count_messages",
-    "count_tools",
-    "effective_history",
-    "expected_usage",
-    "extract_command_blocks",
-    "find_passages",
-    "fold",
-    "growth_per_turn",
-    "hide_behind",
-    "ignore_matcher",
-    "image_size",
-    "inject_synthetic_results",
-    "is_compaction",
-    "is_context_overflow",
-    "is_thinking",
-    "is_unspaced",
-    "known_strategies",
-    "ladder_from",
-    "language_in",
-    "language_of",
-    "ledger",
-    "load_encoding",
-    "load_prompt",
-    "load_strategy",
-    "merge_consecutive",
-    "messages_since_last_summary",
-    "noop",
-    "output_limit",
-    "pair_calls",
-    "parse_ledger",
-    "part_kind",
-    "plan_truncation",
-    "plural",
-    "read_roo_settings",
-    "readdress_pins",
-    "recalled_block",
-    "receipt",
-    "redo",
-    "register_prompt",
-    "register_strategy",
-    "repair_tool_pairs",
-    "replace_hidden",
-    "replace_images",
-    "replay_history",
-    "require_enough",
-    "rewind",
-    "safe_cuts",
-    "say",
-    "shape_request",
-    "shows_pin",
-    "space_out",
-    "split_beside",
-    "split_parts",
-    "split_recalled",
-    "token_limit",
-    "tool_result_to_text",
-    "tool_use_to_text",
-    "tools_to_text",
-    "truncate",
-    "undo",
-    "undo_rewind",
-    "unread_tail",
-    "unregister_prompt",
-    "unregister_strategy",
-    "user_words",
-    "well_formed",
-    "well_formed_json",
-    "with_threshold",
-    "without_compaction",
-    "without_thinking",
-]
+from .budget.budget import INHERIT as INHERIT
+from .budget.budget import MAX_THRESHOLD as MAX_THRESHOLD
+from .budget.budget import MIN_THRESHOLD as MIN_THRESHOLD
+from .budget.budget import Adaptive as Adaptive
+from .budget.budget import Budget as Budget
+from .budget.budget import Fixed as Fixed
+from .budget.budget import PerProfile as PerProfile
+from .budget.budget import Resolver as Resolver
+from .budget.budget import Threshold as Threshold
+from .budget.budget import ThresholdQuery as ThresholdQuery
+from .budget.budget import growth_per_turn as growth_per_turn
+from .budget.budget import output_limit as output_limit
+from .budget.budget import with_threshold as with_threshold
+from .budget.language import language_in as language_in
+from .budget.language import language_of as language_of
+from .budget.situation import Addition as Addition
+from .budget.situation import Chosen as Chosen
+from .budget.situation import Environment as Environment
+from .budget.situation import Gauge as Gauge
+from .budget.situation import Reduction as Reduction
+from .budget.situation import Situation as Situation
+from .budget.situation import Trigger as Trigger
+from .budget.situation import Verdict as Verdict
+from .condenser.condenser import Condensed as Condensed
+from .condenser.condenser import Condenser as Condenser
+from .condenser.condenser import Configuration as Configuration
+from .condenser.condenser import condense as condense
+from .condenser.condenser import ladder_from as ladder_from
+from .condenser.hooks import DEFAULT_VALIDATORS as DEFAULT_VALIDATORS
+from .condenser.hooks import AttachFoldedFiles as AttachFoldedFiles
+from .condenser.hooks import Hooks as Hooks
+from .condenser.hooks import Plan as Plan
+from .condenser.hooks import Veto as Veto
+from .condenser.hooks import attach_ledger as attach_ledger
+from .condenser.ladder import Policy as Policy
+from .condenser.log import Attempt as Attempt
+from .condenser.log import AttemptFailed as AttemptFailed
+from .condenser.log import AttemptStarted as AttemptStarted
+from .condenser.log import AttemptSucceeded as AttemptSucceeded
+from .condenser.log import CondensationLog as CondensationLog
+from .condenser.log import Event as Event
+from .condenser.log import FellBack as FellBack
+from .condenser.log import NullLog as NullLog
+from .condenser.review import Accept as Accept
+from .condenser.review import NoReview as NoReview
+from .condenser.review import Proposal as Proposal
+from .condenser.review import Reviewer as Reviewer
+from .condenser.review import WriteAgain as WriteAgain
+from .errors import CannotFit as CannotFit
+from .errors import CondenseError as CondenseError
+from .errors import DidNotShrink as DidNotShrink
+from .errors import Discarded as Discarded
+from .errors import Floor as Floor
+from .errors import InvalidMessage as InvalidMessage
+from .errors import NothingToCondense as NothingToCondense
+from .errors import RedoRefused as RedoRefused
+from .errors import SummaryFailed as SummaryFailed
+from .errors import SummaryOverflow as SummaryOverflow
+from .errors import SummaryRejected as SummaryRejected
+from .errors import UndoRefused as UndoRefused
+from .errors import UnknownMessage as UnknownMessage
+from .errors import Vetoed as Vetoed
+from .facts.ledger import Ledger as Ledger
+from .facts.ledger import parse_ledger as parse_ledger
+from .facts.notebook import ledger as ledger
+from .facts.receipt import FactKind as FactKind
+from .facts.receipt import FactState as FactState
+from .facts.receipt import Finding as Finding
+from .facts.receipt import Receipt as Receipt
+from .facts.receipt import Tally as Tally
+from .facts.receipt import receipt as receipt
+from .folded_files.results import Folded as Folded
+from .folded_files.results import FoldedFile as FoldedFile
+from .folded_files.workspace import ignore_matcher as ignore_matcher
+from .history.boundaries import AnsweredCall as AnsweredCall
+from .history.boundaries import Pairing as Pairing
+from .history.boundaries import pair_calls as pair_calls
+from .history.boundaries import require_enough as require_enough
+from .history.boundaries import safe_cuts as safe_cuts
+from .history.boundaries import unread_tail as unread_tail
+from .history.effective_history import effective_history as effective_history
+from .history.effective_history import messages_since_last_summary as messages_since_last_summary
+from .history.effective_history import replace_hidden as replace_hidden
+from .history.signed_blocks import is_compaction as is_compaction
+from .history.signed_blocks import is_thinking as is_thinking
+from .history.signed_blocks import without_compaction as without_compaction
+from .history.signed_blocks import without_thinking as without_thinking
+from .history.tags import Truncation as Truncation
+from .history.tags import hide_behind as hide_behind
+from .history.tags import plan_truncation as plan_truncation
+from .history.tags import redo as redo
+from .history.tags import rewind as rewind
+from .history.tags import truncate as truncate
+from .history.tags import undo as undo
+from .history.tags import undo_rewind as undo_rewind
+from .messages import BESIDE as BESIDE
+from .messages import ENVIRONMENT as ENVIRONMENT
+from .messages import RECALLED as RECALLED
+from .messages import USER_WORDS as USER_WORDS
+from .messages import Block as Block
+from .messages import Content as Content
+from .messages import ImageBlock as ImageBlock
+from .messages import Json as Json
+from .messages import Message as Message
+from .messages import OpaqueBlock as OpaqueBlock
+from .messages import Role as Role
+from .messages import Tags as Tags
+from .messages import TextBlock as TextBlock
+from .messages import ToolResultBlock as ToolResultBlock
+from .messages import ToolUseBlock as ToolUseBlock
+from .messages import beside_of as beside_of
+from .messages import block_from_api as block_from_api
+from .messages import content_from_api as content_from_api
+from .messages import content_to_api as content_to_api
+from .messages import user_words as user_words
+from .prices import Prices as Prices
+from .prices import Surcharge as Surcharge
+from .prices import Usage as Usage
+from .prompts import BESIDE_LEDGER as BESIDE_LEDGER
+from .prompts import CONDENSE as CONDENSE
+from .prompts import condense_instruction as condense_instruction
+from .prompts import load_prompt as load_prompt
+from .prompts import register_prompt as register_prompt
+from .prompts import unregister_prompt as unregister_prompt
+from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
+from .recall.passages import MOST_TOKENS as MOST_TOKENS
+from .recall.passages import Passage as Passage
+from .recall.passages import Recall as Recall
+from .recall.passages import Told as Told
+from .recall.passages import recalled_block as recalled_block
+from .recall.passages import split_recalled as split_recalled
+from .recall.passages import token_limit as token_limit
+from .recall.ranking import MemoryRecall as MemoryRecall
+from .recall.ranking import SearchedMessage as SearchedMessage
+from .recall.ranking import Terms as Terms
+from .recall.ranking import find_passages as find_passages
+from .recall.words import UNSPACED as UNSPACED
+from .recall.words import Term as Term
+from .recall.words import fold as fold
+from .recall.words import is_unspaced as is_unspaced
+from .recall.words import space_out as space_out
+from .reduction.carryover import carried_pin_ids as carried_pin_ids
+from .reduction.carryover import command_blocks as command_blocks
+from .reduction.carryover import extract_command_blocks as extract_command_blocks
+from .reduction.carryover import readdress_pins as readdress_pins
+from .reduction.carryover import shows_pin as shows_pin
+from .reduction.composition import PartKind as PartKind
+from .reduction.composition import part_kind as part_kind
+from .reduction.composition import split_beside as split_beside
+from .reduction.composition import split_parts as split_parts
+from .reduction.strategy import Strategy as Strategy
+from .reduction.strategy import asks_model as asks_model
+from .reduction.strategy import expected_usage as expected_usage
+from .replay import ExcerptSummarizer as ExcerptSummarizer
+from .replay import Replayed as Replayed
+from .replay import replay_history as replay_history
+from .requests.request import INTERRUPTED as INTERRUPTED
+from .requests.request import inject_synthetic_results as inject_synthetic_results
+from .requests.request import merge_consecutive as merge_consecutive
+from .requests.request import repair_tool_pairs as repair_tool_pairs
+from .requests.request import replace_images as replace_images
+from .requests.request import shape_request as shape_request
+from .requests.tools_as_text import tool_result_to_text as tool_result_to_text
+from .requests.tools_as_text import tool_use_to_text as tool_use_to_text
+from .requests.tools_as_text import tools_to_text as tools_to_text
+from .roo_settings import RooSettings as RooSettings
+from .roo_settings import read_roo_settings as read_roo_settings
+from .sentences import Phrasebook as Phrasebook
+from .sentences import noop as noop
+from .sentences import plural as plural
+from .sentences import say as say
+from .strategies import built_in_strategies as built_in_strategies
+from .strategies import known_strategies as known_strategies
+from .strategies import load_strategy as load_strategy
+from .strategies import register_strategy as register_strategy
+from .strategies import unregister_strategy as unregister_strategy
+from .summaries.summarizer import Bill as Bill
+from .summaries.summarizer import Chunk as Chunk
+from .summaries.summarizer import CompactionChunk as CompactionChunk
+from .summaries.summarizer import CutChunk as CutChunk
+from .summaries.summarizer import Kit as Kit
+from .summaries.summarizer import Summarizer as Summarizer
+from .summaries.summarizer import SummaryRequest as SummaryRequest
+from .summaries.summarizer import TextChunk as TextChunk
+from .summaries.summarizer import ToolCallChunk as ToolCallChunk
+from .summaries.summarizer import UsageChunk as UsageChunk
+from .summaries.summary_failures import is_context_overflow as is_context_overflow
+from .tokens.calibration import Calibration as Calibration
+from .tokens.calibration import Report as Report
+from .tokens.counters import CachedCounter as CachedCounter
+from .tokens.counters import CharacterCounter as CharacterCounter
+from .tokens.counters import PromptCounter as PromptCounter
+from .tokens.counters import TiktokenCounter as TiktokenCounter
+from .tokens.counters import TokenCount as TokenCount
+from .tokens.counters import TokenCounter as TokenCounter
+from .tokens.counters import count_media as count_media
+from .tokens.counters import count_message as count_message
+from .tokens.counters import count_messages as count_messages
+from .tokens.counters import count_tools as count_tools
+from .tokens.counters import load_encoding as load_encoding
+from .tokens.images import image_size as image_size
+from .unicode_text import well_formed as well_formed
+from .unicode_text import well_formed_json as well_formed_json
