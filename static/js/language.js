@@ -3,8 +3,7 @@ import { loadAnew } from "./typed.js";
 
 /** Whether an answer is in the page's language; where it is not, the page is loaded anew. */
 export function isOurs(language) {
-  // A message that is being edited in its place would be lost.
-  if (!language || language === document.documentElement.lang || document.querySelector(".is-editing")) return true;
+  if (!language || language === document.documentElement.lang) return true;
   loadAnew();
   return false;
 }
@@ -12,7 +11,8 @@ export function isOurs(language) {
 export function startLanguage() {
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { requestConfig, xhr } = event.detail;
-    // What something has led to is only told once, so it is shown.
-    if (requestConfig.verb === "get" && !isOurs(xhr.getResponseHeader("Content-Language"))) event.preventDefault();
+    // What something has led to is only told once, so it is shown; and a message that is being edited would be lost.
+    const stays = requestConfig.verb !== "get" || document.querySelector(".is-editing");
+    if (!stays && !isOurs(xhr.getResponseHeader("Content-Language"))) event.preventDefault();
   });
 }

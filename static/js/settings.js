@@ -28,7 +28,7 @@ function isAutomatic() {
   return form.querySelector("[name=auto_condense]")?.checked ?? form.dataset.auto !== "off";
 }
 
-// The same sentence as chatapp/condensation/threshold.py, for values that are not saved yet.
+// The same sentence as chatapp/context/sizes.py, for values that are not saved yet.
 function sentence({ window: size, allowed }, threshold) {
   if (!size) return text("ofWindow", { percent: threshold });
   const wanted = isAutomatic() ? Math.ceil((Number(size) * threshold) / 100) : Infinity;

@@ -53,6 +53,8 @@ class Cluster:
         self.postgres.make()
         return {
             **self.given,
+            # Whether they are ready is read from what they print.
+            "LC_ALL": "C",
             "DATA_DIR": str(self.folder / "data"),
             "WORKSPACES_ROOT": str(self.folder / "data" / "workspaces"),
             "SECRET_KEY": key.read_text(),

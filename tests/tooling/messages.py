@@ -410,7 +410,7 @@ NOT_FOR_READERS = {
     "chatapp/api/auth.py": "the API's description",
     "chatapp/approvals.py": "told to models",
     "chatapp/composer/mentions.py": "told to models",
-    "chatapp/context": "told to models",
+    "chatapp/context/turn_context.py": "told to models",
     "chatapp/environment.py": "said before anything can be translated",
     "chatapp/migrations": "said once",
     "chatapp/models/audit.py": "errors of programmers",

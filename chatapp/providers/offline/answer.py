@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 import condense
 from chatapp.languages import NAMES, Reader
+from chatapp.sentences import number
 from chatapp.sentences import translate as _
 
 # What the first page has to try. These are understood in every language.
@@ -107,12 +108,12 @@ def _filler(question: str) -> Answer | None:
     if wish is None:
         return None
     count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
-    sentences = [
-        _("Sentence {number:,} takes up room in the context window.", number=number)
-        for number in range(1, count // 9 + 2)
-    ]
-    filler = " ".join([_("Filler from the offline stand-in:"), *sentences])
-    return Answer(" ".join(filler.split()[:count]))
+    words, sentence = _("Filler from the offline stand-in:").split(), 0
+    while len(words) < count:
+        sentence += 1
+        said = _("Sentence {number:,} takes up room in the context window.", number=sentence)
+        words += said.split()
+    return Answer(" ".join(words[:count]))
 
 
 def _seen(messages: Sequence[condense.Message]) -> str:
@@ -125,7 +126,7 @@ def _seen(messages: Sequence[condense.Message]) -> str:
         said += [(_("Result of {name}", name=one.call.name), result(one)) for one in own]
         said += [(names[who], text) for who, text in told_in(message)]
     counted = Counter([who for who, _text in said])
-    tally = ", ".join([f"{who}: {number:,}" for who, number in counted.items()])
+    tally = ", ".join([f"{who}: {number(times)}" for who, times in counted.items()])
     lines = [f"- {who}: “{clip(text)}”" for who, text in said[-MOST_SEEN:]]
     seen = _("This is what I see ({tally}). The newest is:", tally=tally)
     return "\n".join([f"{seen}\n", *lines])

@@ -158,6 +158,8 @@ async def test_the_examples_of_the_first_page_are_understood_in_every_language(
         language == "en"
     )
     assert (await answer(offline, listing, assistant("…"), "Hm.")).startswith(about)
+    filler = await answer(offline, listing, assistant("…"), "write 300 words")
+    assert len(filler.split()) == 300
 
 
 @pytest.mark.parametrize(
