@@ -155,7 +155,7 @@ def figures_of(
     )
 
 
-# With the same names in braces a script fills them in; see templatetags/scripts.py.
+# With the same names in braces a script fills them in; see templatetags/page.py.
 CONDENSES = _("Condenses at {at} tokens ({percent} %)")
 TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
 # Whose a threshold is, by the source that its resolver gave; an operator's may give any.
