@@ -239,10 +239,14 @@ def dated_file(folder: str, suffix: str) -> Path:
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
-    """Return which of these migrations only a newer version of this software has."""
+    """Return which of these migrations only a newer version of this software has.
+
+    Their numbers grow: an unknown name that comes earlier is of an older version.
+    """
     known = MigrationLoader(None).disk_migrations
     replaced = {key for migration in known.values() for key in migration.replaces}
-    return sorted(name for app, name in {*applied} - {*known} - replaced if app == "chatapp")
+    newest = max(name for app, name in {*known, *replaced} if app == "chatapp")
+    return sorted(name for app, name in applied if app == "chatapp" and name > newest)
 
 
 def check_database(path: Path) -> None:

@@ -30,7 +30,7 @@ from chatapp.maintenance import row_copy
 from chatapp.models import Conversation, Deletion, message_store
 from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
-from tests.chatapp.models.test_migrations import fill
+from tests.chatapp.models.full_database import fill
 from tests.chatapp.transfer.lives import HUGE, Life
 from tests.conftest import IN_CI
 

@@ -12,7 +12,6 @@ from chatapp.models.databases import in_use
 from tests.chatapp.maintenance.conftest import Make
 from tests.chatapp.maintenance.test_archives import restored
 from tests.chatapp.maintenance.test_commands import backup, manage
-from tests.chatapp.maintenance.test_integrity import newest_migration
 from tests.chatapp.maintenance.test_move_database import FILE, data, elsewhere
 from tests.chatapp.test_serve import serving
 
@@ -94,20 +93,6 @@ def test_what_runs_on_postgresql_is_backed_up_and_becomes_a_file(
     assert {one.name for one in aside.iterdir()} == {FILE, WORKSPACES, "secret-key"}
     (aside / FILE).rename(data / FILE)
     assert "4 messages" in manage(data, "check_integrity").stdout
-
-
-def test_an_older_backup_of_a_file_is_migrated_into_postgresql(
-    data: Path, elsewhere: Path, postgresql_address: str
-) -> None:
-    """Which has the tables of this version."""
-    app, newest = newest_migration()
-    before = str(int(newest[:4]) - 1).zfill(4)
-    assert manage(data, "migrate", app, before).returncode == 0
-    file = str(data / "older.tar.gz")
-    assert manage(data, "backup", file).returncode == 0
-    done = manage(elsewhere, "restore", file, DATABASE_URL=postgresql_address)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert SOUND in manage(elsewhere, "check_integrity", DATABASE_URL=postgresql_address).stdout
 
 
 def test_a_restore_that_fails_changes_nothing(

@@ -9,7 +9,6 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
-from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.urls import reverse
@@ -47,11 +46,6 @@ def talk(conversation: Conversation, say: Say) -> Conversation:
         say("user", text)
     summarise(conversation, keep=1)
     return conversation
-
-
-def newest_migration() -> tuple[str, str]:
-    """Return the app and the name of the last step to today's database."""
-    return max(key for key in MigrationLoader(None).disk_migrations if key[0] == "chatapp")
 
 
 def problems() -> list[str]:
@@ -265,7 +259,7 @@ def test_a_database_of_another_version_is_found(talk: Conversation) -> None:
     recorder.record_applied("chatapp", "9999_better")
     assert problems() == ["The database is from a newer version: it has 9999_better."]
     recorder.record_unapplied("chatapp", "9999_better")
-    recorder.record_unapplied(*newest_migration())
+    recorder.migration_qs.filter(app="chatapp").delete()
     assert problems() == [
         "The database is from an older version: `manage.py migrate` brings it up to date."
     ]

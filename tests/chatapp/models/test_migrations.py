@@ -1,176 +1,152 @@
-"""Migrations: an older database becomes like a new one, and all of it can be taken back."""
+"""Migrations: a database of before goes on, an older one is refused, and all can be taken back.
 
+`recorded/` holds a database of each kind as version 0.1.0 left it, with a row in every table.
+"""
+
+import re
 import sqlite3
-import uuid
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import User
-from django.core.management import call_command
-from django.db import connection, connections, models
-from django.db.migrations.executor import MigrationExecutor
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-import condense
-from chatapp.accounts import credentials, invitations
-from chatapp.composer import attachments
-from chatapp.condensation import undo
-from chatapp.conversations import conversations, forks, pins
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
-from chatapp.models import (
-    AttachmentTotal,
-    BackgroundDraft,
-    Checkpoint,
-    CondensingPrompt,
-    Conversation,
-    Deletion,
-    ImportRun,
-    McpServer,
-    Message,
-    QueuedMessage,
-    SavedCommand,
-    ServerSettings,
-    Source,
-    ToolRun,
-    TurnRequest,
-    message_index,
-)
-from chatapp.search import Query
-from tests.chatapp.audited import condense_on_record, live_through
-from tests.chatapp.storage.test_requests import Session
+from chatapp.models import Conversation, Deletion
+from chatapp.models.databases import in_use, opened
+from tests import postgresql
+from tests.chatapp.models.full_database import fill
 
-
-def fill(conversation: Conversation) -> None:
-    """Have a row in every table, as people and their models come to have them."""
-    owner = conversation.owner
-    live_through(conversation)
-    undo.undo_condensation(condensation=condense_on_record(conversation))
-    session = Session(conversation)
-    session.say("user", condense.TextBlock("Begin"))
-    session.send()
-    newest = Message.objects.filter(conversation=conversation).latest("seq")
-    pins.pin_message(conversation=conversation, seq=newest.seq)
-    pins.pin_rule(conversation=conversation, text="Answer briefly.")
-    forks.fork_conversation(conversation=conversation, seq=newest.seq)
-    conversations.share_conversation(conversation=conversation)
-    conversations.move_conversation(conversation=conversation, folder=None, named="Travels")
-    credentials.create_sign_in_token(user=owner)
-    credentials.create_api_token(owner=owner, name="script", scope="read")
-    invitations.invite(by=owner, role="member")
-    attachments.attach_file(owner=owner, name="a.txt", data=b"A")
-    turn = conversation.turns.latest("started_at")
-    TurnRequest.objects.create(turn=turn, kind=TurnRequest.Kind.STOP)
-    ToolRun.objects.create(turn=turn, call_id="c", name="list_files")
-    Checkpoint.objects.create(turn=turn, seq=1, name="a" * 40)
-    QueuedMessage.objects.create(conversation=conversation, nonce=uuid.uuid4(), text="Later.")
-    CondensingPrompt.objects.create(owner=owner, name="Code", text="Name every file.")
-    SavedCommand.objects.create(owner=owner, name="review", text="Review it.")
-    McpServer.objects.create(owner=owner, name="Maps", address="maps")
-    run = ImportRun.objects.begin(owner, "")
-    Source.objects.create(conversation=conversation, form="palimpsest", run=run)
-    BackgroundDraft.objects.create(conversation=conversation, owner="here")
-    AttachmentTotal.objects.create(owner=owner, size=1)
-    ServerSettings.read().save()
-
-
-def say_as_then(talked: type[models.Model], said: type[models.Model], owner: int) -> uuid.UUID:
-    """Have a conversation with a message as the first version stores it."""
-    conversation = talked._default_manager.create(owner_id=owner, last_seq=1)
-    said._default_manager.create(
-        conversation=conversation,
-        seq=1,
-        position=1,
-        role="user",
-        content=[{"type": "text", "text": "a compass"}],
-        tokens=1,
-    )
-    return uuid.UUID(str(conversation.pk))
+RECORDED = Path(__file__).parent / "recorded"
+TABLES = "chatapp_conversation", "chatapp_message", "chatapp_auditentry", "chatapp_preferences"
 
 
 @pytest.fixture
-def older(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[MigrationExecutor]:
-    """An empty database in place of the tests', and the migrations as they were one by one."""
-    ours = connections["default"]
-    other = type(ours)({**ours.settings_dict, "NAME": tmp_path / "older.sqlite3"})
-    with django_db_blocker.unblock():
-        connections["default"] = other
-        executor = MigrationExecutor(other)
-        executor.loader = MigrationLoader(other, replace_migrations=False)
-        yield executor
-        other.close()
-        connections["default"] = ours
+def elsewhere(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """An empty database in place of the tests'."""
+    with ExitStack() as stack:
+        stack.enter_context(django_db_blocker.unblock())
+        name = str(tmp_path / "elsewhere.sqlite3")
+        if connection.vendor == "postgresql":
+            server = stack.enter_context(postgresql.server())
+            name = urlsplit(stack.enter_context(postgresql.database(server))).path[1:]
+        there = {**connection.settings_dict, "NAME": name}
+        stack.enter_context(in_use(stack.enter_context(opened(there))))
+        yield
 
 
-def schema() -> dict[str, str]:
-    """Return how each table, index and trigger was made."""
+@pytest.fixture
+def recorded(elsewhere: None) -> None:
+    """The database that version 0.1.0 left."""
+    script = (RECORDED / f"{connection.vendor}.sql").read_text()
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(connection.settings_dict["NAME"])) as database:
+            database.executescript(script)
+    else:
+        connection.ensure_connection()
+        connection.connection.execute(script)
+        # What the script has set for its session ends with that.
+        connection.close()
+
+
+def schema() -> dict[str, list[str]]:
+    """Return the columns, constraints, indexes and triggers of each of our tables, in no order."""
+    if connection.vendor == "sqlite":
+        made = "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    else:
+        made = """
+            SELECT table_name::text,
+                concat_ws(' ', column_name, data_type, is_nullable, column_default)
+            FROM information_schema.columns WHERE table_schema = 'public'
+            UNION ALL SELECT conrelid::regclass::text, pg_get_constraintdef(oid)
+            FROM pg_constraint WHERE conrelid > 0
+            UNION ALL SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public'
+            UNION ALL SELECT tgrelid::regclass::text, pg_get_triggerdef(oid)
+            FROM pg_trigger WHERE NOT tgisinternal
+        """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT name, sql FROM sqlite_master")
-        return {name: "".join((sql or "").split()) for name, sql in cursor.fetchall()}
+        cursor.execute(made)
+        rows = cursor.fetchall()
+    # A column that was added later stands last.
+    found: dict[str, list[str]] = {name: [] for name, _sql in rows if name.startswith("chatapp_")}
+    for name, sql in rows:
+        if name in found:
+            found[name] += (piece.strip() for piece in re.split(r"[,()\n]", sql))
+    return {name: sorted(pieces) for name, pieces in found.items()}
+
+
+def count_rows() -> dict[str, int]:
+    """Return how many rows some tables have."""
+    with connection.cursor() as cursor:
+        return {
+            name: cursor.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608 - ours
+            for name in TABLES
+        }
 
 
 @pytest.fixture(scope="session")
-def new_schema(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
+def new_schema(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, list[str]]:
     """The schema of a database that this version makes."""
     with django_db_blocker.unblock():
         return schema()
 
 
-@pytest.mark.sqlite("older versions had no other database")
-def test_a_database_of_the_first_version_becomes_like_a_new_one(
-    new_schema: dict[str, str], older: MigrationExecutor
-) -> None:
-    """Table by table, trigger by trigger; what was said is there, sound, and found."""
-    state = older.migrate([("chatapp", "0001_initial")])
-    then = state.apps.get_model
-    owner = then("auth", "User").objects.create(username="alice").pk
-    conversation = say_as_then(then("chatapp", "Conversation"), then("chatapp", "Message"), owner)
+@pytest.mark.django_db
+def test_a_database_of_before_goes_on(new_schema: dict[str, list[str]], recorded: None) -> None:
+    """It is like a new one, table by table, and all that is in it is there and sound."""
+    before = count_rows()
     call_command("migrate", verbosity=0)
     assert schema() == new_schema
+    assert count_rows() == before
+    assert min(before.values()) > 0
     assert [*find_problems()] == []
-    alice = User.objects.get()
-    found = message_index.find_messages(alice, Query.read("compass"), limit=5)
-    assert [talked for _message, talked in found] == [conversation]
+
+
+def test_a_start_records_that_nothing_has_to_be_migrated(recorded: None) -> None:
+    """Else the server would not be ready."""
+    migrate_if_needed()
+    known = MigrationLoader(None).disk_migrations
+    assert known.keys() <= MigrationRecorder(connection).applied_migrations().keys()
+
+
+def test_an_older_database_is_refused_with_the_version_to_migrate_with(recorded: None) -> None:
+    """And stays as it is."""
+    MigrationRecorder(connection).record_unapplied("chatapp", "0057_language")
+    before = schema(), count_rows()
+    for start in (migrate_if_needed, lambda: call_command("migrate", verbosity=0)):
+        with pytest.raises(CommandError, match=r"older than version 0\.1\.0.*commit 319f6ce3"):
+            start()
+    assert (schema(), count_rows()) == before
+
+
+@pytest.mark.parametrize("kind", ["new", "recorded"])
+def test_a_database_goes_back_to_nothing_and_is_made_again(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """No table, index or trigger is left, and the next migration finds nothing in its way."""
+    request.getfixturevalue("recorded" if kind == "recorded" else "elsewhere")
+    call_command("migrate", verbosity=0)
+    call_command("migrate", "chatapp", "zero", verbosity=0)
+    assert [name for name in schema() if "chatapp_" in name] == []
+    call_command("migrate", verbosity=0)
+    assert [*find_problems()] == []
+    assert count_rows()["chatapp_message"] == 0
 
 
 @pytest.mark.django_db
-def test_a_start_records_that_the_squashed_migration_is_applied() -> None:
-    """Where an older version applied all that it replaces; else the server would not be ready."""
-    recorder = MigrationRecorder(connection)
-    known = MigrationLoader(None).disk_migrations
-    squashed = [key for key, migration in known.items() if migration.replaces]
-    for app, name in squashed:
-        recorder.record_unapplied(app, name)
-    migrate_if_needed()
-    assert known.keys() <= recorder.applied_migrations().keys()
-
-
-@pytest.fixture
-def _put_back(transactional_db: None) -> Iterator[None]:
-    """Leave the database behind as it was; to copy it takes less than to make it."""
-    connection.ensure_connection()
-    with closing(sqlite3.connect(":memory:")) as copy:
-        connection.connection.backup(copy)
-        yield
-        copy.backup(connection.connection)
-
-
-@pytest.mark.sqlite("its file is put back afterwards")
-@pytest.mark.usefixtures("_put_back")
-def test_a_database_with_rows_in_every_table_goes_back_to_nothing(
-    conversation: Conversation,
-) -> None:
-    """No table, index or trigger is left."""
+def test_every_table_has_a_row_in_a_full_database(conversation: Conversation) -> None:
+    """So that what moves, erases or checks rows is tried on all of them."""
     fill(conversation)
     Deletion.objects.create(user=conversation.owner, due_at=timezone.now())
     tables = [*apps.get_app_config("chatapp").get_models()]
     assert [one.__name__ for one in tables if not one._default_manager.exists()] == []
     assert [*find_problems()] == []
-    call_command("migrate", "chatapp", "zero", verbosity=0)
-    assert [name for name in schema() if "chatapp_" in name] == []

@@ -3,12 +3,9 @@
 import hashlib
 from dataclasses import replace
 from html import unescape
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -317,22 +314,6 @@ def test_why_the_cache_was_missed_is_said(session: Session, browser: Client) -> 
     expired = answered(session)
     ModelCall.objects.filter(pk=told.pk).update(tokens_cache_write=900)
     assert "had probably expired" in browser.get(call_address(expired)).content.decode()
-
-
-def test_calls_of_an_older_version_are_read_as_their_profile_s_provider_writes(
-    session: Session, alice: User
-) -> None:
-    """The name of their provider is filled in, where a profile has the name they were made by."""
-    profile = alice.profiles.get(pk=session.conversation.profile_id)
-    profile.provider = "openai"
-    profile.save()
-    session.writer = ChatWriter(MODEL)
-    session.say("user", condense.TextBlock("Begin"))
-    call = answered(session, "", profile_name=profile.name)
-    import_module("chatapp.migrations.0017_call_provider").name_providers(apps, None)
-    past = read_call(ModelCall.objects.get(pk=call.pk))
-    assert past.call.provider == "openai"
-    assert kinds(past.cards) == ["system", "tools", "newest"]
 
 
 @pytest.mark.parametrize(
