@@ -30,6 +30,11 @@ test: lint ## Run every check and every test
 	@.ci/services
 	$(PYTEST) -n 3 --dist worksteal --ignore=tests/cluster $(ARGS)
 
+.PHONY: test-rare
+test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults
+	@.ci/services
+	$(PYTEST) -n 2 --dist worksteal --rare --ignore=tests/cluster $(ARGS)
+
 .PHONY: test-cluster
 test-cluster: .venv ## Run the tests of a cluster of real processes
 	@.ci/services

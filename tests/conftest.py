@@ -4,24 +4,28 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from django.core.cache import caches
-from django.db import connection, connections
-from django.db.models.signals import post_migrate
-from pytest_django import Settings
+from django.db import connection
+from django.test import TransactionTestCase, override_settings
+from pytest_django import DjangoDbBlocker
 
 from chatapp.languages import Reader
 from chatapp.providers import provider_specs
 from condense.folded_files import signatures
-from tests.first_start import FirstStart
+from tests import databases
+from tests.first_start import FirstStart, Once
 
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TESTS = Path(__file__).parent
 IN_CI = os.environ.get("CI") == "true"
 
 # On a busy machine its process may take seconds to start: no source here is too slow by that.
@@ -33,17 +37,35 @@ def find_chromium() -> str | None:
     return shutil.which(os.environ.get("CHROMIUM", "chromium"))
 
 
+# The tests that `make test` leaves to others, by their marker.
+LEFT_TO = {
+    "rare": "of what seldom changes, a cluster's, and all on PostgreSQL (.ci/run)",
+    "soak": "that take long, and properties with more examples (make soak)",
+}
+# They test what changes with one commit in twenty.
+RARE = (
+    *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
+    *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_erased_again.py"),
+    "chatapp/maintenance/test_move_database.py",
+)
+COUNTED = pytest.StashKey[Counter[str]]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let ``make soak`` ask for the tests that take long, and only those."""
-    parser.addoption("--soak", action="store_true", help="run the tests marked soak, and no others")
+    """Let ``make test-rare`` and ``make soak`` run the tests of their marker, and only those."""
+    for name in LEFT_TO:
+        parser.addoption(f"--{name}", action="store_true", help=f"run only tests marked {name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have hypothesis try the same in each run, however busy the machine is; ``make soak`` more."""
     ci, settings = hypothesis.settings.get_profile("ci"), hypothesis.settings
     soak = config.getoption("--soak")
-    settings.register_profile("tests", ci, derandomize=not soak, max_examples=500 if soak else 40)
+    settings.register_profile("tests", ci, derandomize=not soak, max_examples=500 if soak else 15)
     settings.load_profile("tests")
+    config.stash[COUNTED] = Counter()
+    if config.getoption("numprocesses", None):
+        config.pluginmanager.register(Workers(config))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,12 +87,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     In CI they fail there.
     """
-    wanted = config.getoption("--soak")
-    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    wanted = next((name for name in LEFT_TO if config.getoption(f"--{name}")), "")
+    groups: dict[str, list[pytest.Item]] = {"": [], **{name: [] for name in LEFT_TO}}
     for item in items:
-        groups[bool(item.get_closest_marker("soak")) == wanted].append(item)
-    items[:] = groups[True]
-    config.hook.pytest_deselected(items=groups[False])
+        if item.path.relative_to(TESTS).as_posix().startswith(RARE):
+            item.add_marker("rare")
+        groups[next(filter(item.get_closest_marker, reversed(LEFT_TO)), "")].append(item)
+    if wanted == "soak":
+        groups["soak"] += (one for one in groups[""] if hypothesis.is_hypothesis_test(one.obj))
+    items[:] = groups.pop(wanted)
+    config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
+    if not wanted:
+        config.stash[COUNTED].update({name: len(groups[name]) for name in LEFT_TO})
     needs_sqlite = connection.vendor != "sqlite"
     needs_browser = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
     for item in items:
@@ -87,6 +115,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(needs_browser)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the counts to the process that prints them."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["left"] = dict(session.config.stash[COUNTED])
+
+
+class Workers:
+    """What the workers of a run send when they end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Keep the counts: each worker has collected the same."""
+        self._config.stash[COUNTED] = Counter(getattr(node, "workeroutput", {}).get("left", {}))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line which tests did not run here, and where they do."""
+    counts = config.stash[COUNTED].items()
+    left = [f"{number} {LEFT_TO[name]}" for name, number in counts if number]
+    if left and not hasattr(config, "workeroutput"):
+        print("Tests that did not run:", "; ".join(left))
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The browser's executable, for playwright's `executable_path`."""
@@ -97,55 +150,71 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
-    """What a server finds in its folder when it is not started there for the first time."""
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Makes folders that all processes of a run share."""
     place = tmp_path_factory.getbasetemp()
     # The workers of a run have a folder each, beside each other.
-    return FirstStart(place.parent if "PYTEST_XDIST_WORKER" in os.environ else place)
+    return Once(place.parent if "PYTEST_XDIST_WORKER" in os.environ else place)
+
+
+@pytest.fixture(scope="session")
+def first_start(once: Once) -> FirstStart:
+    """What a server finds in its folder when it is not started there for the first time."""
+    return FirstStart(once)
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    """Keep what is no file: threads are connected to it to the end, and the next run takes it."""
-    return connection.vendor != "sqlite"
+    """Take the database that was prepared, and leave it: threads are connected to it to the end."""
+    return True
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    tmp_path_factory: pytest.TempPathFactory, django_db_modify_db_settings_parallel_suffix: None
+    once: Once,
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_modify_db_settings_parallel_suffix: None,
+    django_db_blocker: DjangoDbBlocker,
 ) -> None:
-    """Keep the tests' database in a file, as the server does: readers and writers share one.
-
-    In memory, Django's way to share it has a reader fail where somebody writes. Another database
-    has a name for each worker.
-    """
-    if connection.vendor != "sqlite":
-        return
-    name = tmp_path_factory.mktemp("database") / "test.sqlite3"
-    connections.settings["default"]["TEST"]["NAME"] = str(name)
+    """Give each process a copy of a database that was migrated once."""
+    with django_db_blocker.unblock():
+        databases.prepare(once, tmp_path_factory.mktemp("database"))
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> None:
-    """Have no permission made anew after each test that commits: nobody asks for one."""
-    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    """Have a test that commits empty those tables alone that it has filled.
+
+    Django empties all of them, and then makes rows of its own anew that no test changes.
+    """
+    TransactionTestCase._fixture_teardown = lambda _case: databases.empty()  # type: ignore[method-assign,attr-defined] # no setting does it
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _same_for_all() -> Iterator[None]:
+    """Take from all tests the machine's keys, and slow hashes."""
+    specs = provider_specs().values()
+    keys = (name for spec in specs for name in (spec.key_variable, spec.url_variable) if name)
+    with override_settings(
+        # A real hash is slow on purpose, which is Django's to test.
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        WHITENOISE_AUTOREFRESH=True,
+        **dict.fromkeys(keys, ""),
+    ):
+        yield
 
 
 @pytest.fixture(autouse=True)
-def isolation(settings: Settings, tmp_path: Path) -> None:
-    """Give each test folders of its own and no provider to call."""
-    for spec in provider_specs().values():
-        for name in filter(None, (spec.key_variable, spec.url_variable)):
-            setattr(settings, name, "")
-    # A real hash is slow on purpose, which is Django's to test.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def isolation(tmp_path: Path) -> Iterator[None]:
+    """Give each test folders of its own, English, and counters at zero."""
     # The last page that another test has asked for in this process was in a language of its own.
     Reader().enter()
     # Wrong passwords and requests are counted there, and what users' folders take.
     for name in ("default", "visits"):
         caches[name].clear()
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
-    settings.STATIC_ROOT = settings.DATA_DIR / "static"
-    settings.WHITENOISE_AUTOREFRESH = True
-    settings.WORKSPACES_ROOT = settings.DATA_DIR / "workspaces"
+    data = tmp_path / "data"
+    data.mkdir()
+    with override_settings(
+        DATA_DIR=data, STATIC_ROOT=data / "static", WORKSPACES_ROOT=data / "workspaces"
+    ):
+        yield

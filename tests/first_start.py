@@ -1,4 +1,4 @@
-"""Folders as a server's first start leaves them, made once for all tests that start one."""
+"""Folders that a run makes once: a server's as its first start leaves it, and what others need."""
 
 import fcntl
 import shutil
@@ -8,22 +8,13 @@ from pathlib import Path
 from tests.processes import started
 
 
-class FirstStart:
-    """A folder with a database that is made and static files that are collected.
-
-    Both take five seconds of the processor, of which each further start is spared.
-    """
+class Once:
+    """Makes folders in ``place`` that all processes of a run share."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.data = self.once("first-start", self._start)
 
-    @property
-    def link(self) -> str:
-        """The line that the server printed at its first start."""
-        return (self.place / "first-link").read_text()
-
-    def once(self, name: str, make: Callable[[Path], None]) -> Path:
+    def make(self, name: str, make: Callable[[Path], None]) -> Path:
         """Return a folder that the first of the run's processes makes for all of them."""
         made = self.place / name
         with (self.place / f"{name}.lock").open("w") as lock:
@@ -34,6 +25,22 @@ class FirstStart:
                 draft.rename(made)
         return made
 
+
+class FirstStart:
+    """A folder with a database that is made and static files that are collected.
+
+    Both take five seconds of the processor, of which each further start is spared.
+    """
+
+    def __init__(self, once: Once) -> None:
+        self.once = once.make
+        self.data = once.make("first-start", self._start)
+
+    @property
+    def link(self) -> str:
+        """The line that the server printed at its first start."""
+        return (self.data / "first-link").read_text()
+
     def copy(self, data: Path) -> Path:
         """Put it into a folder, as the one that a server was started in before; return that."""
         return Path(shutil.copytree(self.data, data, dirs_exist_ok=True))
@@ -41,4 +48,4 @@ class FirstStart:
     def _start(self, data: Path) -> None:
         with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
             assert link, "the server did not start"
-            (self.place / "first-link").write_text(f"{link}\n")
+        (data / "first-link").write_text(f"{link}\n")

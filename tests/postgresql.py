@@ -44,12 +44,16 @@ def server() -> Iterator[str]:
 def database(address: str, *, encoding: str = "UTF8", template: str = "template0") -> Iterator[str]:
     """Yield the address of a new database on the server of another one, like a ``template``."""
     name = f"palimpsest_{uuid.uuid4().hex}"
-    made = f"ENCODING '{encoding}' LOCALE 'C' TEMPLATE {template}"
-    _run(address, f"CREATE DATABASE {name} {made}")
+    make(address, name, f"ENCODING '{encoding}' LOCALE 'C' TEMPLATE {template}")
     try:
         yield urlsplit(address)._replace(path=f"/{name}").geturl()
     finally:
         _run(address, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def make(address: str, name: str, like: str = "") -> None:
+    """Make a database of this name on the server of another one."""
+    _run(address, f"CREATE DATABASE {name} {like}")
 
 
 def _run(address: str, statement: str) -> None:

@@ -5,10 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Required, get_args, get_origin, get_type_hints
 
-from anthropic.types import ContentBlockParam
-from anthropic.types.beta import BetaCompactionBlockParam
-from anthropic.types.tool_result_block_param import Content
-
 Body = Mapping[str, Any]
 Block = Mapping[str, Any]
 
@@ -30,6 +26,11 @@ _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 @cache
 def blocks() -> Mapping[str, tuple[set[str], set[str]]]:
     """Return the fields of each kind of block that the SDK declares, and those that it requires."""
+    # The SDK takes seconds to import, which tests without a provider are spared.
+    from anthropic.types import ContentBlockParam  # noqa: PLC0415
+    from anthropic.types.beta import BetaCompactionBlockParam  # noqa: PLC0415
+    from anthropic.types.tool_result_block_param import Content  # noqa: PLC0415
+
     found = {}
     for kind in {*get_args(ContentBlockParam), *get_args(Content), BetaCompactionBlockParam}:
         hints = get_type_hints(kind, include_extras=True)
