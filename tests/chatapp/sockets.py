@@ -11,8 +11,9 @@ from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
+from django.test import Client
 
-from chatapp.asgi import websocket_urlpatterns
+from chatapp.asgi import application, websocket_urlpatterns
 from chatapp.models import Conversation
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
@@ -121,6 +122,17 @@ def connect(
     if session is not None:
         communicator.scope["session"] = session
     return communicator
+
+
+def socket_of(
+    browser: Client, conversation: Conversation, *, accepts: str = ""
+) -> WebsocketCommunicator:
+    """Return the socket that a browser's page opens to a conversation."""
+    cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
+    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
+    sent |= {"accept-language": accepts}
+    headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
+    return WebsocketCommunicator(application, f"/ws/c/{conversation.pk}/", headers=headers)
 
 
 @asynccontextmanager

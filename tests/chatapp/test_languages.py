@@ -18,7 +18,6 @@ from django.urls import reverse
 from django.utils import translation
 from pytest_django import Settings
 
-from chatapp import languages
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from chatapp.sentences import in_a_row, number
@@ -26,14 +25,13 @@ from chatapp.templatetags.page import locale
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.api.programs import LONG
 from tests.chatapp.claude import converse
+from tests.chatapp.other_languages import OTHERS
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.test_approvals import until_asked
 from tests.chatapp.views.test_condensations import attempt
 from tests.standin.behaviours import UNAUTHORIZED, Failure, Gate, Reply, ToolCall
 from tests.standin.server import Standin
 from tests.tooling import messages
-
-OTHERS = sorted(set(languages.NAMES) - {"en"})
 
 
 def language_of(browser: Client, accepts: str = "", place: str = "settings") -> str:

@@ -22,8 +22,8 @@ import condense
 from chatapp import background_jobs, logs, urls
 from chatapp.logs import JsonFormatter, OneLineFormatter
 from chatapp.models import Conversation, Preferences
+from tests.chatapp.server_processes import PATIENCE, serving
 from tests.chatapp.sockets import open_page
-from tests.chatapp.test_serve import PATIENCE, serving
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin

@@ -17,8 +17,9 @@ from pytest_django import Settings
 from chatapp.models import Conversation
 from tests.chatapp.accounts.conftest import operator
 from tests.chatapp.conftest import Say
-from tests.chatapp.test_settings import ROOT, Load, load
+from tests.chatapp.loaded_settings import Load, load
 from tests.deployment.test_files import DEPLOY, variables
+from tests.processes import ROOT
 
 __all__ = ["load", "operator"]
 

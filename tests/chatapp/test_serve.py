@@ -1,16 +1,12 @@
 """`manage.py serve`: one address when it works, one sentence when it cannot."""
 
 import json
-import os
-import re
 import signal
 import socket
-import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -19,36 +15,8 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
 from chatapp.management.commands.serve import address
+from tests.chatapp.server_processes import PATIENCE, SIGN_IN, refusal, serving
 from tests.first_start import FirstStart
-
-ROOT = Path(__file__).parents[2]
-PATIENCE = 90  # seconds; a busy machine takes its time to end a process
-SIGN_IN = re.compile(r"^http://127\.0\.0\.1:\d+/sign-in/[^/\s]+/\n$")
-
-
-def start(data: Path, **environment: str) -> subprocess.Popen[str]:
-    """Start a server in a process of its own, on a free port unless one is given."""
-    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"}
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env=inherited | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@contextmanager
-def serving(data: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Yield a running server and the address that it printed."""
-    server = start(data, **environment)
-    assert server.stdout
-    try:
-        yield server, server.stdout.readline()
-    finally:
-        server.kill()
-        server.communicate()
 
 
 def remove_database(data: Path) -> None:
@@ -57,19 +25,10 @@ def remove_database(data: Path) -> None:
         file.unlink()
 
 
-def refusal(data: Path, **environment: str) -> str:
-    """Return the sentence of a start that must fail, without its line end."""
-    stdout, stderr = start(data, **environment).communicate(timeout=PATIENCE)
-    assert stdout == ""
-    assert "Traceback" not in stderr
-    assert stderr.count("\n") == 1, stderr
-    return stderr.strip()
-
-
 def test_a_server_prints_one_address_answers_in_words_and_stays_alone(
     tmp_path: Path, first_start: FirstStart
 ) -> None:
-    """At its first start and later; a second one would end its turns, other commands go on."""
+    """At its first start and later; a second one would end its turns."""
     assert SIGN_IN.match(first_start.link), first_start.link
     with serving(first_start.copy(tmp_path)) as (server, url):
         assert SIGN_IN.match(url), url
@@ -77,14 +36,6 @@ def test_a_server_prints_one_address_answers_in_words_and_stays_alone(
             f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR "
             "to another folder."
         )
-        done = subprocess.run(
-            [sys.executable, "manage.py", "showmigrations", "--list", "chatapp"],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)},
-            capture_output=True,
-            check=True,
-        )
-        assert b"[X] 0001_squashed" in done.stdout
         origin = url.partition("/sign-in/")[0]
         for path in ("/sign-in/", "/healthz"):
             with urllib.request.urlopen(origin + path) as page:

@@ -1,37 +1,20 @@
 """Settings: what a fresh checkout gets, and what the environment changes."""
 
 import os
-import runpy
 import stat
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-ROOT = Path(__file__).parents[2]
+from tests.chatapp.loaded_settings import Load, load
+from tests.processes import ROOT
 
-Load = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Load:
-    """Return the settings that a fresh process sees in an environment."""
-
-    def load(**environment: str) -> dict[str, Any]:
-        with monkeypatch.context() as patch:
-            for name in os.environ:
-                patch.delenv(name)
-            for name, value in {"DATA_DIR": str(tmp_path), **environment}.items():
-                patch.setenv(name, value)
-            return runpy.run_path(str(ROOT / "chatapp" / "settings.py"))
-
-    return load
+__all__ = ["load"]
 
 
 def test_defaults_are_safe(load: Load, tmp_path: Path) -> None:

@@ -1,79 +1,32 @@
 """An orderly stop of the server keeps what was being written, and says what became of it."""
 
 import asyncio
-import http.cookiejar
 import json
 import re
 import signal
 import sqlite3
 import subprocess
-import urllib.parse
-import urllib.request
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 from django.contrib.auth.models import User
-from websockets.sync.client import ClientConnection, connect
 
 from chatapp.models import Message, ModelCall, Turn
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
+from tests.chatapp.server_processes import PATIENCE, serving
 from tests.chatapp.sockets import open_page
-from tests.chatapp.test_serve import PATIENCE, serving
+from tests.chatapp.visitors import Visitor
 from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 STOPPING = "Stopping: what runs has 3600 s to finish its step, or until Ctrl+C.\n"
-TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
-
-
-class Visitor:
-    """Somebody with a browser's cookies."""
-
-    def __init__(self, link: str) -> None:
-        """Follow the link that signs in."""
-        self.origin = link.partition("/sign-in/")[0]
-        self.cookies = http.cookiejar.CookieJar()
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
-        self._page = self._open(link)
-        if "sessionid" not in self.cookie:
-            self.post(urllib.parse.urlsplit(link).path)
-
-    def _open(self, address: str, data: bytes | None = None) -> str:
-        with self._opener.open(address, data) as answer:
-            self.address = answer.url
-            return str(answer.read().decode())
-
-    def read(self, path: str) -> str:
-        """Return a page."""
-        self._page = self._open(self.origin + path)
-        return self._page
-
-    def post(self, path: str, **fields: str) -> None:
-        """Send a form as the last page would."""
-        fields["csrfmiddlewaretoken"] = TOKEN.findall(self._page)[0]
-        body = urllib.parse.urlencode(fields).encode()
-        self._page = self._open(self.origin + path, body)
-
-    @property
-    def cookie(self) -> str:
-        """The header with all cookies."""
-        return "; ".join(f"{one.name}={one.value}" for one in self.cookies)
-
-    def open_socket(self) -> ClientConnection:
-        """Open the socket of the conversation that was opened last."""
-        path = urllib.parse.urlsplit(self.address).path
-        address = f"{self.origin.replace('http', 'ws', 1)}/ws{path}"
-        headers = {"Cookie": self.cookie}
-        patience: Any = {"open_timeout": PATIENCE, "ping_timeout": None}
-        return connect(address, origin=self.origin, additional_headers=headers, **patience)  # type: ignore[arg-type] # a plain string
 
 
 @pytest.fixture

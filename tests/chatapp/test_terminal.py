@@ -18,8 +18,9 @@ from pytest_django import Settings
 from chatapp import terminal
 from chatapp.languages import background
 from chatapp.sentences import number, reader_locale, translate
-from tests.chatapp.test_serve import ROOT, refusal
+from tests.chatapp.server_processes import refusal
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("pt-br", "Português"), ("zh-hans", "中文")]
 WORDS = {

@@ -5,7 +5,6 @@ import uuid
 from typing import override
 
 import pytest
-from asgiref.sync import sync_to_async
 from autobahn.exception import Disconnected
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
@@ -21,7 +20,6 @@ from chatapp.models import (
     Profile,
     Turn,
 )
-from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
@@ -89,14 +87,6 @@ async def test_an_empty_conversation_is_not_condensed(
     assert refusal["reason"].startswith("There is nothing to condense yet")
     assert not await Condensation.objects.aexists()
     assert not await Turn.objects.aexists()
-
-
-async def fill(say: Say) -> None:
-    """Have a conversation that is worth condensing."""
-    for number in range(8):
-        role = "user" if number % 2 == 0 else "assistant"
-        text = f"Message {number} has quite a few words about topic {number}. " * 20
-        await sync_to_async(say)(role, text, tokens=200)
 
 
 async def test_a_call_is_shown_for_the_same_however_many_a_reply_makes(

@@ -15,8 +15,7 @@ from django.utils.translation import gettext
 from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings
 from chatapp.sentences import translate
 from tests.chatapp.claude import converse
-from tests.chatapp.live.test_sign_in import socket_of
-from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page, socket_of
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 

@@ -15,23 +15,11 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
-from chatapp.asgi import application
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Turn
-from tests.chatapp.sockets import PATIENCE, Page
+from tests.chatapp.sockets import PATIENCE, Page, socket_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def socket_of(
-    browser: Client, conversation: Conversation, *, accepts: str = ""
-) -> WebsocketCommunicator:
-    """Return the socket that a browser's page opens to a conversation."""
-    cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
-    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
-    sent |= {"accept-language": accepts}
-    headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
-    return WebsocketCommunicator(application, f"/ws/c/{conversation.pk}/", headers=headers)
 
 
 async def answer(socket: WebsocketCommunicator) -> tuple[str, int | None]:
