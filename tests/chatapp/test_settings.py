@@ -1,9 +1,6 @@
 """Settings: what a fresh checkout gets, and what the environment changes."""
 
-import os
 import stat
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 
@@ -12,7 +9,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from tests.chatapp.loaded_settings import Load, load
-from tests.processes import ROOT
 
 __all__ = ["load"]
 
@@ -157,19 +153,6 @@ def test_an_address_of_a_mail_server_is_taken(
     """Without TLS, with TLS from STARTTLS on, and with TLS from the start."""
     options = load(EMAIL_URL=address)["MAILERS"]["default"]["OPTIONS"]
     assert options.items() >= expected.items()
-
-
-def test_postgresql_and_redis_cost_nothing_where_they_are_not_used() -> None:
-    """No part of it is imported."""
-    code = (
-        "import sys, django; django.setup(); from chatapp import asgi; "
-        "unused = {'psycopg', 'psycopg_pool', 'redis', 'procrastinate', 'chatapp.postgresql'}; "
-        "sys.exit(bool(unused & {*sys.modules}))"
-    )
-    own = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
-    assert (
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=own, check=False).returncode == 0
-    )
 
 
 @pytest.mark.parametrize(

@@ -193,9 +193,9 @@ async def test_a_channel_that_is_back_has_all_fetched_that_may_have_been_missed(
 
 
 class Stumbling(LiveViews):
-    """Views that look without a pause, and at first in vain."""
+    """Views that look again at once, and at first in vain."""
 
-    interval, fails = 0.0, True
+    interval, fails = 0.01, True
 
     @override
     async def look(self) -> None:
