@@ -206,9 +206,10 @@ class Stumbling(LiveViews):
 
 
 async def test_where_several_processes_write_each_looks_from_time_to_time(
-    conversation: Conversation, settings: Settings
+    conversation: Conversation, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as somebody watches, and although a look fails."""
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
     settings.CLUSTER = True
     views = Stumbling()
     async with aclosing(views.watch(conversation, None)) as frames:
@@ -216,5 +217,7 @@ async def test_where_several_processes_write_each_looks_from_time_to_time(
         await reader.until("snapshot")
         turn = await sync_to_async(ask)(conversation)
         await reader.until("status.changed", turn=str(turn.pk))
+        await sync_to_async(end)(turn)
+        await reader.until("status.changed", turn="")
         assert views._looking
     await views._looking
