@@ -125,14 +125,14 @@ def connect(
 
 
 def socket_of(
-    browser: Client, conversation: Conversation, *, accepts: str = ""
+    browser: Client, conversation: Conversation, *, accepts: str = "", place: str = "/ws/c/{0}/"
 ) -> WebsocketCommunicator:
-    """Return the socket that a browser's page opens to a conversation."""
+    """Return the socket that a browser's page opens to a conversation, perhaps in another place."""
     cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
     sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
     sent |= {"accept-language": accepts}
     headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
-    return WebsocketCommunicator(application, f"/ws/c/{conversation.pk}/", headers=headers)
+    return WebsocketCommunicator(application, place.format(conversation.pk), headers=headers)
 
 
 @asynccontextmanager
