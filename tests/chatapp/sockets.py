@@ -124,15 +124,17 @@ def connect(
     return communicator
 
 
-def socket_of(
-    browser: Client, conversation: Conversation, *, accepts: str = "", place: str = "/ws/c/{0}/"
-) -> WebsocketCommunicator:
-    """Return the socket that a browser's page opens to a conversation, perhaps in another place."""
-    cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
-    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
-    sent |= {"accept-language": accepts}
-    headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
-    return WebsocketCommunicator(application, place.format(conversation.pk), headers=headers)
+def socket_at(path: str, **headers: str) -> WebsocketCommunicator:
+    """Return a socket that is opened with these headers."""
+    raw: Any = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
+    return WebsocketCommunicator(application, path, headers=raw)
+
+
+def socket_of(browser: Client, path: str, *, accepts: str = "") -> WebsocketCommunicator:
+    """Return the socket that a page in a browser opens."""
+    cookie = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
+    origin = "http://localhost"
+    return socket_at(path, host="localhost", origin=origin, cookie=cookie, accept_language=accepts)
 
 
 @asynccontextmanager

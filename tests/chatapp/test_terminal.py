@@ -15,8 +15,6 @@ from chatapp import terminal
 from chatapp.languages import background
 from chatapp.sentences import number, reader_locale, translate
 
-LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("pt-br", "Português"), ("zh-hans", "中文")]
-
 
 @pytest.fixture(autouse=True)
 def no_language(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,21 +50,16 @@ def german(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_first_language_that_is_known_is_spoken(
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-    environment: dict[str, str],
-    language: str,
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], language: str
 ) -> None:
     """As in other programs, C is the English that scripts read."""
-    settings.LANGUAGES = LANGUAGES
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert terminal.language() == language
 
 
-def test_what_begins_in_a_language_keeps_it(settings: Settings, german: None) -> None:
+def test_what_begins_in_a_language_keeps_it(german: None) -> None:
     """So a server's tasks are in none of the terminal's, and say what they print in that."""
-    settings.LANGUAGES = LANGUAGES
 
     async def language() -> tuple[str | None, str]:
         return get_language(), number(1_234)

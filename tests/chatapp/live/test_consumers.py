@@ -8,11 +8,10 @@ import pytest
 from autobahn.exception import Disconnected
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.urls import path
 
 from chatapp.consumers import ConversationConsumer
-from chatapp.live import incoming_frames
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -20,7 +19,7 @@ from chatapp.models import (
     Profile,
     Turn,
 )
-from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
@@ -29,26 +28,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # Takes ten seconds at least to be streamed, so that it still is when it is stopped.
 LONG = "Write 20,000 words about condensing."
-
-
-async def test_a_visitor_who_is_not_signed_in_is_told_to_sign_in(
-    conversation: Conversation,
-) -> None:
-    """The socket is accepted first: a refused one shows the browser no reason."""
-    socket = connect(conversation, AnonymousUser())
-    await socket.connect(PATIENCE)
-    closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
-
-
-async def test_somebody_elses_conversation_is_refused(
-    conversation: Conversation, bob: User
-) -> None:
-    """As is one that does not exist."""
-    socket = connect(conversation, bob)
-    await socket.connect(PATIENCE)
-    closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", incoming_frames.NOT_YOURS)
 
 
 async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(

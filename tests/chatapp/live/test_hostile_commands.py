@@ -125,10 +125,12 @@ async def test_no_command_reaches_what_is_anothers(
 async def test_no_socket_opens_for_whom_it_is_not(
     conversation: Conversation, alice: User, bob: User
 ) -> None:
-    """Each address, for a visitor, another member, and who was deactivated."""
-    places = [
-        f"/{one.pattern}".replace("<uuid:conversation_id>", "{0}") for one in websocket_urlpatterns
-    ]
+    """Each address, for a visitor, another member, and who was deactivated.
+
+    The socket is accepted first: a refused one shows the browser no reason.
+    """
+    patterns = [f"/{one.pattern}" for one in websocket_urlpatterns]
+    places = [one.replace("<uuid:conversation_id>", str(conversation.pk)) for one in patterns]
     assert not [place for place in places if "<" in place]
     expected = {
         None: incoming_frames.SIGN_IN_REQUIRED,
@@ -141,6 +143,6 @@ async def test_no_socket_opens_for_whom_it_is_not(
             await client.aforce_login(user)
         await User.objects.filter(pk=alice.pk).aupdate(is_active=user != alice)
         for place in places:
-            socket = socket_of(client, conversation, place=place)
-            await socket.connect(PATIENCE)
+            socket = socket_of(client, place)
+            assert (await socket.connect(PATIENCE))[0]
             assert (await socket.receive_output(PATIENCE))["code"] == code, (place, user)

@@ -41,7 +41,7 @@ TOO_OFTEN = (
 
 async def refusal(browser: Client, conversation: Conversation, accepts: str) -> str:
     """Return why a socket of the browser's takes no empty message."""
-    socket = socket_of(browser, conversation, accepts=accepts)
+    socket = socket_of(browser, f"/ws/c/{conversation.pk}/", accepts=accepts)
     assert await socket.connect(PATIENCE) == (True, None)
     page = Page(socket)
     await page.until("snapshot")

@@ -51,7 +51,7 @@ async def test_a_socket_opens_while_a_message_waits_for_the_lock(
         assert await asyncio.to_thread(begun.wait, PATIENCE)
         wrappers.remove(note)
         behind = asyncio.create_task(sync_to_async(int)())
-        socket = socket_of(browser, conversation)
+        socket = socket_of(browser, f"/ws/c/{conversation.pk}/")
         assert await socket.connect(PATIENCE) == (True, None)
         await Page(socket).until("snapshot")
         assert not behind.done()
@@ -64,13 +64,14 @@ async def test_nobody_is_signed_in_with_a_session_that_is_over(
     conversation: Conversation, alice: User, browser: Client
 ) -> None:
     """It was removed, its account is closed, or the password is a new one."""
-    assert await answer(socket_of(browser, conversation)) == ("websocket.send", None)
+    path = f"/ws/c/{conversation.pk}/"
+    assert await answer(socket_of(browser, path)) == ("websocket.send", None)
     closed = ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
-    socket = socket_of(browser, conversation)
+    socket = socket_of(browser, path)
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
     assert await answer(socket) == closed
     await User.objects.filter(pk=alice.pk).aupdate(is_active=True, password="another one")
-    assert await answer(socket_of(browser, conversation)) == closed
+    assert await answer(socket_of(browser, path)) == closed
     assert await Session.objects.aexists()
     await Session.objects.all().adelete()
-    assert await answer(socket_of(browser, conversation)) == closed
+    assert await answer(socket_of(browser, path)) == closed
