@@ -1,4 +1,4 @@
-"""`manage.py` in processes of its own: servers that run, servers that refuse to, and commands."""
+"""Servers in processes of their own, which run or say why they do not."""
 
 import os
 import re
@@ -14,23 +14,17 @@ PATIENCE = 90  # seconds; a busy machine takes its time to end a process
 SIGN_IN = re.compile(r"^http://127\.0\.0\.1:\d+/sign-in/[^/\s]+/\n$")
 
 
-def start(data: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, by default a server on a free port."""
+def start(data: Path, **environment: str) -> subprocess.Popen[str]:
+    """Start a server in a process of its own, on a free port unless one is given."""
+    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"}
     return subprocess.Popen(
-        [sys.executable, "manage.py", *(words or ("serve",))],
+        [sys.executable, "manage.py", "serve"],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"} | environment,
+        env=inherited | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command on a folder to its end."""
-    process = start(data, *words, **environment)
-    stdout, stderr = process.communicate()
-    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
 @contextmanager

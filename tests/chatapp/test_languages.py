@@ -112,11 +112,13 @@ def test_a_record_reads_in_its_readers_language(
     place = reverse("condensations")
     assert said in browser.get(place).text
     for language in OTHERS:
-        page = browser.get(place, headers={"Accept-Language": language}).text
-        assert said not in page, language
-        assert "Own words." in page, language
         with Reader.of(language, language).reading():
-            assert in_words(said) in page.replace("&#x27;", "'"), language
+            assert said != in_words(said) != "", language
+    for language in READ:
+        page = browser.get(place, headers={"Accept-Language": language}).text
+        assert "Own words." in page
+        with Reader.of(language, language).reading():
+            assert in_words(said) in page.replace("&#x27;", "'")
 
 
 @pytest.mark.django_db(transaction=True)
