@@ -106,12 +106,7 @@ class Street:
     async def snapshot(self, place: Place) -> outgoing_frames.Frame:
         """Return what a page begins with: all that was sent."""
         return outgoing_frames.snapshot(
-            place,
-            revision=1,
-            turn="",
-            status=str(self.sent),
-            articles=(),
-            panel={},
+            place, revision=1, turn="", status=str(self.sent), articles=(), panel={}
         )
 
 

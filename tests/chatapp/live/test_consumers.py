@@ -12,13 +12,7 @@ from django.contrib.auth.models import User
 from django.urls import path
 
 from chatapp.consumers import ConversationConsumer
-from chatapp.models import (
-    Condensation,
-    Conversation,
-    Message,
-    Profile,
-    Turn,
-)
+from chatapp.models import Condensation, Conversation, Message, Profile, Turn
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin

@@ -87,9 +87,7 @@ async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> N
     assert (shown["text"], shown["waits"]) == ("Waiting for you.", True)
 
 
-async def test_one_that_no_worker_takes_is_shown_as_that(
-    reader: Reader,
-) -> None:
+async def test_one_that_no_worker_takes_is_shown_as_that(reader: Reader) -> None:
     """Nobody thinks yet; what its worker tells is shown as ever."""
     turn = await sync_to_async(ask)(reader.conversation)
     long_ago = timezone.now() - timedelta(minutes=1)
