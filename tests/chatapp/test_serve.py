@@ -132,11 +132,11 @@ def test_a_body_that_is_too_long_is_answered_with_the_limit(
     server, here = QuietServer(None, ["tcp:0"]), IPv4Address("TCP", "127.0.0.1", 80)
     server.connections = {}
     connection = HTTPFactory(server).buildProtocol(None)
-    transport = StringTransport(here, here)  # type: ignore[no-untyped-call]
+    transport = StringTransport(here, here)
     connection.makeConnection(transport)
     head = f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: {2**20 + 1}\r\n\r\n"
     connection.dataReceived(head.encode() + bytes(2**20 + 1))
-    answer = transport.value()  # type: ignore[no-untyped-call]
+    answer = transport.value()
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"up to 1 MB" in answer
 
