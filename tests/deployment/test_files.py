@@ -11,8 +11,8 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
-from tests.chatapp.test_serve import ROOT
 from tests.deployment.debian import need
+from tests.processes import ROOT
 
 DEPLOY = ROOT / "docs" / "deploy"
 UNITS = {"palimpsest-serve@.service": "8001", "palimpsest-work@.service": "1"}

@@ -27,10 +27,11 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
-from tests.chatapp.test_serve import PATIENCE, ROOT, serving
+from tests.chatapp.server_processes import PATIENCE, serving
 from tests.cluster.services import free_port
 from tests.deployment.debian import need, running
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from chatapp.processes import FILES, LEFT
-from tests.chatapp.test_serve import ROOT, refusal, serving
+from tests.chatapp.server_processes import refusal, serving
 from tests.cluster.services import Postgres, Redis
+from tests.processes import ROOT
 
 JOIN = """
 import sys, django

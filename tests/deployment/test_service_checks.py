@@ -16,9 +16,10 @@ from django.db import DEFAULT_DB_ALIAS
 from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis
 from chatapp.environment import read_database
 from chatapp.postgresql.base import DatabaseWrapper
-from tests.chatapp.test_serve import ROOT, refusal
+from tests.chatapp.server_processes import refusal
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running
+from tests.processes import ROOT
 
 KEYS = {"SECRET_KEY": "one", "SEAL_KEY": "another"}
 POOLER = """

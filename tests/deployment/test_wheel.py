@@ -14,11 +14,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
-from tests.chatapp.test_shutdown import Visitor
+from tests.chatapp.server_processes import PATIENCE, SIGN_IN
+from tests.chatapp.visitors import Visitor
 from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
 from tests.deployment.test_nginx import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
+from tests.processes import ROOT
 
 CARRIED = ("README.md", "docs", "static", "templates")
 

@@ -13,7 +13,7 @@ from tests.chatapp.maintenance.conftest import Make
 from tests.chatapp.maintenance.test_archives import restored
 from tests.chatapp.maintenance.test_commands import backup, manage
 from tests.chatapp.maintenance.test_move_database import FILE, data, elsewhere
-from tests.chatapp.test_serve import serving
+from tests.chatapp.server_processes import serving
 
 __all__ = ["backup", "data", "elsewhere"]
 

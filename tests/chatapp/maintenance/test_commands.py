@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatapp.test_serve import ROOT, serving
+from tests.chatapp.server_processes import serving
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 
 PAGE_SIZE = 4_096  # SQLite's
 

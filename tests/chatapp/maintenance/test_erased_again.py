@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatapp.maintenance.test_commands import manage
-from tests.chatapp.test_serve import serving
+from tests.chatapp.server_processes import serving
 from tests.first_start import FirstStart
 
 JOIN = """

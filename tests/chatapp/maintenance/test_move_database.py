@@ -16,8 +16,9 @@ from chatapp.models import Attachment
 from chatapp.models.databases import in_use, name_of
 from tests.chatapp.maintenance.conftest import KINDS, Make
 from tests.chatapp.maintenance.test_commands import manage
-from tests.chatapp.test_serve import ROOT, serving
+from tests.chatapp.server_processes import serving
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 
 FILE = "palimpsest.sqlite3"
 MEGABYTE = 2**20
