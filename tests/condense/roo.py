@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
 
@@ -27,10 +25,29 @@ def _text(file: Path) -> str:
     return gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text()
 
 
-def each(name: str, **only: Any) -> pytest.MarkDecorator:
-    """Run a test once for every case, as its argument ``case``."""
-    found = [case for case in cases(name) if all(case[k] == v for k, v in only.items())]
-    return pytest.mark.parametrize("case", found, ids=[case["name"] for case in found])
+def each(name: str) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
+    """Make one test of what every recorded case of a function shows; each that fails is named."""
+
+    def make(check: Callable[[Case], None]) -> Callable[[], None]:
+        def test() -> None:
+            failures = [failure for case in cases(name) for failure in failed(check, case)]
+            if failures:
+                raise ExceptionGroup(f"{name}: {len(failures)} cases", failures)
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return make
+
+
+def failed(check: Callable[[Case], None], case: Case) -> list[Exception]:
+    """Return why a case fails, with its name; nothing where it does not."""
+    try:
+        check(case)
+    except Exception as error:  # noqa: BLE001 - the other cases are shown, too
+        error.add_note(case["name"])
+        return [error]
+    return []
 
 
 @dataclass(frozen=True)

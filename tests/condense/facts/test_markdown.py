@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.facts.ledger import (
@@ -114,7 +114,6 @@ def ledgers(draw: st.DrawFn) -> Ledger:
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(ledgers(), st.lists(st.builds(FileUse, PATHS, st.booleans()), max_size=8))
 def test_any_ledger_is_read_back_as_it_was(facts: Ledger, files: list[FileUse]) -> None:
     """Fact by fact, so that it can be carried over any number of rounds."""

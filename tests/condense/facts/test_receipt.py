@@ -1,7 +1,7 @@
 """What a receipt finds of hidden facts in what the model reads instead."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from condense.facts.ledger import FileUse, Ledger, render
 from condense.facts.notebook import ledger
@@ -188,7 +188,6 @@ def test_only_the_newest_facts_of_a_kind_are_looked_up() -> None:
     assert_cheap(lambda: receipt(many, ""), lambda: receipt(few, ""), LINEAR)
 
 
-@settings(max_examples=100, deadline=None)
 @given(sessions(), WORDS)
 def test_counts_add_up_and_nothing_is_kept_that_does_not_stand_there(
     messages: list[Message], text: str

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.errors import UndoRefused, UnknownMessage
@@ -168,7 +168,6 @@ OPERATIONS = [user, reply, call, answer, condense, cut, clear, take_back, go_bac
 STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 99)), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_no_sequence_of_operations_loses_or_edits_a_message(
     steps: list[tuple[Callable[[Conversation, int], None], int]],
