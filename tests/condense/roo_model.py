@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import condense
-from condense.testing import ScriptedSummarizer
+from condense.testing import RecordingLog, ScriptedSummarizer
 from tests.condense.roo import Case
 
 PREFACE = f"{condense.load_prompt('summary_preface')}\n\n"
@@ -83,6 +83,20 @@ def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[con
     """
     each = math.ceil(total / max(1, len(effective)))
     return tuple(replace(message, tokens=each) for message in effective)
+
+
+def budget_of(
+    window: int, max_output: int | None, threshold: float, own: dict[str, float], profile: str
+) -> condense.Budget:
+    """Return the budget of a case, whose profiles may have thresholds of their own."""
+    everywhere = condense.Budget(window, max_output, threshold)
+    return condense.with_threshold(everywhere, [condense.PerProfile(own)], profile=profile)
+
+
+def condenser_of(model: ScriptedSummarizer, log: RecordingLog) -> condense.Condenser:
+    """Return what condenses as Roo does, in windows that are smaller than any real one."""
+    policy = condense.Policy(small_window=0)
+    return condense.Condenser(model, RecordedCounter(), ROOS_LADDER, policy=policy, log=log)
 
 
 def environment_of(case: Case) -> Any:
