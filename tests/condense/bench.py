@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from condense import Condenser, Message, Reduction
+from condense import Condenser, Message, Plan, Reduction, Trigger, Veto
 from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 
@@ -14,6 +14,11 @@ WINDOW = 26_000
 def talk(count: int, words: int = 2_000) -> list[Message]:
     """Return ``count`` messages by user and model in turn, of so many words each."""
     return chat(count, words)
+
+
+async def veto(plan: Plan) -> Veto:
+    """Stop every run."""
+    return Veto(f"Not now, with {len(plan.situation.effective)} messages.")
 
 
 class Bench:
@@ -29,6 +34,12 @@ class Bench:
     async def fit(self, messages: Sequence[Message], **rest: Any) -> Reduction | None:
         """Fit a conversation, in a window of 26,000 words unless the test says otherwise."""
         return await self.condenser.fit(situation(messages, **{"window": WINDOW, **rest}))
+
+    async def condense(self, messages: Sequence[Message], **rest: Any) -> Reduction:
+        """Condense a conversation because somebody asked for it; fail where that made nothing."""
+        made = await self.fit(messages, **{"trigger": Trigger.MANUAL, **rest})
+        assert made is not None
+        return made
 
     @property
     def calls(self) -> int:
