@@ -86,6 +86,6 @@ async def test_the_record_counts_the_thinking_that_is_dropped() -> None:
         for one in chat(11)
     ]
     bench = Bench(strategies=("sliding_window",))
-    made = await bench.fit(numbered(talk), trigger=condense.Trigger.MANUAL)
+    made = await bench.condense(numbered(talk))
     kept = 5 - sum(int(name[1:]) % 2 == 0 for name in made.hidden)
     assert f"what stood before it changed: {kept} blocks." in made.notes[-1]

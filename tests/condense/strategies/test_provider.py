@@ -58,7 +58,7 @@ async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:
     ladder = condense.ladder_from("provider")
     assert ladder == ("provider", "fresh_start", "ledger", "sliding_window")
     bench = Bench("<summary>S</summary>", strategies=ladder)
-    made = await bench.fit(talk(11), trigger=condense.Trigger.MANUAL)
+    made = await bench.condense(talk(11))
     assert (made.strategy, bench.calls) == ("fresh_start", 1)
     assert bench.failures == [(condense.NothingToCondense, "fresh_start")]
 
