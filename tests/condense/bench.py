@@ -1,12 +1,30 @@
 """A condenser to try things on, with a scripted model and a log to look into."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
-from condense import Condenser, Message, Plan, Reduction, Trigger, Veto
+from condense import (
+    CompactionChunk,
+    Condenser,
+    Message,
+    Plan,
+    Reduction,
+    TextChunk,
+    Trigger,
+    Usage,
+    UsageChunk,
+    Veto,
+)
 from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
 from tests.condense.dialogues import chat, situation
 
+# What a call reports that it used.
+PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+# What a provider answers that compacts a history itself.
+SAID = "What was said."
+COMPACTION = {"type": "compaction", "content": SAID, "signature": "sig", "tool_changes": []}
+COMPACTED = (TextChunk(SAID), CompactionChunk(COMPACTION))
 # A window of 26,000 words allows 23,300; talk(11) has 22,000 and talk(12) has 24,000.
 WINDOW = 26_000
 

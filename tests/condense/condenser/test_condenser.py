@@ -9,11 +9,10 @@ import pytest
 import condense
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
-from tests.condense.bench import Bench, talk
+from tests.condense.bench import PAID, Bench, talk
 from tests.condense.dialogues import SUMMARY, chat, numbered, start_afresh, user
 
 AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
 
 

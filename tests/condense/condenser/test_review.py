@@ -9,12 +9,8 @@ import condense
 from condense.condenser.hooks import Hooks
 from condense.condenser.review import EDITED, UNSIGNED
 from condense.testing import ScriptedReviewer, ScriptedSummarizer, WordCounter
-from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.bench import COMPACTED, COMPACTION, PAID, WINDOW, Bench, talk
 from tests.condense.dialogues import situation
-
-BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-SIGNED = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 
 async def test_what_is_accepted_is_applied_and_heard_while_it_is_written() -> None:
@@ -48,11 +44,11 @@ async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> N
 async def test_an_edit_makes_a_providers_signed_summary_one_of_our_own() -> None:
     """The block is gone, since it would say something else; any model can read what stands here."""
     reviewer = ScriptedReviewer(condense.Accept("Own words."))
-    model = ScriptedSummarizer(SIGNED, compacts=True)
+    model = ScriptedSummarizer(COMPACTED, compacts=True)
     bench = Bench(reviewer=reviewer, summarizer=model, strategies=("provider",))
     made = await bench.condense(talk(6))
     (proposal,) = reviewer.proposals
-    assert proposal.reduction.message.blocks[0].to_api() == BLOCK
+    assert proposal.reduction.message.blocks[0].to_api() == COMPACTION
     assert [block.to_api()["type"] for block in made.message.blocks] == ["text"]
     assert made.message.text.endswith("\n\nOwn words.")
     assert made.notes[-2:] == (EDITED, UNSIGNED)

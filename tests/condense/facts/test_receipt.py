@@ -183,8 +183,8 @@ def test_only_the_newest_facts_of_a_kind_are_looked_up() -> None:
     names = [f"name_{number}" for number in range(1_000)]
     found = receipt(Session().says(" ".join(names)).messages, "")
     assert len(found.findings) == MOST_FACTS
-    many = Session().says(" ".join(f"name_{number}" for number in range(80_000))).messages
-    few = Session().says(" ".join(f"name_{number}" for number in range(10_000))).messages
+    many = Session().says(" ".join(f"name_{number}" for number in range(40_000))).messages
+    few = Session().says(" ".join(f"name_{number}" for number in range(5_000))).messages
     assert_cheap(lambda: receipt(many, ""), lambda: receipt(few, ""), LINEAR)
 
 

@@ -7,23 +7,20 @@ import pytest
 import condense
 from condense.summaries.writer import flatten
 from condense.testing import ScriptedSummarizer
-from tests.condense.bench import Bench, talk
+from tests.condense.bench import COMPACTED, COMPACTION, Bench, talk
 from tests.condense.dialogues import chat, reduce_with, situation
-
-BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-ANSWER = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
 
 
 def able(*replies: Any) -> ScriptedSummarizer:
     """Return a model whose provider compacts."""
-    return ScriptedSummarizer(*(replies or (ANSWER,)), compacts=True)
+    return ScriptedSummarizer(*(replies or (COMPACTED,)), compacts=True)
 
 
 async def test_the_block_stands_first_and_unchanged() -> None:
     """What the engine says stands after it; whoever else reads it is given its text."""
     made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     first, second = made.message.blocks
-    assert first == condense.OpaqueBlock(BLOCK)
+    assert first == condense.OpaqueBlock(COMPACTION)
     assert isinstance(second, condense.TextBlock)
     assert second.text.startswith("## Conversation Summary\n")
     assert (made.kind, made.strategy, made.summary) == ("condensed", "provider", "What was said.")

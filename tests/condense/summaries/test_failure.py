@@ -69,6 +69,7 @@ def test_keys_are_blotted_out(secret: str) -> None:
 
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
+ANTHROPIC, OPENAI = anthropic.Anthropic(api_key="none"), openai.OpenAI(api_key="none")
 REQUEST = httpx2.Request("POST", "https://example.org/v1/messages")
 
 SAYINGS = {
@@ -152,24 +153,28 @@ NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
 def anthropic_error(status: int, kind: str, message: str) -> Exception:
     """Return what the anthropic SDK raises for an answer, or for an event within a stream."""
     body = {"type": "error", "error": {"type": kind, "message": message}}
-    response = httpx2.Response(status, request=REQUEST, json=body)
-    client = anthropic.Anthropic(api_key="none")
-    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+    return _raised(ANTHROPIC, status, body)
 
 
 def openai_error(status: int, message: str, code: str | None = None) -> Exception:
     """Return what the openai SDK raises for an answer."""
     body = {"error": {"message": message, "type": "invalid_request_error", "code": code}}
+    return _raised(OPENAI, status, body)
+
+
+def _raised(client: Any, status: int, body: object) -> Exception:
+    """Return what a vendor's client raises for an answer with this body."""
     response = httpx2.Response(status, request=REQUEST, json=body)
-    client = openai.OpenAI(api_key="none")
-    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+    said = f"Error code: {status} - {body}"
+    error: Exception = client._make_status_error(said, body=body, response=response)
+    return error
 
 
 @pytest.mark.parametrize("body", [{"error": TOO_LONG}, TOO_LONG], ids=["field", "text"])
 def test_a_body_without_an_error_object_is_recognised(body: object) -> None:
     """LM Studio and proxies answer so, and the openai SDK keeps the words in the body only."""
     response = httpx2.Response(400, request=REQUEST, json=body)
-    error = openai.OpenAI(api_key="none")._make_status_error_from_response(response)
+    error = OPENAI._make_status_error_from_response(response)
     assert TOO_LONG not in str(error)
     assert is_context_overflow(error)
     streamed = openai.APIError("An error occurred during streaming", REQUEST, body=TOO_LONG)
