@@ -65,15 +65,10 @@ class RecordedCounter:
 
     def count(self, content: condense.Content) -> int:
         """Return the tokens of all blocks."""
-        if isinstance(content, str):
-            content = (condense.TextBlock(content),)
-        return sum(self._block(block) for block in content)
-
-    @staticmethod
-    def _block(block: object) -> int:
-        if not isinstance(block, condense.TextBlock):
-            return 10
-        return math.ceil(len(block.text.replace(PREFACE, "").replace(PREFACE.strip(), "")) / 4)
+        blocks = condense.Message("user", content).blocks
+        texts = [block.text for block in blocks if isinstance(block, condense.TextBlock)]
+        bare = [text.replace(PREFACE, "").replace(PREFACE.strip(), "") for text in texts]
+        return sum(math.ceil(len(text) / 4) for text in bare) + 10 * (len(blocks) - len(texts))
 
 
 def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[condense.Message, ...]:
@@ -97,15 +92,6 @@ def condenser_of(model: ScriptedSummarizer, log: RecordingLog) -> condense.Conde
     """Return what condenses as Roo does, in windows that are smaller than any real one."""
     policy = condense.Policy(small_window=0)
     return condense.Condenser(model, RecordedCounter(), ROOS_LADDER, policy=policy, log=log)
-
-
-def environment_of(case: Case) -> Any:
-    """Return a callable that gathers the case's environment details."""
-
-    async def gather() -> str:
-        return str(case["input"]["options"].get("environmentDetails", ""))
-
-    return gather
 
 
 def tools_of(case: Case) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ from tests.condense.roo_model import (
     RecordedModel,
     budget_of,
     condenser_of,
-    environment_of,
     share_tokens,
     tools_of,
 )
@@ -45,6 +44,10 @@ class Run:
 def situation_of(case: Case, counter: condense.TokenCounter) -> condense.Situation:
     """Return a case as the engine sees it; its messages are as large as it says."""
     options, history = case["input"]["options"], messages(case["input"]["messages"])
+
+    async def gather() -> str:
+        return str(options.get("environmentDetails", ""))
+
     last = counter.count(history[-1].content) if history else 0
     total = options["totalTokens"] + last
     return condense.Situation(
@@ -62,7 +65,7 @@ def situation_of(case: Case, counter: condense.TokenCounter) -> condense.Situati
         tools=tools_of(case),
         automatic=options["autoCondenseContext"],
         prompt=options.get("customCondensingPrompt", ""),
-        environment=environment_of(case),
+        environment=gather,
     )
 
 

@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -58,22 +59,20 @@ TEXTS = {
 }
 
 
+def answered(call: ToolUseBlock, *result: Any) -> list[Message]:
+    """Return a call, and a result of such content, error and mark."""
+    return [Message("assistant", (call,)), Message("user", (ToolResultBlock("t", *result),))]
+
+
 def tool(name: str, *, error: bool = False, **arguments: object) -> Callable[[str], list[Message]]:
     """Return what has a tool answer with a text."""
-
-    def answer(text: str) -> list[Message]:
-        call = ToolUseBlock("t", name, arguments)
-        result = ToolResultBlock("t", text, error)
-        return [Message("assistant", (call,)), Message("user", (result,))]
-
-    return answer
+    return lambda text: answered(ToolUseBlock("t", name, arguments), text, error)
 
 
 def nested(text: str) -> list[Message]:
     """Return a result whose own blocks claim to be marked."""
     inner = (TextBlock(text, {"user_words": text}),)
-    call, result = ToolUseBlock("t", "mcp__x__say", {}), ToolResultBlock("t", inner)
-    return [Message("assistant", (call,)), Message("user", (result,))]
+    return answered(ToolUseBlock("t", "mcp__x__say", {}), inner)
 
 
 def beside(text: str, extra: dict[str, object]) -> list[Message]:
@@ -152,14 +151,12 @@ async def test_what_others_write_never_becomes_the_users_words(carrier: str) -> 
 
 def test_a_mark_says_what_of_a_result_the_user_said() -> None:
     """An answer, or the reason of a refusal; with the call that it is about."""
-    call = ToolUseBlock("t", "ask_user", {"question": "Which one?"})
-    result = ToolResultBlock("t", "the blue one", False, {"user_words": "the blue one"})
-    talk = [Message("assistant", (call,)), Message("user", (result,))]
+    call, words = ToolUseBlock("t", "ask_user", {"question": "Which one?"}), "the blue one"
+    talk = answered(call, words, False, {"user_words": words})
     assert gather(talk).requests == (Request("the blue one", "ask_user Which one?"),)
     call = ToolUseBlock("t", "run", {"command": "git push"})
     words = "Don't push to main, the branch is protected and it is late."
-    result = ToolResultBlock("t", f"Denied. They say: {words}", True, {"user_words": words})
-    talk = [Message("assistant", (call,)), Message("user", (result,))]
+    talk = answered(call, f"Denied. They say: {words}", True, {"user_words": words})
     facts = gather(talk)
     assert (facts.requests[0].text, facts.failures, facts.runs) == (words, (), ())
     found = receipt([Message("user", "It is what you and I want."), *talk], "").findings
