@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
 
 FOLDER = Path(__file__).parent / "vectors"
@@ -105,12 +104,6 @@ def _tags(data: dict[str, Any], index: int) -> Tags:
 def said(found: Iterable[Message]) -> list[tuple[str, Content]]:
     """Return what of messages can be compared: role and content."""
     return [(item.role, item.content) for item in found]
-
-
-def hides_some(case: Case) -> bool:
-    """Whether the model sees less than everything since the last summary."""
-    history = messages(case["input"]["messages"])
-    return said(effective_history(history)) != said(messages_since_last_summary(history))
 
 
 def expected(output: Iterable[int | dict[str, Any]], given: Sequence[Message]) -> list[Message]:

@@ -6,11 +6,8 @@ from functools import cache
 from typing import Any
 
 import condense
-from condense.history.signed_blocks import is_thinking, without_thinking
 from condense.prompts import framed
-from condense.requests.request import INTERRUPTED
-from condense.summaries.writer import without_old_images
-from tests.condense.roo import Case, cases, each, hides_some, messages, said
+from tests.condense.roo import Case, cases, each, messages, said
 from tests.condense.roo_model import RecordedCounter, RecordedModel, said_by, tools_of
 
 
@@ -73,35 +70,6 @@ def read(case: Case) -> tuple[condense.Message, ...]:
     return effective[: condense.unread_tail(effective)]
 
 
-def open_calls(case: Case) -> list[str]:
-    """Return the calls that are summarised without a result."""
-    calls = {use.id: None for message in read(case) for use in message.tool_uses}
-    answered = {result.tool_use_id for message in read(case) for result in message.tool_results}
-    return [id_ for id_ in calls if id_ not in answered]
-
-
-def has_thinking(case: Case) -> bool:
-    """Whether a reply holds the model's thinking, signed for the model that wrote it."""
-    return any(is_thinking(block) for message in read(case) for block in message.blocks)
-
-
-def sent_here(case: Case) -> list[Any]:
-    """Return what is sent: all that the model sees of what was read, as text, and an instruction.
-
-    Roo sends what is hidden too, and thinking; it says of open calls that the condensation was why.
-    """
-    effective = run(case).effective
-    sees = bool(case["input"]["handler"].get("supportsImages"))
-    shown = (
-        without_old_images(read(case), effective) if sees else condense.replace_images(read(case))
-    )
-    results = tuple(condense.ToolResultBlock(id_, INTERRUPTED) for id_ in open_calls(case))
-    answered = (*shown, *([condense.Message("user", results)] if results else ()))
-    flat = [condense.tools_to_text(without_thinking(message)) for message in answered]
-    last = run(case).requests[0].messages[-1].blocks[-1].to_api()["text"]
-    return said(condense.shape_request((*flat, condense.Message("user", last))))
-
-
 def roos_answer(case: Case) -> dict[str, Any]:
     """Return Roo's error sentence or "summary", with calls and cost; ours where they differ."""
     result = case["output"].get("result", {"error": "crash"})
@@ -136,11 +104,9 @@ def test_a_summary_is_asked_for_made_paid_or_refused_as_in_roo(case: Case) -> No
         assert request.system == condense.load_prompt("summary_system")
         count = len(run(case).effective) - len(kept(case))
         before = roos["messages"][:count] if kept(case) else roos["messages"][:-1]
-        sent = messages([*before, {"role": "user", "content": instruction}])
-        if hides_some(case) or open_calls(case) or has_thinking(case):
-            assert said(request.messages) == sent_here(case)
-        else:
-            assert said(request.messages) == said(condense.shape_request(sent))
+        asked = {"role": "user", "content": instruction}
+        sent = messages([*case["output"].get("sent", before), asked])
+        assert said(request.messages) == said(condense.shape_request(sent))
 
 
 @each("summarizeConversation")
