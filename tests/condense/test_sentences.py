@@ -62,7 +62,11 @@ def test_a_list_is_retold_one_by_one(said: str, retold: str) -> None:
     assert condense.Phrasebook(german, listed=" und ".join).retell(said) == retold
 
 
-@given(name=st.text(), size=st.integers(), most=st.integers(0))
+# Of several scripts, what templates are made of, and what ends a line.
+SIGNS = "aZ1é端ش😀 .,:;!?%{}[]()*+^$|\\'\"\0\t\r\n\x0b\x85\u2028"
+
+
+@given(name=st.text(SIGNS), size=st.integers(), most=st.integers(0))
 def test_no_value_is_lost(name: str, size: int, most: int) -> None:
     """Whatever a value holds, the sentence comes back as it was said."""
     template = "{name} took {size:,} of {most:,} tokens"
