@@ -10,7 +10,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from tests.bench.table import Row, render
+from tests.bench.table import Row, show
 
 # Files of this size in bytes: large enough to mean something, none of them a data table.
 SIZES = range(2_000, 40_000)
@@ -46,12 +46,7 @@ def main() -> int:
         os.environ.update(DATA_DIR=folder, DJANGO_SETTINGS_MODULE="chatapp.settings")
         django.setup()
         call_command("migrate", verbosity=0)
-        rows = []
-        for row in measure():
-            print(f"{row.work}: {row.cells[1]}", file=sys.stderr)
-            rows.append(row)
-    print(render(rows))
-    return 0 if all(row.ok for row in rows) else 1
+        return show(measure())
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Message, Profile
 from tests.bench.clock import beside
-from tests.bench.conversations import BATCH, WORDS
+from tests.bench.conversations import BATCH, WORDS, prepare_owner
 from tests.bench.server import serving
 from tests.bench.table import Row
 from tests.records import USUAL
@@ -42,9 +41,7 @@ WHERE t.owner_id = %s GROUP BY 1, 2, 3
 def measure_attempts() -> Iterator[Row]:
     """Yield the rows of the list of condensations, by each filter and in each order."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server:
-        owner = accounts.prepare_owner()
-        profile = accounts.preferences_of(owner).default_profile
-        assert profile
+        owner, profile = prepare_owner()
         make_attempts(owner, profile)
 
         def add_up() -> None:

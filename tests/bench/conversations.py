@@ -4,6 +4,9 @@ import itertools
 import uuid
 from typing import Any
 
+from django.contrib.auth.models import User
+
+from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, Profile
 
 BATCH = 5_000
@@ -13,20 +16,20 @@ TOKENS = 75
 _TEXT = {"type": "text", "text": WORDS}
 
 
+def prepare_owner() -> tuple[Any, Profile]:
+    """Return the owner of a server over whose data this process works, and their profile."""
+    owner = accounts.prepare_owner()
+    profile = accounts.preferences_of(owner).default_profile
+    assert profile
+    return owner, profile
+
+
 def make_owner(name: str = "bench") -> tuple[Any, Profile]:
     """Return a user, and a profile in whose window everything fits."""
-    from django.contrib.auth.models import User  # noqa: PLC0415 - Django must be set up
-
     user = User.objects.create_user(name)
-    profile = Profile.objects.create(
-        owner=user,
-        name="Bench",
-        provider="offline",
-        model="offline",
-        context_window=100_000_000,
-        max_output=8_000,
-    )
-    return user, profile
+    offline = {"name": "Bench", "provider": "offline", "model": "offline"}
+    limits = {"context_window": 100_000_000, "max_output": 8_000}
+    return user, Profile.objects.create(owner=user, **offline, **limits)
 
 
 def make_conversation(owner: Any, profile: Profile, stored: int, visible: int | None = None) -> Any:
@@ -65,12 +68,5 @@ def _tool(seq: int) -> list[dict[str, Any]]:
     if seq % 2:
         id_ = f"call_{seq - 1}"
         return [{"type": "tool_result", "tool_use_id": id_, "content": WORDS}]
-    return [
-        {"type": "text", "text": "Let me look."},
-        {
-            "type": "tool_use",
-            "id": f"call_{seq}",
-            "name": "read_file",
-            "input": {"path": f"src/{seq}.py"},
-        },
-    ]
+    call = {"id": f"call_{seq}", "name": "read_file", "input": {"path": f"src/{seq}.py"}}
+    return [{"type": "text", "text": "Let me look."}, {"type": "tool_use", **call}]

@@ -11,12 +11,11 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection, models
 
-from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, Profile, message_index
 from chatapp.models.database import execute
 from chatapp.models.index_languages import vector
 from chatapp.models.message_index import visible_text
-from tests.bench.conversations import make_conversation, make_owner
+from tests.bench.conversations import make_conversation, make_owner, prepare_owner
 
 CHATS = Path(__file__).parents[1] / "evaluation" / "chats"
 # Different texts: prose of the evaluation's chats, and code as tools return it. Each stands in many
@@ -152,9 +151,7 @@ def go_on(conversation: Conversation) -> None:
 def main(messages: int, conversations: int) -> None:
     """Fill the database with so many of each; print the id of an old conversation."""
     call_command("migrate", verbosity=0)
-    owner = accounts.prepare_owner()
-    profile = accounts.preferences_of(owner).default_profile
-    assert profile
+    owner, profile = prepare_owner()
     old = make_old_conversation(owner, profile)
     others = [User.objects.create(username=name).pk for name in NAMES]
     # The first has every second conversation, and the server's owner one in a hundred.

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from chatapp.accounts import accounts
 from chatapp.models import Condensation
 from tests.bench.clock import Work, beside, many
-from tests.bench.conversations import make_conversation
+from tests.bench.conversations import make_conversation, prepare_owner
 from tests.bench.long import CONDENSATIONS, TURNS, make_long
 from tests.bench.server import Server, open_page, serving
 from tests.bench.table import Row
@@ -33,9 +32,7 @@ COMPARING = {"strategies": ("clear", "ledger", "sliding_window"), "thresholds": 
 def measure_pages() -> Iterator[Row]:
     """Yield the rows of opening pages, beside the server's smallest answer."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server:
-        owner = accounts.prepare_owner()
-        profile = accounts.preferences_of(owner).default_profile
-        assert profile
+        owner, profile = prepare_owner()
         conversation = str(make_conversation(owner, profile, STORED, visible=SEEN).pk)
         work = f"open one of {STORED:,} messages, until the page is up to date"
         yield _beside_least(server, work, lambda: _show(server, conversation), AT_MOST)

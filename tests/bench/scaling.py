@@ -1,19 +1,18 @@
 """``python -m tests.bench.scaling``: what 1,000 to 10,000,000 daily users need.
 
-It prints the table of docs/scaling.md. The busiest hour is simulated: when turns begin, and how
-long each runs. All else is what one turn was measured to take, times that.
+It prints the table of docs/scaling.md: what one turn was measured to take, times the turns of the
+busiest hour, which begin at any moment.
 """
 
-import heapq
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil, log
+from functools import cached_property
+from math import ceil, exp, lgamma, log
 
 # Assumed: how people write, and how long models take.
 TURNS_A_DAY = 8
 SHARE_OF_BUSIEST_HOUR = 0.12
-SECONDS, SPREAD = 25.0, 0.9
+SECONDS = 25.0
 # Of daily users, who have a page open in that hour.
 PAGES_OPEN = 0.15
 # The share of its core that a process is given to do; a burst needs the rest.
@@ -30,16 +29,13 @@ ROWS, TRANSACTIONS = 10.8, 36.7
 PAGE = 179 * 1024
 
 USERS = (1_000, 100_000, 10_000_000)
-# Simulated seconds: until as many turns end as begin, and those that count.
-WARM_UP, WATCHED = 240, 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hour:
     """The busiest hour of so many daily users."""
 
     users: int
-    running: int
 
     @property
     def turns(self) -> int:
@@ -51,23 +47,17 @@ class Hour:
         """Turns that begin in a second."""
         return self.turns * SHARE_OF_BUSIEST_HOUR / 3_600
 
+    @cached_property
+    def running(self) -> int:
+        """The most turns that run at all but one of 1,000 moments.
 
-def simulate(users: int) -> Hour:
-    """Return the hour with the turns that run at all but one of 1,000 moments."""
-    chance = random.Random(users)  # noqa: S311 - the same table each time
-    rate = Hour(users, 0).rate
-    # Of a lognormal distribution, whose mean is not its median.
-    middle = log(SECONDS) - SPREAD**2 / 2
-    # Where few begin, many hours are looked at.
-    until = WARM_UP + max(WATCHED, 20_000 / rate)
-    now, ends, seen = 0.0, list[float](), list[int]()
-    while (now := now + chance.expovariate(rate)) < until:
-        while ends and ends[0] <= now:
-            heapq.heappop(ends)
-        if now > WARM_UP:
-            seen.append(len(ends))
-        heapq.heappush(ends, now + chance.lognormvariate(middle, SPREAD))
-    return Hour(users, sorted(seen)[ceil(0.999 * len(seen)) - 1])
+        Of what begins by chance, a Poisson distribution says how many run at once, however their
+        lengths differ.
+        """
+        mean, count, chance = self.rate * SECONDS, 0, 0.0
+        while (chance := chance + exp(count * log(mean) - mean - lgamma(count + 1))) < 0.999:
+            count += 1
+        return count
 
 
 def workers(hour: Hour) -> int:
@@ -97,7 +87,7 @@ ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
 
 def render() -> Iterator[str]:
     """Yield the lines of the table."""
-    hours = [simulate(users) for users in USERS]
+    hours = [Hour(users) for users in USERS]
     yield "| daily users | " + " | ".join(f"{users:,}" for users in USERS) + " |"
     yield "|---|" + "---|" * len(USERS)
     for name, unit, read in ROWS_OF_TABLE:

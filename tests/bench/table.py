@@ -1,5 +1,7 @@
 """One table: what a piece of work takes, beside a floor that was measured in the same run."""
 
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 HEAD = ("work", "here", "floor", "takes", "ratio", "at most", "")
@@ -37,6 +39,16 @@ class Row:
         ratio = "" if self.ratio is None else _digits(self.ratio)
         bound = _with_unit(self.bound, self.unit) if self.ratio is None else _digits(self.bound)
         return self.work, here, self.floor, took, ratio, bound, "kept" if self.ok else "MISSED"
+
+
+def show(rows: Iterable[Row]) -> int:
+    """Print each figure as soon as it is measured, then the table; return 0 if all are kept."""
+    shown = []
+    for row in rows:
+        print(f"{row.work}: {row.cells[1]}", file=sys.stderr)
+        shown.append(row)
+    print(render(shown))
+    return 0 if all(row.ok for row in shown) else 1
 
 
 def _with_unit(value: float | None, unit: str) -> str:

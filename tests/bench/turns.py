@@ -9,14 +9,13 @@ from statistics import median, quantiles
 
 from django.conf import settings
 
-from chatapp.accounts import accounts
 from chatapp.agent import async_tasks
 from chatapp.agent.ports import PartialReply
 from chatapp.models import ModelCall, Turn
 from chatapp.models.database import insert
 from chatapp.storage import partial_replies
 from tests.bench.clock import once
-from tests.bench.conversations import make_conversation, make_owner
+from tests.bench.conversations import make_conversation, make_owner, prepare_owner
 from tests.bench.server import Server, model, open_page, printed, serving
 from tests.bench.storage import LONGEST
 from tests.bench.table import Row
@@ -100,10 +99,7 @@ async def _stream(server: Server, text: str, pages: int) -> Streamed:
 
 def _stored(stored: int) -> str:
     """Return the id of a conversation of the server's owner, over whose data this process works."""
-    owner = accounts.prepare_owner()
-    profile = accounts.preferences_of(owner).default_profile
-    assert profile
-    return str(make_conversation(owner, profile, stored, visible=SEEN).pk)
+    return str(make_conversation(*prepare_owner(), stored, visible=SEEN).pk)
 
 
 async def _talk(server: Server, *conversations: str, turns: int = 20) -> list[float]:

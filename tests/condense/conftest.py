@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def isolation() -> None:
-    """Make no folders: the engine knows neither settings nor a data folder, in 5,000 tests."""
+    """Make no folders: the engine knows neither settings nor a data folder, in a thousand tests."""

@@ -1,52 +1,72 @@
-"""Read recorded cases of Roo Code, and its stored messages, as the engine's own types."""
+"""Read recorded cases of Roo Code, and its stored messages, as the engine's own types.
 
+Where the engine answers otherwise on purpose, `vectors/otherwise.json` has its answer, by function,
+reason and case.
+"""
+
+import functools
 import gzip
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
 
 FOLDER = Path(__file__).parent / "vectors"
 
+OTHERWISE = json.loads((FOLDER / "otherwise.json").read_text("utf-8"))
+
 type Case = dict[str, Any]
 
 
+def recorded(name: str) -> list[Case]:
+    """Return every case of one function with what Roo answered."""
+    return list(json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes())))
+
+
+@functools.cache
 def cases(name: str) -> list[Case]:
-    """Return every recorded case of one function, from however many files there are."""
-    files = sorted([*FOLDER.glob(f"{name}*.json"), *FOLDER.glob(f"{name}*.json.gz")])
-    return [case for file in files for case in json.loads(_text(file))]
+    """Return every case of one function with what the engine is to answer."""
+    ours = {
+        case: answer for told in OTHERWISE.get(name, {}).values() for case, answer in told.items()
+    }
+    return [
+        {**case, "output": _instead(case["output"], ours.get(case["name"]))}
+        for case in recorded(name)
+    ]
 
 
-def _text(file: Path) -> str:
-    return gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text()
+def _instead(roos: Any, ours: Any) -> Any:
+    """Return Roo's answer with ours in its place, or in place of some of its parts."""
+    if isinstance(roos, dict):
+        return {**roos, **(ours or {})}
+    return roos if ours is None else ours
 
 
-def each(name: str, **only: Any) -> pytest.MarkDecorator:
-    """Run a test once for every case, as its argument ``case``."""
-    found = [case for case in cases(name) if all(case[k] == v for k, v in only.items())]
-    return pytest.mark.parametrize("case", found, ids=[case["name"] for case in found])
+def each(name: str) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
+    """Make one test of what every recorded case of a function shows; each that fails is named."""
+
+    def make(check: Callable[[Case], None]) -> Callable[[], None]:
+        def test() -> None:
+            failures = [failure for case in cases(name) for failure in failed(check, case)]
+            if failures:
+                raise ExceptionGroup(f"{name}: {len(failures)} cases", failures)
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return make
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """A rule by which the engine answers otherwise than Roo: the reason, where, and its answer."""
-
-    reason: str
-    applies: Callable[[Case], bool]
-    answer: Callable[[Case], Any]
-
-
-def assert_same(case: Case, ours: Any, roos: Any, deviations: Sequence[Deviation] = ()) -> None:
-    """Fail unless the answer is Roo's or, where a deviation applies, the one that it gives."""
-    found = next((deviation for deviation in deviations if deviation.applies(case)), None)
-    expected = found.answer(case) if found else roos
-    assert ours == expected, (case["name"], found.reason if found else "as in Roo")
+def failed(check: Callable[[Case], None], case: Case) -> list[Exception]:
+    """Return why a case fails, with its name; nothing where it does not."""
+    try:
+        check(case)
+    except Exception as error:  # noqa: BLE001 - the other cases are shown, too
+        error.add_note(case["name"])
+        return [error]
+    return []
 
 
 def message(data: dict[str, Any], index: int = 0) -> Message:
@@ -84,12 +104,6 @@ def _tags(data: dict[str, Any], index: int) -> Tags:
 def said(found: Iterable[Message]) -> list[tuple[str, Content]]:
     """Return what of messages can be compared: role and content."""
     return [(item.role, item.content) for item in found]
-
-
-def hides_some(case: Case) -> bool:
-    """Whether the model sees less than everything since the last summary."""
-    history = messages(case["input"]["messages"])
-    return said(effective_history(history)) != said(messages_since_last_summary(history))
 
 
 def expected(output: Iterable[int | dict[str, Any]], given: Sequence[Message]) -> list[Message]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import condense
-from condense.testing import ScriptedSummarizer
+from condense.testing import RecordingLog, ScriptedSummarizer
 from tests.condense.roo import Case
 
 PREFACE = f"{condense.load_prompt('summary_preface')}\n\n"
@@ -65,15 +65,10 @@ class RecordedCounter:
 
     def count(self, content: condense.Content) -> int:
         """Return the tokens of all blocks."""
-        if isinstance(content, str):
-            content = (condense.TextBlock(content),)
-        return sum(self._block(block) for block in content)
-
-    @staticmethod
-    def _block(block: object) -> int:
-        if not isinstance(block, condense.TextBlock):
-            return 10
-        return math.ceil(len(block.text.replace(PREFACE, "").replace(PREFACE.strip(), "")) / 4)
+        blocks = condense.Message("user", content).blocks
+        texts = [block.text for block in blocks if isinstance(block, condense.TextBlock)]
+        bare = [text.replace(PREFACE, "").replace(PREFACE.strip(), "") for text in texts]
+        return sum(math.ceil(len(text) / 4) for text in bare) + 10 * (len(blocks) - len(texts))
 
 
 def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[condense.Message, ...]:
@@ -85,13 +80,18 @@ def share_tokens(effective: Sequence[condense.Message], total: int) -> tuple[con
     return tuple(replace(message, tokens=each) for message in effective)
 
 
-def environment_of(case: Case) -> Any:
-    """Return a callable that gathers the case's environment details."""
+def budget_of(
+    window: int, max_output: int | None, threshold: float, own: dict[str, float], profile: str
+) -> condense.Budget:
+    """Return the budget of a case, whose profiles may have thresholds of their own."""
+    everywhere = condense.Budget(window, max_output, threshold)
+    return condense.with_threshold(everywhere, [condense.PerProfile(own)], profile=profile)
 
-    async def gather() -> str:
-        return str(case["input"]["options"].get("environmentDetails", ""))
 
-    return gather
+def condenser_of(model: ScriptedSummarizer, log: RecordingLog) -> condense.Condenser:
+    """Return what condenses as Roo does, in windows that are smaller than any real one."""
+    policy = condense.Policy(small_window=0)
+    return condense.Condenser(model, RecordedCounter(), ROOS_LADDER, policy=policy, log=log)
 
 
 def tools_of(case: Case) -> tuple[Any, ...]:

@@ -99,10 +99,8 @@ COMMANDS = st.one_of(
 @st.composite
 def sessions(draw: st.DrawFn) -> list[Message]:
     """Return the messages of any short session."""
-    session = Session()
-    for step in draw(
-        st.lists(st.sampled_from(["say", "run", "edit", "read", "todo"]), max_size=12)
-    ):
+    session, steps = Session(), st.sampled_from(["say", "run", "edit", "read", "todo"])
+    for step in draw(st.lists(steps, max_size=12)):
         error = draw(st.booleans())
         if step == "say":
             session.says(draw(WORDS))

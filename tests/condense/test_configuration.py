@@ -7,8 +7,7 @@ import pytest
 
 import condense
 from condense.testing import RecordingLog, ScriptedSummarizer, WordCounter
-from tests.condense.bench import talk
-from tests.condense.condenser.test_hooks import veto
+from tests.condense.bench import talk, veto
 from tests.condense.dialogues import numbered
 
 TALK = numbered(talk(11))

@@ -14,7 +14,7 @@ from tests.condense.folded_files.definitions import definitions
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
 from tests.hostile import HOSTILE, Hostile
 
-FEW = 4_000  # characters, and eight times as many: a square is seen already
+FEW = 3_000  # characters, and eight times as many: a square is seen already
 # One text for each way to begin that some expression of the engine has; `make soak` tries all.
 MECHANISMS = {
     ".", " ", "\n", "`", "~", "9", "a", "漢", "x\n", "a/", "../", "1,", "a-1 ", "- [ ] ", "```\n",

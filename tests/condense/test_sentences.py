@@ -14,6 +14,10 @@ GERMAN = {
 }
 
 
+FAILED = condense.say("It failed: {error}", error="Nothing was said.")
+TOOK = condense.say("{name} took {size:,} of {most:,} tokens", name="2,5", size=1_200, most=9)
+
+
 def dotted(value: int) -> str:
     """Write a number as in German."""
     return f"{value:,}".replace(",", ".")
@@ -25,14 +29,8 @@ def dotted(value: int) -> str:
         ("Nothing was said.", "Nichts wurde gesagt."),
         ("A provider's own words.", "A provider's own words."),
         (condense.say("It failed: {error}", error="502"), "Das ist gescheitert: 502"),
-        (
-            condense.say("It failed: {error}", error="Nothing was said."),
-            "Das ist gescheitert: Nichts wurde gesagt.",
-        ),
-        (
-            condense.say("{name} took {size:,} of {most:,} tokens", name="2,5", size=1_200, most=9),
-            "9 Token, davon 1.200 für 2,5",
-        ),
+        (FAILED, "Das ist gescheitert: Nichts wurde gesagt."),
+        (TOOK, "9 Token, davon 1.200 für 2,5"),
         (condense.say("{name!r} is {value:.3}", name="ab", value="12345"), "123 hat 'ab'"),
     ],
 )
@@ -64,7 +62,11 @@ def test_a_list_is_retold_one_by_one(said: str, retold: str) -> None:
     assert condense.Phrasebook(german, listed=" und ".join).retell(said) == retold
 
 
-@given(name=st.text(), size=st.integers(), most=st.integers(0))
+# Of several scripts, what templates are made of, and what ends a line.
+SIGNS = "aZ1é端ش😀 .,:;!?%{}[]()*+^$|\\'\"\0\t\r\n\x0b\x85\u2028"
+
+
+@given(name=st.text(SIGNS), size=st.integers(), most=st.integers(0))
 def test_no_value_is_lost(name: str, size: int, most: int) -> None:
     """Whatever a value holds, the sentence comes back as it was said."""
     template = "{name} took {size:,} of {most:,} tokens"
@@ -82,12 +84,7 @@ def test_of_several_templates_the_one_with_the_most_words_of_its_own_is_found() 
 @pytest.mark.parametrize(
     ("template", "translation", "said", "retold"),
     [
-        (
-            "Nothing (at all) of {a}",
-            "Gar nichts von {a}",
-            "Nothing (at all) of 1",
-            "Gar nichts von 1",
-        ),
+        ("No (more) of {a}", "Nichts von {a}", "No (more) of 1", "Nichts von 1"),
         ("Why? {a}", "Warum? {a}", "Wh {a}", "Wh {a}"),
         ("{size:,} fewer", "{size:,} weniger", "-1,200 fewer", "-1.200 weniger"),
         ("It failed: {a}", "Gescheitert: {a}", "It failed: ", "Gescheitert: "),
@@ -121,11 +118,7 @@ def test_what_others_said_stays_as_it_was_said(template: str, said: str) -> None
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "a" + " is a, not a number from  to" * 4_000,
-        "k: v\n" * 4_000,
-        "It failed: " * 4_000,
-    ],
+    ["a" + " is a, not a number from  to" * 4_000, "k: v\n" * 4_000, "It failed: " * 4_000],
 )
 def test_a_text_that_looks_like_many_sentences_is_soon_told(said: str) -> None:
     """It can be anybody's, and nobody else is served meanwhile."""

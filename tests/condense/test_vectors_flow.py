@@ -9,7 +9,13 @@ import condense
 from condense.history.effective_history import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, each, messages
-from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens
+from tests.condense.roo_model import (
+    RecordedCounter,
+    RecordedModel,
+    budget_of,
+    condenser_of,
+    share_tokens,
+)
 
 ROWS = {
     "condense_context": "condensed",
@@ -45,14 +51,12 @@ def situation_of(case: Case) -> condense.Situation:
         effective=share_tokens(effective, total),
         history=history,
         tokens=condense.TokenCount(total),
-        budget=condense.with_threshold(
-            condense.Budget(
-                window=given.get("contextWindow", 1000),
-                max_output=100,
-                threshold=state.get("autoCondenseContextPercent", 100),
-            ),
-            [condense.PerProfile(thresholds)],
-            profile="p1" if "p1" in thresholds else "default",
+        budget=budget_of(
+            given.get("contextWindow", 1000),
+            100,
+            state.get("autoCondenseContextPercent", 100),
+            thresholds,
+            "p1" if "p1" in thresholds else "default",
         ),
         trigger=condense.Trigger.MANUAL if manual else condense.Trigger.AUTO,
         automatic=state.get("autoCondenseContext", True),
@@ -70,12 +74,7 @@ class Agent:
         self.results = iter(case["input"].get("main", ["ok"]))
         self.situation = replace(situation_of(case), environment=self.gather)
         self.log, self.played = RecordingLog(), Played()
-        # The recorded windows are smaller than any real one.
-        policy = condense.Policy(small_window=0)
-        counter = RecordedCounter()
-        self.condenser = condense.Condenser(
-            self.model, counter, ROOS_LADDER, policy=policy, log=self.log
-        )
+        self.condenser = condenser_of(self.model, self.log)
 
     async def gather(self) -> str:
         """Gather the environment and count how often."""
@@ -150,52 +149,15 @@ def roos(case: Case) -> list[list[str]]:
     return rows
 
 
-@dataclass(frozen=True)
-class Ours:
-    """What the engine does in a recorded case instead of what Roo does, and why."""
-
-    reason: str
-    rows: list[list[str]]
-    prompts: list[str | None]
-
-
-OTHERWISE = {
-    "auto off, too few messages: truncation row with 0 removed": Ours(
-        "What exceeds the window is not sent: all that was read is hidden.", [["truncated"], []], []
-    ),
-    "overflow error: custom prompt is not used and files are not folded": Ours(
-        "The user's prompt is used in every run.", [[], ["condensed"], []], ["CUSTOM"]
-    ),
-    "overflow error: condense fails, estimate just under allowed -> never truncates": Ours(
-        "A refused request is made smaller before it is sent again.",
-        [[], ["failed", "truncated"], ["failed", "truncated"], ["failed", "truncated"], []],
-        [None, None, None],
-    ),
-    "overflow error with a low token estimate: handler does nothing, 3 identical retries": Ours(
-        "A refused request is made smaller, or not sent again.",
-        [[], ["condensed"], ["failed", "failed"]],
-        [None],
-    ),
-    "overflow error: profile threshold overrides the forced 75": Ours(
-        "A refused request is made smaller, or not sent again.",
-        [[], ["condensed"], ["failed", "failed"]],
-        [None],
-    ),
-    "overflow error: auto-condense disabled by the user is ignored": Ours(
-        "The user's switch holds for refused requests too.", [[], ["truncated"], []], []
-    ),
-}
-
-
 @each("taskFlow")
 def test_a_task_goes_on_as_in_roo(case: Case) -> None:
     """Its rows, its prompts and its end; no request is repeated as it was refused."""
-    ours, played, roo = OTHERWISE.get(case["name"]), asyncio.run(Agent(case).run()), case["output"]
-    assert played.rows == (ours.rows if ours else roos(case))
+    played, roo = asyncio.run(Agent(case).run()), case["output"]
+    assert played.rows == roo.get("rows", roos(case))
     own = case["input"].get("state", {}).get("customSupportPrompts", {}).get("CONDENSE")
     events = [e for e in roo["events"] if e["event"] == "condenseRequest"]
     sent = [own if own and prompt.endswith(own) else None for prompt in played.prompts]
-    assert sent == (ours.prompts if ours else [event["customPrompt"] for event in events])
+    assert sent == roo.get("prompts", [event["customPrompt"] for event in events])
     assert played.ended == ("gave up" if roo.get("threw") else "reply")
     assert played.sizes == sorted(set(played.sizes), reverse=True)
     if "failed" not in itertools.chain(*played.rows):

@@ -7,7 +7,9 @@ without all of its forms, a translation that nobody made.
 """
 
 import ast
+import gc
 import gettext
+import itertools
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import override
@@ -24,7 +27,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.template import engines
-from django.template.base import Lexer, TokenType
+from django.template.base import Lexer, NodeList, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.translation import to_locale
 
@@ -39,6 +42,7 @@ KEYWORDS = {
 STORED = {"say", "noop"}
 # With what tells two uses of the same words apart as their first argument.
 IN_CONTEXT = {"pgettext", "pgettext_lazy"}
+MARKED = re.compile(rf"\b(?:{'|'.join(KEYWORDS | STORED | IN_CONTEXT)})\(|\bhelp = ")
 CONSTANT = re.compile(r'_\("((?:[^"\\]|\\.)*)"\)')
 LOCALES = ROOT / "chatapp" / "locale"
 
@@ -59,44 +63,51 @@ def _in_templates(root: Path) -> Iterator[tuple[str | None, Id, str]]:
     engine = engines["django"].engine  # type: ignore[attr-defined] # of Django's own
     for path in sorted((root / "templates").rglob("*.*")):
         place, text = path.relative_to(root).as_posix(), path.read_text()
-        nodes = engine.from_string(text).nodelist
-        for node in nodes.get_nodes_by_type(TranslateNode):
-            said = node.filter_expression.var
-            # As Django looks it up.
-            id_ = said if isinstance(said, str) else str(said.literal).replace("%", "%%")
-            yield node.message_context and node.message_context.var, id_, place
-        for node in nodes.get_nodes_by_type(BlockTranslateNode):
-            one = node.render_token_list(node.singular)[0]
-            many = node.plural and node.render_token_list(node.plural)[0]
+        nodes = engine.from_string(text).nodelist if "translate" in text else NodeList()
+        for node in nodes.get_nodes_by_type((TranslateNode, BlockTranslateNode)):
             context = node.message_context and node.message_context.var
-            yield context, (one, many) if many else one, place
+            if isinstance(node, TranslateNode):
+                said = node.filter_expression.var
+                # As Django looks it up.
+                id_ = said if isinstance(said, str) else str(said.literal).replace("%", "%%")
+                yield context, id_, place
+            else:
+                one = node.render_token_list(node.singular)[0]
+                many = node.plural and node.render_token_list(node.plural)[0]
+                yield context, (one, many) if many else one, place
         for found in CONSTANT.findall(text):
             yield None, found, place
 
 
-def _in_python(root: Path) -> Iterator[tuple[str | None, Id, str]]:
+def _sources(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each source of Python."""
     for package in ("chatapp", "condense"):
         for path in sorted((root / package).rglob("*.py")):
-            place = path.relative_to(root).as_posix()
-            for node in ast.walk(ast.parse(path.read_text())):
-                match node:
-                    case ast.Call(
-                        func=ast.Name(id=name) | ast.Attribute(attr=name),
-                        args=[ast.Constant(str(context)), ast.Constant(str(one))],
-                    ) if name in IN_CONTEXT:
-                        yield context, one, place
-                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
-                        name in KEYWORDS | STORED
-                    ):
-                        context = "stored" if name in STORED else None
-                        match node.args:
-                            case [ast.Constant(str(one)), ast.Constant(str(many)), *_]:
-                                yield context, (one, many), place
-                            case [ast.Constant(str(one)), *_]:
-                                yield context, one, place
-                    case ast.Assign([ast.Name("help")], ast.Constant(str(one))):
-                        # Of a command: it is translated when somebody asks for it.
-                        yield None, one, place
+            yield path.relative_to(root).as_posix(), path.read_text()
+
+
+def _in_python(root: Path) -> Iterator[tuple[str | None, Id, str]]:
+    for place, text in _sources(root):
+        # To look at every node of all others takes long.
+        for node in ast.walk(ast.parse(text)) if MARKED.search(text) else ():
+            match node:
+                case ast.Call(
+                    func=ast.Name(id=name) | ast.Attribute(attr=name),
+                    args=[ast.Constant(str(context)), ast.Constant(str(one))],
+                ) if name in IN_CONTEXT:
+                    yield context, one, place
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
+                    name in KEYWORDS | STORED
+                ):
+                    context = "stored" if name in STORED else None
+                    match node.args:
+                        case [ast.Constant(str(one)), ast.Constant(str(many)), *_]:
+                            yield context, (one, many), place
+                        case [ast.Constant(str(one)), *_]:
+                            yield context, one, place
+                case ast.Assign([ast.Name("help")], ast.Constant(str(one))):
+                    # Of a command: it is translated when somebody asks for it.
+                    yield None, one, place
 
 
 def _borrowed(root: Path) -> Iterator[tuple[str | None, Id, str]]:
@@ -159,6 +170,11 @@ def _translation(catalog: Catalog, message: Message) -> list[str]:
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|%%|\{\w+[^}]*\}")
 
 
+@cache
+def _placeholders(text: str) -> Counter[str]:
+    return Counter(PLACEHOLDER.findall(text))
+
+
 def wrong(catalog: Catalog) -> Iterator[str]:
     """Yield what is wrong with translations: placeholders, and forms of plurals."""
     form_of = gettext.c2py(catalog.plural_expr)
@@ -171,9 +187,9 @@ def wrong(catalog: Catalog) -> Iterator[str]:
         forms = message.string if is_plural else (message.string,)
         if is_plural and len(forms) != catalog.num_plurals:
             yield f"{message.id}: {len(forms)} forms of {catalog.num_plurals}"
-        asked = Counter(PLACEHOLDER.findall(ids[-1]))
+        asked = _placeholders(ids[-1])
         for index, form in enumerate(forms):
-            has = Counter(PLACEHOLDER.findall(form))
+            has = _placeholders(form)
             # Only a form that stands for one number may say it in words.
             may_lack = int(is_plural and numbers[index] == 1)
             if has - asked or (asked - has).total() > may_lack:
@@ -227,11 +243,17 @@ def off_terms(language: str, catalog: Catalog) -> Iterator[str]:
     for message in catalog:
         if message.id and any(message.string or ()):
             said = "".join(message.string).lower()
-            english = NO_WORD.sub("", "".join(message.id)).lower()
-            for concept, pattern in CONCEPTS.items():
+            for concept in _named("".join(message.id)):
                 stems = glossary[concept]["stems"]
-                if pattern.search(english) and not any(stem.lower() in said for stem in stems):
+                if not any(stem.lower() in said for stem in stems):
                     yield f"{message.id!r}: {said!r} is without {stems}"
+
+
+@cache
+def _named(english: str) -> list[str]:
+    """Return the concepts that a sentence names; it is the same one for each language."""
+    words = NO_WORD.sub("", english).lower()
+    return [concept for concept, pattern in CONCEPTS.items() if pattern.search(words)]
 
 
 class _Texts(HTMLParser):
@@ -391,56 +413,48 @@ RESPONSE = re.compile(r"HttpResponse\w*|\w+Response")
 SHOWN_AS = {"label", "help_text", "verbose_name", "title"}
 # Calls whose sentences nobody reads in a page: logs, and what programmers are told.
 UNSAID = {
-    "log",
-    "logger",
-    "async_unsafe",
-    "AppendOnly",
-    "TypeError",
-    "ValueError",
-    "AssertionError",
+    *("log", "logger", "async_unsafe", "AppendOnly", "TypeError", "ValueError", "AssertionError")
 }
+# Why, and where: files, and folders with all that is in them.
 NOT_FOR_READERS = {
-    "chatapp/agent/loop.py": "told to models",
-    "chatapp/agent/ports.py": "told to models",
-    "chatapp/agent/prompts": "told to models",
-    "chatapp/api/schemas.py": "the API's description",
-    "chatapp/api/urls.py": "the API's description",
-    "chatapp/api/conversations.py": "the API's description",
-    "chatapp/api/history.py": "the API's description",
-    "chatapp/api/auth.py": "the API's description",
-    "chatapp/approvals.py": "told to models",
-    "chatapp/composer/mentions.py": "told to models",
-    "chatapp/context/turn_context.py": "told to models",
-    "chatapp/environment.py": "said before anything can be translated",
-    "chatapp/migrations": "said once",
-    "chatapp/models/audit.py": "errors of programmers",
-    "chatapp/providers/anthropic/request.py": "told to models",
-    "chatapp/providers/model_servers.py": "told to models",
-    "chatapp/providers/offline/summary.py": "told to models",
-    "chatapp/settings.py": "said before anything can be translated",
-    "chatapp/tools": "told to models, who pass it on",
-    "chatapp/turns/monitoring.py": "for machines",
-    "condense/facts": "told to models",
-    "condense/messages.py": "errors of programmers",
-    "condense/prompts": "told to models",
-    "condense/recall": "told to models",
-    "condense/reduction/carryover.py": "told to models",
-    "condense/registry.py": "errors of programmers",
-    "condense/replay.py": "told to models",
-    "condense/requests": "told to models",
-    "condense/strategies/__init__.py": "errors of programmers",
-    "condense/testing.py": "errors of programmers",
-}
+    "told to models": (
+        "chatapp/agent/loop.py", "chatapp/agent/ports.py", "chatapp/agent/prompts",
+        "chatapp/approvals.py", "chatapp/composer/mentions.py", "chatapp/context/turn_context.py",
+        "chatapp/providers/anthropic/request.py", "chatapp/providers/model_servers.py",
+        "chatapp/providers/offline/summary.py", "condense/facts", "condense/prompts",
+        "condense/recall", "condense/reduction/carryover.py", "condense/replay.py",
+        "condense/requests",
+    ),
+    "the API's description": (
+        "chatapp/api/schemas.py", "chatapp/api/urls.py", "chatapp/api/conversations.py",
+        "chatapp/api/history.py", "chatapp/api/auth.py",
+    ),
+    "said before anything can be translated": (
+        "chatapp/environment.py", "chatapp/settings.py",
+    ),
+    "said once": (
+        "chatapp/migrations",
+    ),
+    "errors of programmers": (
+        "chatapp/models/audit.py", "condense/messages.py", "condense/registry.py",
+        "condense/strategies/__init__.py", "condense/testing.py",
+    ),
+    "told to models, who pass it on": (
+        "chatapp/tools",
+    ),
+    "for machines": (
+        "chatapp/turns/monitoring.py",
+    ),
+}  # fmt: skip
 
 
 def unmarked_in_python(root: Path = ROOT) -> Iterator[str]:
     """Yield sentences of Python that nothing marks."""
-    for package in ("chatapp", "condense"):
-        for path in sorted((root / package).rglob("*.py")):
-            place = path.relative_to(root).as_posix()
-            if not any(place.startswith(known) for known in NOT_FOR_READERS):
-                for line, said in _Sentences().of(ast.parse(path.read_text())):
-                    yield f"{place}:{line}: {said!r}"
+    unread = tuple(itertools.chain(*NOT_FOR_READERS.values()))
+    for place, text in _sources(root):
+        if not place.startswith(unread):
+            for line, said in _Sentences().of(ast.parse(text)):
+                yield f"{place}:{line}: {said!r}"
 
 
 def _is_made(said: ast.expr) -> bool:
@@ -585,6 +599,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    # It ends soon, and to look for garbage would take a seventh of its time.
+    gc.disable()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
     django.setup()
     sys.exit(main())

@@ -9,68 +9,58 @@ from babel.messages.pofile import read_po
 
 from tests.tooling import messages
 
+PAGE, SCRIPT = "templates/one.html", "static/js/one.js"
+CODE, ENGINE = "chatapp/one.py", "condense/one.py"
 PLANTED = [
-    ("templates/one.html", "<p>{% translate 'Known' %} Not marked</p>", "Not marked"),
-    ("templates/one.html", '<a title="Not marked">{{ name }}</a>', "Not marked"),
-    ("templates/one.html", '<input placeholder="Not marked" name="Some name">', "Not marked"),
-    ("templates/one.html", '<input type="submit" name="Some name" value="Unmarked">', "Unmarked"),
-    ("templates/one.html", '<input type="hidden" value="Some value">', ""),
-    ("templates/one.html", '<p data-tip="Not marked" data-of="Some name"></p>', "Not marked"),
-    ("templates/one.html", '<p aria-valuetext="Not marked"></p>', "Not marked"),
-    ("templates/one.html", '<p aria-roledescription="Unmarked"></p>', "Unmarked"),
-    ("templates/one.html", '{{ x|default:"Not marked" }}', "Not marked"),
-    ("templates/one.html", "<a title=\"{{ x|yesno:'not marked,nor this' }}\"></a>", "not marked"),
-    ("templates/one.html", '{% include "two.html" with of=x|default:"Unmarked" %}', "Unmarked"),
-    ("templates/one.html", '{{ x|default:_("Is marked") }} {{ y|yesno:"on,off" }}', ""),
-    ("templates/one.html", "<p><code>some code</code>, <kbd>Any key</kbd></p>", ""),
-    ("templates/one.html", "<p>{% blocktranslate %}Known{% endblocktranslate %}</p>", ""),
-    (
-        "chatapp/one.py",
-        '"""Docs are read by nobody else."""\nsaid = "It is not marked."',
-        "not marked",
-    ),
-    ("chatapp/one.py", 'said = f"It is {name}, not marked."', "not marked"),
-    ("chatapp/one.py", 'messages.success(request, "Not marked")', "Not marked"),
-    ("chatapp/one.py", 'field(label="Not marked")', "Not marked"),
-    ("chatapp/one.py", 'said = _("It is marked.")\nlog.info("It is for the log.")', ""),
-    ("chatapp/one.py", 'said = pgettext("event", "It is marked.")', ""),
-    ("chatapp/one.py", 'def __str__(self):\n    return "It is for the shell."', ""),
-    ("condense/one.py", 'raise Problem("It is not marked.")', "not marked"),
-    ("condense/one.py", 'raise Problem(say("It is {name}.", name=name))', ""),
-    ("chatapp/one.py", 'JsonResponse({"error": "Not marked"})', "Not marked"),
-    ("chatapp/one.py", 'HttpResponse("it is not marked")', "not marked"),
-    ("chatapp/one.py", 'HttpResponse("", content_type="text/plain; charset=utf-8")', ""),
-    ("chatapp/one.py", 'CHOICES = [("a", "Not marked"), ("b", _("Is marked"))]', "Not marked"),
-    ("chatapp/one.py", 'names = [("not_marked", "-pk")]', ""),
-    ("chatapp/one.py", 'said = _(f"{m} is not marked")', "not marked"),
-    ("chatapp/one.py", 'said = gettext_lazy("%s is not marked" % m)', "not marked"),
-    ("chatapp/one.py", 'said = _("{m} is not marked".format(m=m))', "not marked"),
-    ("static/js/one.js", 'note("It is not marked");', "not marked"),
-    ("static/js/one.js", 'line.textContent = "Unmarked";', "Unmarked"),
-    ("static/js/one.js", 'line.textContent = isOpen(a) ? text("open") : "unmarked";', "unmarked"),
-    ("static/js/one.js", 'button.title = "Not marked!"', "Not marked!"),
-    ("static/js/one.js", 'make("p", { className: "a row", ariaLabel: "Unmarked" });', "Unmarked"),
-    ("static/js/one.js", "line.append(`${n} not marked`);", "not marked"),
-    (
-        "static/js/one.js",
-        'line.append(`${a} ${isOpen ? "Not marked" : text("open")}`);',
-        "Not marked",
-    ),
-    ("static/js/one.js", 'const said = "It isn\'t marked";', "marked"),
-    ("static/js/one.js", 'toast("error", "not marked, not even here");', "not marked"),
-    (
-        "static/js/one.js",
-        "button.addEventListener('click', () => say('not marked'));",
-        "not marked",
-    ),
-    ("static/js/one.js", 'find(one.querySelector("label input"), `#${id} pre`, "row");', ""),
-    ("static/js/one.js", 'makeButton("button quiet", text("showFewer"), () => {', ""),
-    ("static/js/one.js", 'toast(\n  "not marked at all",\n);', "not marked"),
-    ("static/js/one.js", 'when(() => {\n  const done = "a button";\n  if (x) act();\n});', ""),
+    (PAGE, "<p>{% translate 'Known' %} Not marked</p>", "Not marked"),
+    (PAGE, '<a title="Not marked">{{ name }}</a>', "Not marked"),
+    (PAGE, '<input placeholder="Not marked" name="Some name">', "Not marked"),
+    (PAGE, '<input type="submit" name="Some name" value="Unmarked">', "Unmarked"),
+    (PAGE, '<input type="hidden" value="Some value">', ""),
+    (PAGE, '<p data-tip="Not marked" data-of="Some name"></p>', "Not marked"),
+    (PAGE, '<p aria-valuetext="Not marked"></p>', "Not marked"),
+    (PAGE, '<p aria-roledescription="Unmarked"></p>', "Unmarked"),
+    (PAGE, '{{ x|default:"Not marked" }}', "Not marked"),
+    (PAGE, "<a title=\"{{ x|yesno:'not marked,nor this' }}\"></a>", "not marked"),
+    (PAGE, '{% include "two.html" with of=x|default:"Unmarked" %}', "Unmarked"),
+    (PAGE, '{{ x|default:_("Is marked") }} {{ y|yesno:"on,off" }}', ""),
+    (PAGE, "<p><code>some code</code>, <kbd>Any key</kbd></p>", ""),
+    (PAGE, "<p>{% blocktranslate %}Known{% endblocktranslate %}</p>", ""),
+    (CODE, '"""Docs are read by nobody else."""\nsaid = "It is not marked."', "not marked"),
+    (CODE, 'said = f"It is {name}, not marked."', "not marked"),
+    (CODE, 'messages.success(request, "Not marked")', "Not marked"),
+    (CODE, 'field(label="Not marked")', "Not marked"),
+    (CODE, 'said = _("It is marked.")\nlog.info("It is for the log.")', ""),
+    (CODE, 'said = pgettext("event", "It is marked.")', ""),
+    (CODE, 'def __str__(self):\n    return "It is for the shell."', ""),
+    (ENGINE, 'raise Problem("It is not marked.")', "not marked"),
+    (ENGINE, 'raise Problem(say("It is {name}.", name=name))', ""),
+    (CODE, 'JsonResponse({"error": "Not marked"})', "Not marked"),
+    (CODE, 'HttpResponse("it is not marked")', "not marked"),
+    (CODE, 'HttpResponse("", content_type="text/plain; charset=utf-8")', ""),
+    (CODE, 'CHOICES = [("a", "Not marked"), ("b", _("Is marked"))]', "Not marked"),
+    (CODE, 'names = [("not_marked", "-pk")]', ""),
+    (CODE, 'said = _(f"{m} is not marked")', "not marked"),
+    (CODE, 'said = gettext_lazy("%s is not marked" % m)', "not marked"),
+    (CODE, 'said = _("{m} is not marked".format(m=m))', "not marked"),
+    (SCRIPT, 'note("It is not marked");', "not marked"),
+    (SCRIPT, 'line.textContent = "Unmarked";', "Unmarked"),
+    (SCRIPT, 'line.textContent = isOpen(a) ? text("open") : "unmarked";', "unmarked"),
+    (SCRIPT, 'button.title = "Not marked!"', "Not marked!"),
+    (SCRIPT, 'make("p", { className: "a row", ariaLabel: "Unmarked" });', "Unmarked"),
+    (SCRIPT, "line.append(`${n} not marked`);", "not marked"),
+    (SCRIPT, 'line.append(`${a} ${isOpen ? "Not marked" : text("open")}`);', "Not marked"),
+    (SCRIPT, 'const said = "It isn\'t marked";', "marked"),
+    (SCRIPT, 'toast("error", "not marked, not even here");', "not marked"),
+    (SCRIPT, "button.addEventListener('click', () => say('not marked'));", "not marked"),
+    (SCRIPT, 'find(one.querySelector("label input"), `#${id} pre`, "row");', ""),
+    (SCRIPT, 'makeButton("button quiet", text("showFewer"), () => {', ""),
+    (SCRIPT, 'toast(\n  "not marked at all",\n);', "not marked"),
+    (SCRIPT, 'when(() => {\n  const done = "a button";\n  if (x) act();\n});', ""),
     ("static/worker.js", 'show("It is not marked");', "not marked"),
-    ("static/js/one.js", '// It says "It is not marked".', ""),
-    ("static/js/one.js", '/*\n * It says "It is not marked".\n */', ""),
-    ("static/js/one.js", 'throw new Error("It is for the console");', ""),
+    (SCRIPT, '// It says "It is not marked".', ""),
+    (SCRIPT, '/*\n * It says "It is not marked".\n */', ""),
+    (SCRIPT, 'throw new Error("It is for the console");', ""),
 ]
 
 
@@ -171,26 +161,23 @@ def test_another_word_than_the_glossarys_is_found() -> None:
     assert "komprimieren" in told
 
 
-def test_two_uses_of_the_same_words_are_two_messages() -> None:
-    """In Python and in templates."""
-    catalog = messages.collect()
-    for id_, context in (("Pin", "event"), ("Active", "turns"), ("Login", "field label")):
-        assert catalog.get(id_, context)
-        assert catalog.get(id_, context) is not catalog.get(id_)
-
-
 MARKED = {
     "templates/one.html": """{% load i18n %}
         {% translate "Half of it: 50 %" %} {{ name|default:_("Nobody") }}
+        {% translate "Active" %} {% translate "Active" context "turns" %}
         {% blocktranslate count n=n %}{{ n }} row{% plural %}{{ n }} rows{% endblocktranslate %}""",
-    "chatapp/one.py": """_("Done"), ngettext("%s turn", "%s turns", 2), plural("One", "{count}")""",
+    "chatapp/one.py": """_("Done"), ngettext("%s turn", "%s turns", 2), plural("One", "{count}")
+pgettext("event", "Done")""",
     "condense/one.py": """say("It is {name}.", name=name), condense.noop("It failed."), x("No")""",
     "chatapp/locale/borrowed.pot": """msgid "Sign In"\nmsgstr ""\n""",
 }
 
 
 def test_all_that_is_marked_is_collected(tmp_path: Path) -> None:
-    """With its plural, and apart where it is stored; percent signs as Django looks them up."""
+    """With its plural; apart where it is stored, or the same words have two uses.
+
+    Percent signs are written as Django looks them up.
+    """
     for place, text in MARKED.items():
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(text)
@@ -198,8 +185,11 @@ def test_all_that_is_marked_is_collected(tmp_path: Path) -> None:
     assert {(one.id, one.context, one.locations[0][0]) for one in collected} == {
         ("Half of it: 50 %%", None, "templates/one.html"),
         ("Nobody", None, "templates/one.html"),
+        ("Active", None, "templates/one.html"),
+        ("Active", "turns", "templates/one.html"),
         (("%(n)s row", "%(n)s rows"), None, "templates/one.html"),
         ("Done", None, "chatapp/one.py"),
+        ("Done", "event", "chatapp/one.py"),
         (("%s turn", "%s turns"), None, "chatapp/one.py"),
         (("One", "{count}"), None, "chatapp/one.py"),
         ("It is {name}.", "stored", "condense/one.py"),

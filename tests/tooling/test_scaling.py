@@ -1,4 +1,4 @@
-"""The page on scaling says what its simulation comes to."""
+"""The page on scaling says what its assumptions come to."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ from tests.bench import scaling
 PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 
 
-def test_the_table_is_what_the_simulation_prints() -> None:
+def test_the_table_is_what_the_script_prints() -> None:
     """Whoever measures a turn anew puts both right: `python -m tests.bench.scaling`."""
     assert "\n".join(scaling.render()) in PAGE.read_text("utf-8")
 
 
-def test_the_page_gives_the_figures_that_the_simulation_takes() -> None:
+def test_the_page_gives_the_figures_that_the_table_is_made_from() -> None:
     """What one turn takes, and what was assumed about people and models."""
     text = " ".join(PAGE.read_text("utf-8").split())
     for figure in (

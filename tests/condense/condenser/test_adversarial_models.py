@@ -2,7 +2,6 @@
 
 import math
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,10 +10,9 @@ import condense
 from condense.history.effective_history import replace_hidden
 from condense.summaries.writer import PARALLEL
 from condense.testing import EchoSummarizer, RecordingLog, WordCounter
-from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.bench import PAID, WINDOW, Bench, talk
 from tests.condense.dialogues import call, result, situation, user
 
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
 
 ANSWERS: dict[str, Any] = {

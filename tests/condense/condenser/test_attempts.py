@@ -11,10 +11,8 @@ import pytest
 import condense
 from condense.reduction.strategy import ByRule
 from condense.testing import RecordingLog, ScriptedReviewer, ScriptedSummarizer, WordCounter
-from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.bench import PAID, WINDOW, Bench, talk
 from tests.condense.dialogues import situation, texts
-
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 
 
 async def test_an_attempt_says_what_was_tried_and_why() -> None:

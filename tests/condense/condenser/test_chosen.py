@@ -12,7 +12,7 @@ from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench
 from tests.condense.dialogues import SUMMARY, call, chat, numbered, result, user
 
-MANUAL = {"trigger": condense.Trigger.MANUAL, "window": 100_000}
+WINDOW = 100_000
 
 
 async def choose(
@@ -23,10 +23,8 @@ async def choose(
     **rest: Any,
 ) -> condense.Reduction:
     """Return what becomes of a conversation of which some messages are chosen."""
-    bench = bench or Bench("What was done.")
-    made = await bench.fit(messages, chosen=condense.Chosen(ids, tool), **MANUAL, **rest)
-    assert made
-    return made
+    bench, chosen = bench or Bench("What was done."), condense.Chosen(ids, tool)
+    return await bench.condense(messages, chosen=chosen, window=WINDOW, **rest)
 
 
 async def test_a_summary_stands_where_the_last_chosen_message_stood() -> None:
@@ -132,8 +130,8 @@ async def test_a_summary_is_written_again_from_all_its_originals(before: int) ->
     talk = [*chat(2)[:before], first, *chat(4)[2:]]
     place = f"m{before + 1}"
     bench = Bench("What was done. " * 20)
-    made = await bench.fit(talk, chosen=condense.Chosen((place,), originals=originals), **MANUAL)
-    assert made
+    chosen = condense.Chosen((place,), originals=originals)
+    made = await bench.condense(talk, chosen=chosen, window=WINDOW)
     assert (made.hidden, made.strategy) == ((place,), "from_originals")
     assert ("part from the midst" in made.prompt) is (before > 0)
     assert made.tokens_after.value > made.tokens_before.value
@@ -155,4 +153,4 @@ async def test_a_summary_that_would_not_fit_is_not_put_in_another_s_place() -> N
     talk = [SUMMARY, *chat(3)]
     chosen = condense.Chosen(("m1",), originals=numbered(chat(4)))
     with pytest.raises(condense.DidNotShrink):
-        await bench.fit(talk, chosen=chosen, **{**MANUAL, "window": 9_000})
+        await bench.condense(talk, chosen=chosen, window=9_000)

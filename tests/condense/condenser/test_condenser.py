@@ -9,11 +9,10 @@ import pytest
 import condense
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
-from tests.condense.bench import Bench, talk
+from tests.condense.bench import PAID, Bench, talk
 from tests.condense.dialogues import SUMMARY, chat, numbered, start_afresh, user
 
 AUTO, FORCED, MANUAL = condense.Trigger.AUTO, condense.Trigger.FORCED, condense.Trigger.MANUAL
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
 
 
@@ -84,7 +83,7 @@ async def test_a_manual_run_fails_with_the_reason_and_truncates_nothing() -> Non
     ]
     for bench, count, error, said in cases:
         with pytest.raises(error, match=said):
-            await bench.fit(talk(count), trigger=MANUAL)
+            await bench.condense(talk(count))
         assert bench.failures == [(error, None)]
 
 
@@ -105,11 +104,11 @@ async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     frame = (await start_afresh(talk(2))).tokens_after.value - 1
     bench = Bench("word " * (4_000 - frame))
     with pytest.raises(condense.DidNotShrink, match="would not get smaller: 4,000 → 4,000 tokens"):
-        await bench.fit(talk(2), trigger=MANUAL)
+        await bench.condense(talk(2))
     # A measured size before and an estimate after would prove nothing.
     measured = condense.TokenCount(1_000_000, measured=True)
     with pytest.raises(condense.DidNotShrink):
-        await Bench(HUGE).fit(talk(12), trigger=MANUAL, tokens=measured)
+        await Bench(HUGE).condense(talk(12), tokens=measured)
 
 
 async def test_sizes_are_reported_in_the_callers_unit() -> None:
@@ -180,7 +179,7 @@ async def expected(strategy: str, *, caches: bool) -> condense.Usage:
     model = ScriptedSummarizer("<summary>Told.</summary>", caches_prompts=caches)
     bench = Bench(summarizer=model, strategies=(strategy,))
     history = [*chat(10, 400), user("word " * 400)]
-    await bench.fit(history, trigger=MANUAL, window=100_000, system="You help. " * 150)
+    await bench.condense(history, window=100_000, system="You help. " * 150)
     attempt: condense.Attempt = bench.log.of("started")[0]
     return attempt.expected
 

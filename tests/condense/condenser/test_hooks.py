@@ -28,7 +28,7 @@ from condense import (
     Vetoed,
     attach_ledger,
 )
-from tests.condense.bench import Bench, talk
+from tests.condense.bench import Bench, talk, veto
 from tests.condense.dialogues import situation, texts
 
 EXTRA = TextBlock("Remember the house rules.")
@@ -53,11 +53,6 @@ def planning(**changes: Any) -> Hook:
         return replace(plan, **changes)
 
     return hook
-
-
-async def veto(plan: Plan) -> Veto:
-    """Stop every run."""
-    return Veto(f"Not now, with {len(plan.situation.effective)} messages.")
 
 
 async def raises(*_: Any) -> Any:

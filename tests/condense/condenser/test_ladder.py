@@ -26,10 +26,10 @@ class Second(ByModel):
 
 async def test_a_summary_has_to_take_a_tenth_of_the_history_away() -> None:
     """Not of the floor."""
-    assert await Bench("word " * 3_500).fit(talk(2), trigger=MANUAL)
+    assert await Bench("word " * 3_500).condense(talk(2))
     with pytest.raises(condense.DidNotShrink, match="would hardly get smaller"):
-        await Bench("word " * 3_700).fit(talk(2), trigger=MANUAL)
-    made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
+        await Bench("word " * 3_700).condense(talk(2))
+    made = await Bench("word " * 3_000).condense(talk(2), system="word " * 50_000)
     assert made is not None
 
 

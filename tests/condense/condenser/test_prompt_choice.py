@@ -26,32 +26,23 @@ def by_kind(situation: condense.Situation) -> str:
     return "" if works or situation.language == "de" or situation.model == "tiny" else "support"
 
 
-async def made_by(
-    bench: Bench, messages: list[condense.Message], **rest: object
-) -> condense.Reduction:
-    """Return what becomes of a conversation."""
-    made = await bench.fit(messages, trigger=condense.Trigger.MANUAL, **rest)
-    assert made is not None
-    return made
-
-
 async def test_a_prompt_is_chosen_by_kind_of_conversation_model_and_language() -> None:
     """Whoever knows them says so in the situation; a hook may choose another."""
     bench = Bench(*["S"] * 5, choose_prompt=by_kind)
     german = [user("Das ist nicht der Weg, bitte lies die Liste und die Namen."), *talk(4)[1:]]
     work = [user("Go."), call(), result(), *talk(4)[1:]]
-    prompts = [(await made_by(bench, talk_)).prompt for talk_ in (talk(4), german, work)]
-    prompts.append((await made_by(bench, talk(4), model="tiny")).prompt)
+    prompts = [(await bench.condense(talk_)).prompt for talk_ in (talk(4), german, work)]
+    prompts.append((await bench.condense(talk(4), model="tiny")).prompt)
     assert prompts[0].startswith(SUPPORT)
     assert all(one.startswith(condense.condense_instruction()) for one in prompts[1:])
     assert [one.prompt_key for one in bench.log.of("started")] == ["support"] + ["condense"] * 3
-    assert (await made_by(bench, talk(4), prompt="Mine.")).prompt == "Mine."
+    assert (await bench.condense(talk(4), prompt="Mine.")).prompt == "Mine."
 
     async def other(plan: condense.Plan) -> condense.Plan:
         return replace(plan, prompt_key="support")
 
     bench = Bench("S", hooks=condense.Hooks(before=(other,)))
-    assert (await made_by(bench, talk(4))).prompt.startswith(SUPPORT)
+    assert (await bench.condense(talk(4))).prompt.startswith(SUPPORT)
 
 
 async def test_a_choice_that_fails_is_noted_and_the_default_is_used() -> None:
@@ -61,17 +52,18 @@ async def test_a_choice_that_fails_is_noted_and_the_default_is_used() -> None:
         raise RuntimeError("no idea")
 
     for choose, said in ((lambda _: "suport", "Did you mean"), (broken, "no idea")):
-        made = await made_by(Bench("S", choose_prompt=choose), talk(4))
+        made = await Bench("S", choose_prompt=choose).condense(talk(4))
         assert made.prompt.startswith(condense.condense_instruction())
         assert any(said in note for note in made.notes)
 
 
 async def test_a_summary_is_asked_for_its_share_of_what_is_there() -> None:
     """A twenty-fifth, at most half of an answer; nothing that a ledger beside it holds."""
-    made = await made_by(Bench("S", choose_prompt=lambda _: "condense"), talk(10))
+    made = await Bench("S", choose_prompt=lambda _: "condense").condense(talk(10))
     assert "about 150 words" in made.prompt
     bench = Bench("S")
     long = [replace(message, tokens=20_000) for message in talk(10)]
-    assert "about 150 words" in (await made_by(bench, long, window=400_000)).prompt
-    made = await made_by(Bench("S", hooks=condense.Hooks(after=(condense.attach_ledger,))), talk(8))
+    assert "about 150 words" in (await bench.condense(long, window=400_000)).prompt
+    bench = Bench("S", hooks=condense.Hooks(after=(condense.attach_ledger,)))
+    made = await bench.condense(talk(8))
     assert made.prompt.startswith(condense.condense_instruction(key=condense.BESIDE_LEDGER))

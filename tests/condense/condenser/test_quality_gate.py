@@ -14,7 +14,6 @@ from condense import (
     SummaryRejected,
     Tags,
     TextChunk,
-    Trigger,
     Usage,
     UsageChunk,
     Verdict,
@@ -67,7 +66,7 @@ async def judge(validator: Any, text: str) -> Verdict:
 
     bench = Bench(text, text, strategies=("fresh_start",), hooks=Hooks(validators=(keep,)))
     try:
-        await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+        await bench.condense(work(), window=WINDOW)
     except SummaryRejected:
         assert made[-1].rejects
     return made[-1]
@@ -76,7 +75,7 @@ async def judge(validator: Any, text: str) -> Verdict:
 async def test_a_repeated_fragment_is_never_applied() -> None:
     """As a very small model wrote it: it fails both times, and the ledger stands for it."""
     bench = gated(FRAGMENT * 200, FRAGMENT * 150)
-    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    made = await bench.condense(work(), window=WINDOW)
     assert (made.strategy, bench.calls) == ("ledger", 2)
     assert "Build the shop." in made.message.text
     [(error, following)] = bench.log.of("failed")
@@ -89,7 +88,7 @@ async def test_a_repeated_fragment_is_never_applied() -> None:
 async def test_what_is_missing_is_named_in_one_more_call() -> None:
     """And the record says that there was a first one."""
     bench = gated("<summary>They built a shop.</summary>", summary())
-    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    made = await bench.condense(work(), window=WINDOW)
     assert (made.strategy, bench.calls) == ("fresh_start", 2)
     asked = bench.summarizer.requests[1].messages[-1].text
     assert "missing: Primary Request and Intent; Constraints and Preferences" in asked
@@ -104,13 +103,12 @@ async def test_a_repair_that_is_not_worth_it_is_not_made() -> None:
     """The first try used more than the next requests would spare, or there is no more to say."""
     used = UsageChunk(Usage(input=30_000, output=9_000), Decimal("0.5"))
     bench = gated([TextChunk("<summary>A shop.</summary>"), used])
-    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    made = await bench.condense(work(), window=WINDOW)
     assert (made.strategy, bench.calls) == ("ledger", 1)
     [(error, _)] = bench.log.of("failed")
     assert (error.calls, error.cost) == (1, Decimal("0.5"))
     bench = gated("<summary>They said hello.</summary>")
-    made = await bench.fit(chat(6, words=40), trigger=Trigger.MANUAL)
-    assert made is not None
+    await bench.condense(chat(6, words=40))
     assert bench.calls == 1
 
 
@@ -122,7 +120,7 @@ async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
 
     hooks = Hooks(validators=(wants_a_date,))
     bench = Bench("Soon.", "On 2026-12-01.", strategies=("fresh_start",), hooks=hooks)
-    made = await bench.fit(chat(6), trigger=Trigger.MANUAL)
+    made = await bench.condense(chat(6))
     assert made.summary == "On 2026-12-01."
     assert "wants_a_date rejects it" in bench.summarizer.requests[1].messages[-1].text
 
@@ -131,7 +129,7 @@ async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
 
     hooks = Hooks(validators=(rejects_all,))
     bench = Bench("S", "S", strategies=ladder_from("fresh_start"), hooks=hooks)
-    made = await bench.fit(chat(12), trigger=Trigger.MANUAL)
+    made = await bench.condense(chat(12))
     assert made.strategy == "ledger"
 
 
@@ -171,7 +169,7 @@ async def test_a_copy_is_no_summary_but_of_the_summary_before() -> None:
     words = " ".join(f"port {number**5}" for number in range(99))
     earlier = Message("user", f"## Conversation Summary\n{words}", tags=Tags(condense_id="c"))
     bench = Bench(words, strategies=("fresh_start",), hooks=Hooks(validators=(repeats_nothing,)))
-    made = await bench.fit([earlier, *chat(4)[1:]], trigger=Trigger.MANUAL)
+    made = await bench.condense([earlier, *chat(4)[1:]])
     assert (made.summary, bench.calls) == (words, 1)
 
 
@@ -183,7 +181,6 @@ async def test_a_summary_without_the_users_rules_names_them_to_the_model() -> No
         hooks=Hooks(validators=(keeps_facts,)),
     )  # fmt: skip
     talk = [user(" ".join(rules)), *chat(6)[1:]]
-    made = await bench.fit(talk, trigger=Trigger.MANUAL)
-    assert made is not None
+    await bench.condense(talk)
     assert bench.calls == 2
     assert rules[2] in bench.summarizer.requests[1].messages[-1].text

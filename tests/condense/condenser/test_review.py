@@ -2,7 +2,6 @@
 
 import json
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -10,29 +9,20 @@ import condense
 from condense.condenser.hooks import Hooks
 from condense.condenser.review import EDITED, UNSIGNED
 from condense.testing import ScriptedReviewer, ScriptedSummarizer, WordCounter
-from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.bench import COMPACTED, COMPACTION, PAID, WINDOW, Bench, talk
 from tests.condense.dialogues import situation
-
-BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-SIGNED = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
-PAID = condense.UsageChunk(condense.Usage(input=7), Decimal("0.25"))
-
-
-def by_hand(bench: Bench, **rest: Any) -> Any:
-    """Condense because somebody asked for it."""
-    return bench.fit(talk(6), trigger=condense.Trigger.MANUAL, **rest)
 
 
 async def test_what_is_accepted_is_applied_and_heard_while_it_is_written() -> None:
     """Without its analysis."""
     reviewer = ScriptedReviewer()
     bench = Bench("S", reviewer=reviewer)
-    made = await by_hand(bench)
+    made = await bench.condense(talk(6))
     assert bench.log.of("succeeded") == [made]
     assert [one.reduction for one in reviewer.proposals] == [made]
     reviewer = ScriptedReviewer()
     pieces = ("<analysis>Well.", "</analysis><summary>What", " was said.</summary>")
-    await by_hand(Bench([*map(condense.TextChunk, pieces)], reviewer=reviewer))
+    await Bench([*map(condense.TextChunk, pieces)], reviewer=reviewer).condense(talk(6))
     assert reviewer.read == ["", "What", "What was said."]
 
 
@@ -40,7 +30,7 @@ async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> N
     """Sizes are those of what is applied, and the record says who wrote it."""
     reviewer = ScriptedReviewer(condense.Accept("Own words, and a few more of them."))
     hooks = Hooks(after=(condense.attach_ledger,))
-    made = await by_hand(Bench("Model's words.", reviewer=reviewer, hooks=hooks))
+    made = await Bench("Model's words.", reviewer=reviewer, hooks=hooks).condense(talk(6))
     (proposal,) = reviewer.proposals
     before, after = proposal.reduction.message, made.message
     assert after.text == before.text.replace("Model's words.", "Own words, and a few more of them.")
@@ -54,11 +44,11 @@ async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> N
 async def test_an_edit_makes_a_providers_signed_summary_one_of_our_own() -> None:
     """The block is gone, since it would say something else; any model can read what stands here."""
     reviewer = ScriptedReviewer(condense.Accept("Own words."))
-    model = ScriptedSummarizer(SIGNED, compacts=True)
+    model = ScriptedSummarizer(COMPACTED, compacts=True)
     bench = Bench(reviewer=reviewer, summarizer=model, strategies=("provider",))
-    made = await by_hand(bench)
+    made = await bench.condense(talk(6))
     (proposal,) = reviewer.proposals
-    assert proposal.reduction.message.blocks[0].to_api() == BLOCK
+    assert proposal.reduction.message.blocks[0].to_api() == COMPACTION
     assert [block.to_api()["type"] for block in made.message.blocks] == ["text"]
     assert made.message.text.endswith("\n\nOwn words.")
     assert made.notes[-2:] == (EDITED, UNSIGNED)
@@ -68,9 +58,8 @@ async def test_one_of_several_summaries_is_changed_and_the_others_are_not() -> N
     """The layers before it keep their words."""
     reviewer = ScriptedReviewer(condense.Accept(), condense.Accept("The newest, changed."))
     bench = Bench("The first.", "The newest.", reviewer=reviewer, strategies=("layers",))
-    first = await by_hand(bench)
-    made = await bench.fit([first.message, *talk(6)], trigger=condense.Trigger.MANUAL)
-    assert made
+    first = await bench.condense(talk(6))
+    made = await bench.condense([first.message, *talk(6)])
     assert "The first." in made.message.text
     assert made.message.text.endswith("The newest, changed.")
 
@@ -81,7 +70,7 @@ async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> Non
     bench = Bench(
         [condense.TextChunk("One."), PAID], [condense.TextChunk("Two."), PAID], reviewer=reviewer
     )
-    made = await by_hand(bench, focus="something else")
+    made = await bench.condense(talk(6), focus="something else")
     assert bench.log.names == ["started", "succeeded"]
     assert [one.reduction.summary for one in reviewer.proposals] == ["One.", "Two."]
     assert "the port number" in bench.summarizer.requests[1].messages[-1].text
@@ -92,11 +81,11 @@ async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> Non
 async def test_a_draft_is_not_lost() -> None:
     """Where writing it again fails, or a person's words are too many."""
     reviewer = ScriptedReviewer(condense.WriteAgain())
-    made = await by_hand(Bench("One.", OSError("No line."), reviewer=reviewer))
+    made = await Bench("One.", OSError("No line."), reviewer=reviewer).condense(talk(6))
     assert made.summary == "One."
     assert "No line." in made.notes[-1]
     reviewer = ScriptedReviewer(condense.Accept("long " * 13_000), condense.Accept("short"))
-    made = await by_hand(Bench("S", reviewer=reviewer))
+    made = await Bench("S", reviewer=reviewer).condense(talk(6))
     assert made.summary == "short"
     again = reviewer.proposals[1].reduction
     assert again.summary == "long " * 13_000
@@ -110,7 +99,7 @@ async def test_what_is_discarded_is_on_record_and_nothing_else_is_tried() -> Non
         await bench.fit(talk(12))
     assert bench.log.names == ["started", "cancelled"]
     reviewer = ScriptedReviewer()
-    await by_hand(Bench(reviewer=reviewer, strategies=("ledger",)))
+    await Bench(reviewer=reviewer, strategies=("ledger",)).condense(talk(6))
     assert [one.can_be_edited for one in reviewer.proposals] == [False]
 
 
@@ -123,7 +112,7 @@ async def test_a_review_goes_on_in_another_process() -> None:
     first = ScriptedReviewer(condense.Discarded("stopped"))
     bench = Bench("Model's words.", reviewer=first, hooks=Hooks(validators=(judge,)))
     with pytest.raises(condense.Discarded):
-        await by_hand(bench)
+        await bench.condense(talk(6))
     stored = json.loads(json.dumps(first.proposals[0].to_json()))
     proposal = condense.Proposal.from_json(stored)
     assert proposal == first.proposals[0]

@@ -3,9 +3,8 @@
 Conversations, each condensed several times by strategies that chance picks.
 """
 
-import itertools
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import condense
 from condense.facts.texts import plain_text
 from condense.history.effective_history import InForce
-from condense.testing import WordCounter
+from condense.testing import RepeatingSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user
 
@@ -22,25 +21,11 @@ RUNGS = [one.name for one in condense.built_in_strategies() if one.name != "prov
 SEEDS = [range(20), pytest.param(range(20, 1_000), marks=pytest.mark.soak)]
 
 
-class NumberingModel:
-    """Answers every request with the next number, as a summary of a few words."""
-
-    supports_images = False
-    caches_prompts = False
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-
-    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
-        yield condense.TextChunk(f"<summary>summary-{next(self._numbers)}: they went on.</summary>")
-
-
 @dataclass
 class Talk:
     """A stored conversation that goes on and is condensed, and what its records say they hid."""
 
     chance: random.Random
-    model: NumberingModel = field(default_factory=NumberingModel)
     history: tuple[condense.Message, ...] = ()
     inputs: dict[str, frozenset[str]] = field(default_factory=dict)
     pinned: list[str] = field(default_factory=list)
@@ -79,7 +64,7 @@ class Talk:
         """Condense by a rung, as it is asked for by chance; None where that is not possible."""
         size = condense.count_messages(self.effective, WordCounter())
         condenser = condense.Condenser(
-            self.model,
+            RepeatingSummarizer("<summary>They went on.</summary>"),
             WordCounter(),
             (rung,),
             hooks=condense.Hooks(after=(condense.attach_ledger,)),

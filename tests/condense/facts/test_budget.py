@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from condense import Message, NothingToCondense, PromptCounter, load_strategy, replace_hidden
@@ -144,7 +144,6 @@ async def lived_through(rounds: Sequence[tuple[str, Sequence[Message]]]) -> tupl
     return gather(effective), gather(everything)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(ROUNDS, min_size=1, max_size=3))
 async def test_no_chain_of_reductions_loses_a_fact(rounds: list[tuple[str, list[Message]]]) -> None:
     """Requests word for word and newest first, all files, and the to-do list as it was left."""

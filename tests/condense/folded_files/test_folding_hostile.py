@@ -1,6 +1,7 @@
 """Sources that are broken, strange or meant to do harm."""
 
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,38 +49,27 @@ def test_random_bytes_do_no_harm(language: str) -> None:
 
 def test_a_source_that_would_take_minutes_is_given_up() -> None:
     """The process is ended, as it ends itself; the next file is read by another one."""
-    impatient = ParserProcess(seconds=0.3)
-    try:
+    with closing(ParserProcess(seconds=0.3)) as process:
         with pytest.raises(Unfoldable) as failure:
-            impatient.parse("swift", ENDLESS)
+            process.parse("swift", ENDLESS)
         assert failure.value.reason is SkipReason.TOO_SLOW
-        impatient.seconds = 120
-        assert impatient.parse("python", b"def f(): ...")[0]
-    finally:
-        impatient.close()
-    process = ParserProcess()
-    try:
+        process.seconds = 120
         assert process.parse("python", b"def f(): ...")[0]
         process._process.kill()  # type: ignore[union-attr]
         process._process.wait()  # type: ignore[union-attr]
         assert process.parse("python", b"def f(): ...")[0]
-    finally:
-        process.close()
 
 
 def test_a_parser_that_crashes_costs_one_file(tmp_path: Path) -> None:
     """The next one is read by another process; one that is not installed is told apart."""
     worker = tmp_path / "worker.py"
     worker.write_text("import sys; sys.stdin.buffer.readline(); sys.exit(139)")
-    process = ParserProcess(worker=worker)
-    with pytest.raises(Unfoldable) as failure:
-        process.parse("python", b"def f(): ...")
-    assert failure.value.reason is SkipReason.CRASHED
-    process.worker = ParserProcess().worker
-    try:
+    with closing(ParserProcess(worker=worker)) as process:
+        with pytest.raises(Unfoldable) as failure:
+            process.parse("python", b"def f(): ...")
+        assert failure.value.reason is SkipReason.CRASHED
+        process.worker = ParserProcess().worker
         assert process.parse("python", b"def f(): ...")[0]
-    finally:
-        process.close()
     script = ParserProcess().worker.read_text()
     worker.write_text(script.replace("from tree_sitter import", "from no_tree_sitter import"))
     with pytest.raises(Unfoldable) as failure:

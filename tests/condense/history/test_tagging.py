@@ -119,14 +119,14 @@ def condensed_talk(messages: int) -> History:
 
 def test_every_operation_on_a_history_is_one_pass() -> None:
     """And the view of a condensed history far less."""
-    assert_cheap(lambda: condensed_talk(2_400), lambda: condensed_talk(300), LINEAR)
-    large = condensed_talk(2_400)
+    assert_cheap(lambda: condensed_talk(1_600), lambda: condensed_talk(200), LINEAR)
+    large = condensed_talk(1_600)
 
     def view() -> None:
         for _ in range(50):
             effective_history(large)
 
-    assert_cheap(view, lambda: talk(2_400), 1)
+    assert_cheap(view, lambda: talk(1_600), 1)
 
 
 def test_what_a_rewind_took_along_is_not_redone_before_that_is_undone() -> None:

@@ -10,17 +10,9 @@ import condense
 from condense import Block, Message, OpaqueBlock, TextBlock
 from tests.condense.bench import Bench
 from tests.condense.dialogues import call, chat, numbered, result
-from tests.condense.history import test_properties as changes
+from tests.condense.history import changes
 from tests.standin import thinking
 
-CHANGES = [
-    changes.condense,
-    changes.cut,
-    changes.clear,
-    changes.take_back,
-    changes.go_back,
-    changes.go_forward,
-]
 DONE = TextBlock("Done.")
 
 
@@ -67,7 +59,7 @@ def test_a_server_that_binds_thinking_refuses_no_request(seed: int) -> None:
     for _ in range(12):
         talk.turn()
         for _ in range(talk.chance.randint(0, 2)):
-            talk.chance.choice(CHANGES)(talk, talk.chance.randint(0, 99))
+            talk.chance.choice(changes.CHANGES)(talk, talk.chance.randint(0, 99))
     assert talk.sent
 
 
@@ -94,6 +86,6 @@ async def test_the_record_counts_the_thinking_that_is_dropped() -> None:
         for one in chat(11)
     ]
     bench = Bench(strategies=("sliding_window",))
-    made = await bench.fit(numbered(talk), trigger=condense.Trigger.MANUAL)
+    made = await bench.condense(numbered(talk))
     kept = 5 - sum(int(name[1:]) % 2 == 0 for name in made.hidden)
     assert f"what stood before it changed: {kept} blocks." in made.notes[-1]

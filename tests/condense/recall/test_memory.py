@@ -167,7 +167,7 @@ def test_a_search_costs_what_it_finds() -> None:
     def make(count: int) -> MemoryRecall:
         return recall(*(" ".join(dice.choices(words, k=20)) for _ in range(count)))
 
-    few, many = make(1_000), make(8_000)
+    few, many = make(400), make(3_200)
     asked = [" ".join(dice.choices(words, k=5)) for _ in range(20)]
     assert_cheap(
         lambda: [many(one, 5) for one in asked], lambda: [few(one, 5) for one in asked], LINEAR

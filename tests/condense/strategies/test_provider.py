@@ -7,23 +7,20 @@ import pytest
 import condense
 from condense.summaries.writer import flatten
 from condense.testing import ScriptedSummarizer
-from tests.condense.bench import Bench, talk
+from tests.condense.bench import COMPACTED, COMPACTION, Bench, talk
 from tests.condense.dialogues import chat, reduce_with, situation
-
-BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
-ANSWER = (condense.TextChunk("What was said."), condense.CompactionChunk(BLOCK))
 
 
 def able(*replies: Any) -> ScriptedSummarizer:
     """Return a model whose provider compacts."""
-    return ScriptedSummarizer(*(replies or (ANSWER,)), compacts=True)
+    return ScriptedSummarizer(*(replies or (COMPACTED,)), compacts=True)
 
 
 async def test_the_block_stands_first_and_unchanged() -> None:
     """What the engine says stands after it; whoever else reads it is given its text."""
     made = await reduce_with(condense.load_strategy("provider"), chat(4), able())
     first, second = made.message.blocks
-    assert first == condense.OpaqueBlock(BLOCK)
+    assert first == condense.OpaqueBlock(COMPACTION)
     assert isinstance(second, condense.TextBlock)
     assert second.text.startswith("## Conversation Summary\n")
     assert (made.kind, made.strategy, made.summary) == ("condensed", "provider", "What was said.")
@@ -58,7 +55,7 @@ async def test_a_model_without_it_is_not_asked_and_the_ladder_goes_on() -> None:
     ladder = condense.ladder_from("provider")
     assert ladder == ("provider", "fresh_start", "ledger", "sliding_window")
     bench = Bench("<summary>S</summary>", strategies=ladder)
-    made = await bench.fit(talk(11), trigger=condense.Trigger.MANUAL)
+    made = await bench.condense(talk(11))
     assert (made.strategy, bench.calls) == ("fresh_start", 1)
     assert bench.failures == [(condense.NothingToCondense, "fresh_start")]
 

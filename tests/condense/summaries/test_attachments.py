@@ -13,9 +13,7 @@ async def condensed(*replies: str, **rest: object) -> condense.Reduction:
         session.says(f"Please build part {number}. {'It matters. ' * 40}")
         session.runs(f"make part-{number}", "built").replies("It works. " * 400)
     bench = Bench(*replies, hooks=condense.Hooks(after=(condense.attach_ledger,)), **rest)
-    made = await bench.fit(session.messages, trigger=condense.Trigger.MANUAL, window=200_000)
-    assert made is not None
-    return made
+    return await bench.condense(session.messages, window=200_000)
 
 
 async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:

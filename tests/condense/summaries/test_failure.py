@@ -1,5 +1,7 @@
 """What a failed call leaves for a bug report: all that is known, and no secret."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -69,107 +71,39 @@ def test_keys_are_blotted_out(secret: str) -> None:
 
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
+ANTHROPIC, OPENAI = anthropic.Anthropic(api_key="none"), openai.OpenAI(api_key="none")
 REQUEST = httpx2.Request("POST", "https://example.org/v1/messages")
 
-SAYINGS = {
-    "anthropic with max_tokens": "input length and `max_tokens` exceed context limit: 190000 + "
-    "20000 > 200000, decrease input length or `max_tokens` and try again",
-    "openai": "This model's maximum context length is 128000 tokens. However, your messages "
-    "resulted in 130500 tokens.",
-    "openai responses": "Your input exceeds the context window of this model.",
-    "cerebras": "Please reduce the length of the messages or completion. Current length is 9500",
-    "xai": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-    "ollama": "prompt too long; exceeded max context length by 1234 tokens",
-    "ollama embed": "input length exceeds maximum context length",
-    "llama.cpp sizes": "request (9000 tokens) exceeds the available context size (8192 tokens)",
-    "vllm": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
-    "vllm nothing left": "max_tokens must be at least 1, got -1808.",
-    "lm studio": "Trying to keep the first 5000 tokens when context the overflows. However, the "
-    "model is loaded with context length of only 4096 tokens, which is not enough.",
-    "lm studio cut": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
-    "lm studio size": "Context size has been exceeded.",
-    "lm studio keep": "The number of tokens to keep from the initial prompt is greater than the "
-    "context length.",
-    "bedrock": "Input is too long for requested model.",
-    "bedrock titan": "Too many input tokens. Max input tokens: 8192, request input token count: 9",
-    "bedrock characters": "Malformed input request: expected maxLength: 800000, actual: 812345, "
-    "please reformat your input and try again.",
-    "bedrock range": "prompt: length: 1..1048576",
-    "vertex supports": "Unable to submit request because the input token count is 1251952 but "
-    "model only supports up to 1048576. Reduce the input token count and try again.",
-    "gemini bytes": "Request payload size exceeds the limit: 20971520 bytes.",
-    "siliconflow": "number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.",
-    "vertex": "The input token count (1200000) exceeds the maximum number of tokens allowed "
-    "(1048576).",
-    "mistral": "Prompt contains 40000 tokens, too large for model with 32768 maximum context "
-    "length",
-    "copilot": "prompt token count of 130000 exceeds the limit of 128000",
-    "moonshot": "Invalid request: Your request exceeded model token limit: 262144",
-    "zai": "Prompt exceeds max length",
-    "dashscope": "Range of input length should be [1, 129024]",
-    "minimax": "invalid params, context window exceeds limit (2013)",
-    "tgi": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.",
-    "cohere": "too many tokens: total number of tokens in the prompt cannot exceed 4081",
-}
-
-NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
-    "requests per minute": {"status": 429, "message": "Rate limit reached: tokens per min (TPM)"},
-    "organisation's rate": {
-        "status": 429,
-        "message": "This request would exceed your rate limit of 30,000 input tokens per minute",
-    },
-    "413 by rate": {
-        "status": 413,
-        "code": "rate_limit_exceeded",
-        "message": "Request too large for model on tokens per minute (TPM): Limit 6000",
-    },
-    "rate with hyphens": {"message": "The input tokens exceed the tokens-per-minute limit."},
-    "rate as a fraction": {"status": 400, "message": "too many tokens: 40000 tokens/min allowed"},
-    "rate of a minute": {"message": "Too many tokens requested in the last minute."},
-    "rate of a metric": {"message": "The input tokens exceed GenerateContentInputTokensPerMinute"},
-    "length of a name": {"status": 400, "message": "Malformed input request: #/toolConfig/tools/0/"
-                         "toolSpec/name: expected maxLength: 64, actual: 70"},
-    "output limit": {"status": 400, "message": "max_tokens: 100000 > 64000, which is the maximum "
-                     "allowed number of output tokens"},
-    "completion limit": {"status": 400, "message": "max_tokens is too large: 100000. This model "
-                         "supports at most 16384 completion tokens"},
-    "thinking budget": {
-        "status": 400,
-        "message": "`max_tokens` must be greater than `thinking.budget_tokens`.",
-    },
-    "parameter of a type": {"status": 400, "error": {"type": "invalid_request_error",
-                            "message": "max_tokens: Input should be below the token limit"}},
-    "credential": {"status": 401, "message": "Invalid token"},
-    "credential as 400": {"status": 400, "message": "Invalid token in header"},
-    "credit": {"status": 402, "message": "This request requires more credits, or fewer max_tokens"},
-    "overloaded": {"status": 529, "type": "overloaded_error", "message": "Overloaded"},
-    "not found": {"status": 404, "message": "no model with this maximum context length"},
-    "stopped by output": {"stop_reason": "max_tokens"},
-    "empty": {},
-}  # fmt: skip
+# What vendors say of an overflow, and errors of theirs that are none.
+ERRORS = json.loads((Path(__file__).parent / "vendor_errors.json").read_text("utf-8"))
+SAYINGS, NOT_OVERFLOWS = ERRORS["overflows"], ERRORS["others"]
 
 
 def anthropic_error(status: int, kind: str, message: str) -> Exception:
     """Return what the anthropic SDK raises for an answer, or for an event within a stream."""
     body = {"type": "error", "error": {"type": kind, "message": message}}
-    response = httpx2.Response(status, request=REQUEST, json=body)
-    client = anthropic.Anthropic(api_key="none")
-    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+    return _raised(ANTHROPIC, status, body)
 
 
 def openai_error(status: int, message: str, code: str | None = None) -> Exception:
     """Return what the openai SDK raises for an answer."""
     body = {"error": {"message": message, "type": "invalid_request_error", "code": code}}
+    return _raised(OPENAI, status, body)
+
+
+def _raised(client: Any, status: int, body: object) -> Exception:
+    """Return what a vendor's client raises for an answer with this body."""
     response = httpx2.Response(status, request=REQUEST, json=body)
-    client = openai.OpenAI(api_key="none")
-    return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
+    said = f"Error code: {status} - {body}"
+    error: Exception = client._make_status_error(said, body=body, response=response)
+    return error
 
 
 @pytest.mark.parametrize("body", [{"error": TOO_LONG}, TOO_LONG], ids=["field", "text"])
 def test_a_body_without_an_error_object_is_recognised(body: object) -> None:
     """LM Studio and proxies answer so, and the openai SDK keeps the words in the body only."""
     response = httpx2.Response(400, request=REQUEST, json=body)
-    error = openai.OpenAI(api_key="none")._make_status_error_from_response(response)
+    error = OPENAI._make_status_error_from_response(response)
     assert TOO_LONG not in str(error)
     assert is_context_overflow(error)
     streamed = openai.APIError("An error occurred during streaming", REQUEST, body=TOO_LONG)

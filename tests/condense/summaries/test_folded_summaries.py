@@ -16,7 +16,6 @@ from condense import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    Trigger,
 )
 from condense.condenser.hooks import PER_TOKEN_OF_WINDOW
 from tests.condense.bench import Bench, talk
@@ -52,13 +51,6 @@ def folding(root: Path, **rest: Any) -> Bench:
     return Bench("S", **{"hooks": hooks, **rest})
 
 
-async def made_from(bench: Bench, messages: Sequence[Message], **rest: Any) -> Reduction:
-    """Return the reduction of a conversation."""
-    made = await bench.fit(messages, **rest)
-    assert made is not None
-    return made
-
-
 def folded_in(reduction: Reduction) -> list[str]:
     """Return the paths of the folded files in the order in which the model reads them."""
     head = "<system-reminder>\n## File Context: "
@@ -69,7 +61,7 @@ def folded_in(reduction: Reduction) -> list[str]:
 async def test_a_summary_shows_the_files_that_were_read(root: Path, strategy: str) -> None:
     """One block each, the last read first, whoever wrote the summary."""
     bench = folding(root, strategies=(strategy,))
-    made = await made_from(bench, reading("first.py", "second.py"))
+    made = await bench.condense(reading("first.py", "second.py"))
     assert folded_in(made) == ["second.py", "first.py"]
     assert texts(made.message)[-1] == (
         "<system-reminder>\n## File Context: first.py\n"
@@ -80,8 +72,7 @@ async def test_a_summary_shows_the_files_that_were_read(root: Path, strategy: st
 async def test_the_record_names_what_was_folded_and_what_was_not(root: Path) -> None:
     """Each file left out with its reason as a sentence."""
     paths = ("first.py", "secret.py", "gone.py", "/elsewhere/a.py")
-    made = await made_from(folding(root), reading(*paths, tool="Read", key="file_path"))
-    assert made.folded is not None
+    made = await folding(root).condense(reading(*paths, tool="Read", key="file_path"))
     size = len(texts(made.message)[-1])
     assert made.folded.to_json() == {
         "characters": size,
@@ -99,15 +90,15 @@ async def test_a_truncation_shows_no_files_and_the_next_summary_shows_them_again
 ) -> None:
     """By an application's own rules."""
     bench = folding(root, strategies=("sliding_window",))
-    made = await made_from(bench, reading("first.py"))
+    made = await bench.condense(reading("first.py"))
     assert (made.kind, made.folded) == ("truncated", None)
-    first = await made_from(folding(root), reading("first.py"))
+    first = await folding(root).condense(reading("first.py"))
     (root / "first.py").write_text(SOURCE.format(name="renamed"))
-    made = await made_from(folding(root), [first.message, *reading("second.py")])
+    made = await folding(root).condense([first.message, *reading("second.py")])
     assert folded_in(made) == ["second.py", "first.py"]
     assert "def renamed(size)" in texts(made.message)[-1]
     hooks = Hooks(after=(AttachFoldedFiles(root, ignore=lambda path: path == "first.py"),))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py", "secret.py"))
+    made = await folding(root, hooks=hooks).condense(reading("first.py", "secret.py"))
     assert folded_in(made) == ["secret.py"]
 
 
@@ -116,15 +107,13 @@ async def test_a_small_window_gets_less(root: Path) -> None:
     names = [f"m{number}.py" for number in range(9)]
     for name in names:
         (root / name).write_text("".join(SOURCE.format(name=f"f{n}") for n in range(40)))
-    made = await made_from(folding(root), reading(*names))
-    assert made.folded is not None
+    made = await folding(root).condense(reading(*names))
     assert 0 < made.folded.characters <= 26_000 * PER_TOKEN_OF_WINDOW
     assert made.folded.files[0].path == "m8.py"
     assert made.folded.left_out[-1].reason == "There was no room left under the character limit."
     (root / "long.py").write_text("".join(SOURCE.format(name=f"f{n}") for n in range(400)))
     history = [*reading("long.py")[:3], *talk(2, words=900)]
-    made = await made_from(folding(root), history, trigger=Trigger.MANUAL)
-    assert made.folded is not None
+    made = await folding(root).condense(history)
     assert [one.path for one in made.folded.files] == ["long.py"]
     assert made.folded.characters < made.tokens_before.value
 
@@ -137,10 +126,9 @@ async def test_what_would_be_too_much_is_left_out_with_a_reason(root: Path) -> N
         return (TextBlock("word " * (int(taken) - 2)),)
 
     hooks = Hooks(after=(flood, AttachFoldedFiles(root)))
-    made = await made_from(folding(root, hooks=hooks), reading("first.py", "gone.py"))
+    made = await folding(root, hooks=hooks).condense(reading("first.py", "gone.py"))
     assert folded_in(made) == []
     assert "word word" in texts(made.message)[-1]
-    assert made.folded is not None
     assert made.folded.files == ()
     assert [one.reason for one in made.folded.left_out] == [
         "With it, the context would not have become small enough.",

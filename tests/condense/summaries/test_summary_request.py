@@ -22,7 +22,6 @@ from condense import (
     TextChunk,
     ToolCallChunk,
     ToolResultBlock,
-    Trigger,
     Usage,
     UsageChunk,
     condense_instruction,
@@ -223,7 +222,7 @@ async def test_an_answer_that_calls_a_tool_is_asked_for_again_as_plain_text() ->
     second = [TextChunk("S"), UsageChunk(Usage(input=100, output=5), Decimal("0.3"))]
     bench = Bench(first, second)
     bench.summarizer.caches_prompts = True
-    made = await bench.fit(talk(11), trigger=Trigger.MANUAL, tools=TOOLS)
+    made = await bench.condense(talk(11), tools=TOOLS)
     assert [request.aligned for request in bench.summarizer.requests] == [True, False]
     assert bench.log.names == ["started", "succeeded"]
     assert made.summary == "S"

@@ -3,7 +3,7 @@
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.tokens.calibration import SLOPES, Calibration
@@ -29,7 +29,6 @@ def conversation(growth: list[int], slope: float, constant: int) -> list[tuple[i
     return [(size, round(size * slope) + constant) for size in sizes]
 
 
-@settings(deadline=None)
 @given(
     growth=GROWTH, slope=st.floats(0.6, 1.8), constant=st.integers(0, 400), size=st.floats(0.3, 3.0)
 )
@@ -43,7 +42,6 @@ def test_another_tokenizer_is_known_after_three_turns(
     assert after(reports).apply(estimate).value == pytest.approx(expected, rel=0.05)
 
 
-@settings(deadline=None)
 @given(
     growth=st.lists(st.integers(500, 5_000), min_size=6, max_size=12),
     slope=st.floats(0.7, 1.5),
@@ -70,7 +68,6 @@ def test_the_latest_reports_count_most() -> None:
     assert Calibration().apply(1_234) == TokenCount(1_234, measured=False)
 
 
-@settings(deadline=None)
 @given(reports=REPORTS, sizes=st.tuples(SIZES, SIZES))
 def test_whatever_is_reported_a_longer_prompt_is_estimated_longer(
     reports: list[tuple[int, int]], sizes: tuple[int, int]

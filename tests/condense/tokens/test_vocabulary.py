@@ -4,7 +4,7 @@ import os
 import socket
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.tokens.counters import PIECE, EncodingName, count_text, load_encoding, split_text
@@ -42,7 +42,6 @@ def test_a_vocabulary_that_was_tampered_with_is_refused(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
-@settings(deadline=None)  # the first example loads the vocabulary
 @given(text=NASTY, size=st.integers(0, 20))
 def test_a_text_counted_in_pieces_takes_as_many_tokens_as_in_one(
     name: EncodingName, text: str, size: int
