@@ -1,13 +1,23 @@
-"""The stand-in's server, which ends when it is told to."""
+"""The stand-in's server, which ends when it is told to; those of a process share one thread."""
 
 import asyncio
 import socket
+import threading
 from concurrent.futures import Future
+from functools import cache
 from typing import override
 
 import uvicorn
 
 GRACE = 1.0  # seconds for what is being answered in the end
+
+
+@cache
+def servers_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop on which every server of this process listens, each on a port of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
 
 
 class Listening(uvicorn.Server):
