@@ -12,7 +12,7 @@ from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools, pool
 from chatapp.tools.mcp.servers import Listing, Server, Way
-from tests.chatapp.tools.mcp import offering
+from tests.chatapp.tools.mcp import offering, small_server
 
 SECRET = "correct-horse"
 
@@ -55,8 +55,8 @@ class User:
 
 
 def command(address: str = "") -> Server:
-    """Return a server that is a command; ours, unless told."""
-    own = f"{sys.executable} {offering.__file__}"
+    """Return a server that is a command; the small one, unless told."""
+    own = f"{sys.executable} -IS {small_server.__file__}"
     return Server(1, "local", Way.COMMAND, address or own, (("TOKEN", SECRET),))
 
 

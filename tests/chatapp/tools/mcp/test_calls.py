@@ -1,7 +1,9 @@
 """Tools of real MCP servers, run as a command and called at an address: what comes of a call."""
 
 import asyncio
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from chatapp.tools.mcp import connection
 from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER
 from tests.chatapp.sockets import PATIENCE
 from tests.chatapp.tools.conftest import Watching
+from tests.chatapp.tools.mcp import offering
 from tests.chatapp.tools.mcp.conftest import SECRET, User, command
-from tests.chatapp.tools.mcp.offering import CANCELLED, FLOOD, AtAddress
+from tests.chatapp.tools.mcp.offering import AtAddress
+from tests.chatapp.tools.mcp.small_server import CANCELLED, CHANGED
 
 
 async def test_a_server_lists_its_tools_and_a_call_returns_what_it_says(user: User) -> None:
@@ -29,6 +33,15 @@ async def test_a_server_lists_its_tools_and_a_call_returns_what_it_says(user: Us
     watching = Watching()
     assert (await user.call("steps", watching)).text == "done"
     assert watching.shown == ["1 / 2 half of it"]
+
+
+async def test_a_command_may_be_a_server_of_the_sdk(local: User) -> None:
+    """As those of strangers are."""
+    local.server = command(f"{sys.executable} {offering.__file__}")
+    watching = Watching()
+    assert (await local.call("steps", watching)).text == "done"
+    assert watching.shown == ["1 / 2 half of it"]
+    assert (await local.call("add", a=1, b=2)).text == "3"
 
 
 async def test_all_kinds_of_content_reach_the_model(web: User) -> None:
@@ -58,9 +71,8 @@ async def test_a_long_result_is_cut_and_can_be_read_on(web: User) -> None:
 
 
 async def test_a_flood_ends_the_connection_and_says_so(user: User) -> None:
-    """Of 18 MB nothing is kept; the next call has a connection of its own."""
-    assert FLOOD > MAX_ANSWER
-    outcome = await user.call("flood")
+    """Nothing of it is kept; the next call has a connection of its own."""
+    outcome = await user.call("flood", size=MAX_ANSWER + 1_000_000)
     assert outcome.is_error
     assert "sends more than this server takes" in outcome.text
     assert (await user.call("add", a=2, b=2)).text == "4"
@@ -68,10 +80,11 @@ async def test_a_flood_ends_the_connection_and_says_so(user: User) -> None:
 
 async def test_the_server_repeats_no_secret_to_the_model(local: User) -> None:
     """It has its own, nothing of ours, and no list of processes has either."""
-    outcome = await local.call("variables")
-    assert "SECRET_KEY" not in outcome.text
-    assert "'TOKEN'" in outcome.text
-    assert HIDDEN in outcome.text
+    outcome = await local.call("look")
+    seen = json.loads(outcome.text)
+    assert "SECRET_KEY" not in seen["variables"]
+    assert "TOKEN" in seen["variables"]
+    assert seen["token"] == HIDDEN
     assert SECRET not in outcome.text
 
 
@@ -153,6 +166,7 @@ async def test_commands_of_different_workspaces_know_nothing_of_each_other(
 ) -> None:
     """Each conversation has its own."""
     await local.call("change")
+    assert (await local.call("add", a=1, b=2)).text == CHANGED
     other = User(local.server, tmp_path / "other")
     other.folder.mkdir()
     assert (await other.call("add", a=1, b=2)).text == "3"
