@@ -1,6 +1,5 @@
 """Markdown while it is written: the same HTML in the end, in linear time, in whole words."""
 
-import itertools
 import random
 import re
 
@@ -9,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatapp.markdown import NAME, MarkdownStream, render_markdown
+from tests.chatapp.markdown.cuts import pieces
 
 WORDS = st.sampled_from(
     [
@@ -76,12 +76,6 @@ DOCUMENT = st.builds(
     st.lists(BLOCK, max_size=6),
     st.lists(st.sampled_from(["\n", "\n\n", "\n\n\n", "\r\n\r\n"]), min_size=6, max_size=6),
 )
-
-
-def pieces(text: str, cuts: list[int]) -> list[str]:
-    """Return the text cut at these places."""
-    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in itertools.pairwise(places)]
 
 
 def stream(parts: list[str]) -> str:

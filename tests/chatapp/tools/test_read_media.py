@@ -10,6 +10,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.documents import MAX_IMAGE, read_pdf
+from tests.chatapp.tools.pdf_files import make_pdf
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -38,28 +39,6 @@ async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:
     outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "a.png"})
     assert outcome.is_error
     assert "images up to 4 MB can be shown" in outcome.text
-
-
-def make_pdf(*texts: str) -> bytes:
-    """Return a PDF whose pages say these texts."""
-    streams = [f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode() for text in texts]
-    pages = [4 + 2 * number for number in range(len(texts))]
-    kids = " ".join(f"{page} 0 R" for page in pages)
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    for page, stream in zip(pages, streams, strict=True):
-        objects.append(
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents %d 0 R "
-            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (page + 1)
-        )
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
-    written = [b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, start=1)]
-    # Readers find the objects also where no table says where they are.
-    trailer = b"trailer << /Root 1 0 R /Size %d >>\nstartxref\n0\n%%%%EOF" % (len(objects) + 1)
-    return b"%PDF-1.4\n" + b"".join(written) + trailer
 
 
 async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Pages of the transcript: together they are the whole of it, in whichever direction one reads."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -14,10 +14,10 @@ import condense
 from chatapp.models import Condensation, Conversation, Message
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
-from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
+from chatapp.transcript.rows import MessageRow, Page, RewindRow
 from tests.chatapp.conftest import Say
 from tests.chatapp.models.test_store import Twin
-from tests.chatapp.transcript.test_transcript import append
+from tests.chatapp.transcript.shown_rows import append, ids
 from tests.records import record_for
 
 NAMES = ("say", "use_tool", "condense", "fail", "rewind", "undo_rewind", "regenerate", "switch")
@@ -49,20 +49,6 @@ class Session(Twin):
             attempt.save(force_insert=True)
 
 
-def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
-    """Yield rows, those of a rewind in its place."""
-    for row in rows:
-        if isinstance(row, RewindRow):
-            yield from flat(list(row.rows))
-        else:
-            yield row
-
-
-def ids(*pages: Page) -> list[str]:
-    """Return the ids of all rows of some pages."""
-    return [row.id for page in pages for row in flat(list(page.rows))]
-
-
 def names(messages: Iterable[Message]) -> dict[str, None]:
     """Return the ids of messages' rows, in this order."""
     return {f"message-{message.seq}": None for message in messages}
@@ -90,7 +76,6 @@ def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]
 
 
 @settings(
-    max_examples=25,
     deadline=None,
     # The owner is the only thing examples share.
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -13,7 +13,7 @@ from chatapp.transcript.rows import (
 )
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import ask, end, regenerate
-from tests.chatapp.transcript.test_transcript import fail, talk
+from tests.chatapp.transcript.shown_rows import fail, talk
 
 
 def rows(conversation: Conversation) -> list[Row]:

@@ -26,19 +26,8 @@ from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, Tur
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
+from tests.chatapp.transcript.shown_rows import append, fail, talk
 from tests.records import record_for
-
-
-def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
-    """Store a message made of blocks."""
-    message = condense.Message(role=role, content=blocks)
-    return message_store.append_message(conversation.pk, message, tokens=1)
-
-
-def talk(say: Say, count: int) -> None:
-    """Say ``count`` messages, the roles in turn."""
-    for number in range(1, count + 1):
-        say("user" if number % 2 else "assistant", f"message {number}")
 
 
 def call(conversation: Conversation, id_: str, name: str, arguments: object) -> Message:
@@ -227,16 +216,6 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     assert (fold.how, fold.cost) == ("without a model (the summary was incomplete)", failed.cost)
     reason = "The model's summary was incomplete, so it was not used."
     assert [(one.attempt, one.reason) for one in fold.replaced] == [(failed, reason)]
-
-
-def fail(conversation: Conversation) -> None:
-    """Record an attempt that fails now."""
-    last = Message.objects.filter(conversation=conversation).order_by("seq").last()
-    assert last
-    unrecorded = Message.objects.filter(conversation=conversation, condensation=None)
-    row = record_for(conversation, unrecorded[0])
-    row.status, row.message, row.at_seq = Condensation.Status.FAILED, None, last.seq
-    row.save()
 
 
 def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
