@@ -21,7 +21,7 @@ from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 TODO = ToolCall("update_todo_list", {"todos": "[x] Read\n[-] Write"})
 
@@ -43,6 +43,7 @@ def told(message: dict[str, Any]) -> str:
     return str(first["text"])
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_it_is_stored_once_and_sent_again_byte_for_byte(
     anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
@@ -63,6 +64,7 @@ async def test_it_is_stored_once_and_sent_again_byte_for_byte(
     assert anthropic_standin.problems == []
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
     alice: User, anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
@@ -87,6 +89,7 @@ async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
     assert "environment_details" not in ledger.text
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_it_is_the_time_where_the_person_is(
     alice: User, anthropic_standin: Standin, conversation: Conversation
 ) -> None:
@@ -105,6 +108,7 @@ async def test_it_is_the_time_where_the_person_is(
     assert "(UTC, UTC+00:00)" in await describe(fresh, "../../etc/passwd")
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_switched_off_nothing_is_gathered(anthropic_standin: Standin, page: Page) -> None:
     """The message is its words, and only whether it is wanted is read."""
     await Preferences.objects.aupdate(environment_details=False)

@@ -43,7 +43,7 @@ from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 FACT = "Ada opens the vault in Lisbon with heliotrope-42."
 QUESTION = "How did Ada open the vault in Lisbon?"
@@ -95,6 +95,7 @@ def asked(conversation: Conversation, question: str = QUESTION, **more: Any) -> 
     return recalled(newest(conversation))
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_it_is_stored_with_the_message_and_sent_again_byte_for_byte(
     anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
@@ -119,6 +120,7 @@ async def test_it_is_stored_with_the_message_and_sent_again_byte_for_byte(
     assert anthropic_standin.problems == []
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_a_later_condensation_takes_it_for_nobody_s_words(
     anthropic_standin: Standin, conversation: Conversation, page: Page, browser: Client
 ) -> None:
@@ -138,6 +140,7 @@ async def test_a_later_condensation_takes_it_for_nobody_s_words(
     assert f'<span class="hidden-text" dir="auto">{QUESTION}</span>' in shown
 
 
+@pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize("how", ["queued", "edited", "by a program"])
 async def test_it_comes_with_a_message_however_that_is_sent(
     anthropic_standin: Standin, conversation: Conversation, page: Page, how: str
@@ -251,6 +254,7 @@ def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> N
     assert newest(conversation).pk == question.pk
 
 
+@pytest.mark.usefixtures("transactional_db")
 @pytest.mark.sqlite("another database has no files that a reader could find damaged")
 def test_a_damaged_index_keeps_no_message_from_being_sent(conversation: Conversation) -> None:
     """Then nothing is recalled."""

@@ -14,7 +14,7 @@ from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def systems(standin: Standin) -> list[str]:
     return [unmarked(one.body["system"])[0]["text"] for one in standin.requests]
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
     anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
@@ -54,6 +55,7 @@ async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
     assert anthropic_standin.problems == []
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_hostile_instructions_stay_within_their_marks_and_approve_nothing(
     anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
