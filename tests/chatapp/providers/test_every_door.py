@@ -15,6 +15,7 @@ from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
     call,
+    failure,
     listen,
     read_on,
     record,
@@ -142,9 +143,7 @@ async def test_refusals_become_sentences_and_facts(
 ) -> None:
     """The sentence is for people, the status for handlers, the request id for a bug report."""
     standin.then(behaviour)
-    with pytest.raises(ProviderError, match=words) as caught:
-        await listen(provider, request("Hi", tools=TOOLS))
-    error = caught.value
+    error = await failure(provider, request("Hi", tools=TOOLS), match=words)
     assert (error.status, error.retryable) == (status, retryable)
     assert error.retry_after == (7 if status == 429 else None)
     assert error.profile_at_fault is (status in {401, 403, 404})
@@ -157,8 +156,7 @@ async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
 ) -> None:
     """The server's numbers are in the sentence."""
     standin.window = 20
-    with pytest.raises(ContextOverflow, match="20"):
-        await listen(provider, request("word " * 30))
+    assert isinstance(await failure(provider, request("word " * 30), match="20"), ContextOverflow)
 
 
 @pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
@@ -180,15 +178,13 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door, standin: Sta
     """Host and port, to see a mistake in them; one that says nothing is given up."""
     model = Model(door.model, 200_000, 1_000)
     provider = door.make(model, api_key="k", base_url="http://127.0.0.1:9")
-    with pytest.raises(ProviderError, match=r"could not be reached at 127\.0\.0\.1:9") as caught:
-        await listen(provider, request("Hi"))
-    assert caught.value.retryable
-    assert caught.value.profile_at_fault
+    error = await failure(provider, match=r"could not be reached at 127\.0\.0\.1:9")
+    assert error.retryable
+    assert error.profile_at_fault
     standin.reply("One two three four five", gate=Gate())
     provider = door.provider(standin)
     provider.byte_timeout = 0.05
-    with pytest.raises(ProviderError, match="stopped answering"):
-        await listen(provider, request("Hi"))
+    await failure(provider, match="stopped answering")
 
 
 async def test_stopping_closes_the_connection(provider: Provider, standin: Standin) -> None:
@@ -230,8 +226,7 @@ async def test_a_redirect_is_not_followed(
     with Standin() as other:
         away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
         standin.then(away)
-        with pytest.raises(ProviderError, match="redirects to another address") as caught:
-            await listen(provider, request("Hi"))
+        error = await failure(provider, match="redirects to another address")
         assert other.requests == []
-    assert f"redirects to: 127.0.0.1:{other.port}" in caught.value.details
-    assert (caught.value.status, caught.value.retryable) == (status, False)
+    assert f"redirects to: 127.0.0.1:{other.port}" in error.details
+    assert (error.status, error.retryable) == (status, False)

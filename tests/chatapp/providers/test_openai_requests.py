@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
-from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
@@ -17,7 +17,7 @@ from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
     call,
-    listen,
+    failure,
     reply,
     request,
     result,
@@ -108,14 +108,12 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(
 async def test_a_refusal_of_something_else_is_told(gpt: OpenAIProvider, standin: Standin) -> None:
     """Once, and in the server's words; an empty account is no rate limit."""
     standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
-    with pytest.raises(ProviderError, match="refused the request: seed: Too small"):
-        await listen(gpt, request("Hi"))
+    await failure(gpt, match="refused the request: seed: Too small")
     assert len(standin.requests) == 1
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
     standin.then(Failure(429, "", "", body=body))
-    with pytest.raises(ProviderError, match="cannot pay") as caught:
-        await listen(gpt, request("Hi"))
-    assert not caught.value.retryable
+    error = await failure(gpt, match="cannot pay")
+    assert not error.retryable
 
 
 OVERFLOWS: list[tuple[int, Any]] = [
@@ -134,8 +132,7 @@ async def test_every_server_s_word_for_a_full_window_is_understood(
 ) -> None:
     """None of them is taken for a part of the API that is missing."""
     standin.then(Failure(status, "", "", body=body))
-    with pytest.raises(ContextOverflow):
-        await listen(gpt, request("Hi", tools=TOOLS))
+    assert isinstance(await failure(gpt, request("Hi", tools=TOOLS)), ContextOverflow)
     assert len(standin.requests) == 1
 
 

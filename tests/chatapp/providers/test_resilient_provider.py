@@ -7,11 +7,11 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers import create_provider
+from chatapp.agent.ports import ModelRequest
 from chatapp.providers.resilient_provider import ResilientProvider, scrub
 from tests.chatapp.agent.fakes import MODEL
-from tests.chatapp.providers.requests import SECRET_KEY, listen, request
+from tests.chatapp.providers.doors import DOORS
+from tests.chatapp.providers.requests import SECRET_KEY, failure, listen, request
 from tests.standin.behaviours import Failure, Raw, Reply
 from tests.standin.server import Standin
 
@@ -99,8 +99,7 @@ async def test_waits_double_up_to_a_limit_and_are_spread_unless_the_provider_wis
     """
     provider = retrying(clock, *([passing()] for _ in range(10)), attempts=9)
     provider._random = lambda: 0.0
-    with pytest.raises(ProviderError, match="It is busy"):
-        await listen(provider, request("hi"))
+    await failure(provider, request("hi"), match="It is busy")
     assert clock.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
     clock.slept.clear()
     provider = retrying(clock, [passing(retry_after=42)], [passing(retry_after=0)], [DONE])
@@ -112,8 +111,7 @@ async def test_waits_double_up_to_a_limit_and_are_spread_unless_the_provider_wis
 async def test_what_was_shown_is_not_written_again(clock: Clock, shown: events.StreamEvent) -> None:
     """A call that broke off after text or a tool call is not repeated."""
     provider = retrying(clock, [shown, passing()], [DONE])
-    with pytest.raises(ProviderError):
-        await listen(provider, request("hi"))
+    await failure(provider, request("hi"))
     assert clock.slept == []
 
 
@@ -133,10 +131,9 @@ async def test_a_wish_that_is_too_long_ends_the_turn_with_the_time(
 ) -> None:
     """Nobody watches a spinner for five minutes: the sentence says when to come back."""
     provider = retrying(clock, [passing(retry_after=seconds)], [DONE])
-    with pytest.raises(ProviderError, match=words) as caught:
-        await listen(provider, request("hi"))
-    assert not caught.value.retryable
-    assert (caught.value.retry_after, caught.value.details) == (seconds, "id 1")
+    error = await failure(provider, request("hi"), match=words)
+    assert not error.retryable
+    assert (error.retry_after, error.details) == (seconds, "id 1")
     assert clock.slept == []
 
 
@@ -152,9 +149,7 @@ async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
 async def raised(error: Exception) -> ProviderError:
     """Return what becomes of an error."""
     made = Scripted([[TEXT, error]])
-    with pytest.raises(ProviderError) as caught:
-        await listen(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY), request("Hi"))
-    return caught.value
+    return await failure(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY))
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError(), OSError(5, "x")])
@@ -204,15 +199,9 @@ async def test_a_key_that_a_server_echoes_comes_no_further(
     standin: Standin, behaviour: Failure | Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither sentence, details nor log have it, whatever kind of failure it was."""
-    provider = create_provider(
-        "anthropic",
-        model=Model("claude-opus-5-5", 200_000, 1_000),
-        api_key=SECRET_KEY,
-        base_url=standin.url,
-    )
+    provider = DOORS[0].resilient(standin)
     standin.then(*[behaviour] * 5)
     provider._sleep = Clock()
-    with pytest.raises(ProviderError) as caught:
-        await listen(provider, request("Hi"))
-    said = f"{caught.value} {caught.value.details} {caplog.text}"
+    error = await failure(provider)
+    said = f"{error} {error.details} {caplog.text}"
     assert not any(SECRET_KEY[at : at + 8] in said for at in range(len(SECRET_KEY) - 7))
