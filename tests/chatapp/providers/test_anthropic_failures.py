@@ -11,9 +11,9 @@ from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+async def test_the_wish_to_wait_is_read(claude: AnthropicProvider, standin: Standin) -> None:
+    """In milliseconds, in seconds, until a date, or not at all."""
+    for headers, seconds in (
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
@@ -25,31 +25,21 @@ from tests.standin.server import Standin
         ({"retry-after-ms": "inf", "retry-after": "7"}, None),
         ({"retry-after": "soon"}, None),
         ({}, None),
-    ],
-)
-async def test_the_wish_to_wait_is_read(
-    claude: AnthropicProvider, standin: Standin, headers: dict[str, str], seconds: float | None
-) -> None:
-    """In milliseconds, in seconds, until a date, or not at all."""
-    standin.then(rate_limited(**headers))
-    error = await failure(claude)
-    assert error.retry_after == seconds
+    ):
+        standin.then(rate_limited(**headers))
+        error = await failure(claude)
+        assert error.retry_after == seconds
 
 
-@pytest.mark.parametrize(
-    ("reason", "kind", "words"),
-    [
+async def test_a_reply_may_end_with_an_error(claude: AnthropicProvider, standin: Standin) -> None:
+    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
+    for reason, kind, words in (
         ("model_context_window_exceeded", ContextOverflow, "did not fit"),
         ("refusal", ProviderError, "declined"),
-    ],
-)
-async def test_a_reply_may_end_with_an_error(
-    claude: AnthropicProvider, standin: Standin, reason: str, kind: type, words: str
-) -> None:
-    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
-    standin.then(Scripted("And so", stop_reason=reason))
-    error = await failure(claude)
-    assert (type(error), words in str(error)) == (kind, True)
+    ):
+        standin.then(Scripted("And so", stop_reason=reason))
+        error = await failure(claude)
+        assert (type(error), words in str(error)) == (kind, True)
 
 
 async def test_a_stream_without_events_is_given_up(

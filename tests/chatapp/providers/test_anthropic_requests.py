@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 import condense
 from chatapp.agent.ports import Purpose
 from chatapp.providers.anthropic.blocks import BINDING_BETA, INTERLEAVED_BETA
@@ -158,9 +156,9 @@ def enabled(tokens: int) -> dict[str, Any]:
     return {"type": "enabled", "budget_tokens": tokens}
 
 
-@pytest.mark.parametrize(
-    ("name", "effort", "most", "thinking", "config", "beta"),
-    [
+async def test_each_model_is_asked_to_think_as_it_can(standin: Standin) -> None:
+    """By itself, as much as the profile wants, or within what leaves room for an answer."""
+    for name, effort, most, thinking, config, beta in (
         ("claude-opus-5-5", "", 8_000, BOUND, None, BINDING_BETA),
         ("claude-opus-5-5", "minimal", 8_000, BOUND, {"effort": "low"}, BINDING_BETA),
         ("claude-opus-5", "max", 8_000, ADAPTIVE, {"effort": "max"}, None),
@@ -170,24 +168,12 @@ def enabled(tokens: int) -> dict[str, Any]:
         ("claude-haiku-4-5", "high", 1_000, None, None, None),
         ("claude-haiku-4-5", "low", 8_000, enabled(4_096), None, INTERLEAVED_BETA),
         ("claude-haiku-4-5", "max", 8_000, enabled(7_999), None, INTERLEAVED_BETA),
-    ],
-)
-async def test_each_model_is_asked_to_think_as_it_can(
-    standin: Standin,
-    *,
-    name: str,
-    effort: str,
-    most: int,
-    thinking: dict[str, Any] | None,
-    config: dict[str, str] | None,
-    beta: str | None,
-) -> None:
-    """By itself, as much as the profile wants, or within what leaves room for an answer."""
-    await reply(claude_of(standin, name, most, effort=effort), request("Hi", tools=TOOLS))
-    sent = standin.requests[0]
-    assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
-    assert sent.headers.get("anthropic-beta") == beta
-    assert standin.problems == []
+    ):
+        await reply(claude_of(standin, name, most, effort=effort), request("Hi", tools=TOOLS))
+        sent = standin.requests[-1]
+        assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
+        assert sent.headers.get("anthropic-beta") == beta
+        assert standin.problems == []
 
 
 async def test_who_shall_not_think_is_shown_no_thoughts(standin: Standin) -> None:

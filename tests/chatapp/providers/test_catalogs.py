@@ -43,13 +43,13 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "expected"), LISTS, ids=str)
 async def test_a_list_of_models_tells_what_the_server_says(
-    gpt: OpenAIProvider, standin: Standin, told: dict[str, Any], expected: ListedModel
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """In the words of each server; what cannot be is left out."""
-    standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
-    assert await gpt.list_models() == (expected,)
+    for told, expected in LISTS:
+        standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
+        assert await gpt.list_models() == (expected,)
 
 
 WINDOWS: list[tuple[str, Any, int]] = [
@@ -66,24 +66,28 @@ WINDOWS: list[tuple[str, Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "told", "expected"), WINDOWS, ids=str)
 async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
-    gpt: OpenAIProvider, standin: Standin, path: str, told: Any, expected: int
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """At the address where it tells; the window is in use, its own model first of however many."""
-    name, many = gpt.model.name, [{"id": str(number)} for number in range(30)]
+    name = gpt.model.name
+    for path, told, expected in WINDOWS:
+        models = {"data": [{"id": "another"}, {"id": name}]}
+        standin.served = {"/v1/models": models, path.format(name): told}
+        first, _other = await gpt.list_models()
+        assert first == ListedModel(name, expected), told
+    many = [{"id": str(number)} for number in range(30)]
     standin.served["/v1/models"] = {"data": [*many, {"id": name}]}
-    standin.served[path.format(name)] = told
     first, *others = await gpt.list_models()
     assert first == ListedModel(name, expected)
     assert [one.id for one in others] == [one["id"] for one in many]
 
 
-@pytest.mark.parametrize("body", [[], {"data": None}, "models"], ids=str)
-async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin, body: Any) -> None:
+async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin) -> None:
     """And is no error."""
-    standin.served["/v1/models"] = body
-    assert await door.provider(standin).list_models() == ()  # type: ignore[attr-defined]
+    for body in ([], {"data": None}, "models"):
+        standin.served["/v1/models"] = body
+        assert await door.provider(standin).list_models() == ()  # type: ignore[attr-defined]
 
 
 async def test_the_other_vendor_tells_limits_too(standin: Standin, claude: Any) -> None:

@@ -72,17 +72,17 @@ async def test_calls_of_tools_come_with_their_input(provider: Provider, standin:
     assert last.stop_reason == "tool_use"
 
 
-@pytest.mark.parametrize("raw", ['{"path": "a', "[1]"])
 async def test_input_that_is_no_json_object_is_kept_and_can_be_sent_back(
-    provider: Provider, standin: Standin, raw: str
+    provider: Provider, standin: Standin
 ) -> None:
     """The model is told that its call was wrong, and what it was."""
-    standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
-    said = await reply(provider, request("Look", tools=TOOLS))
-    assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
-    again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
-    await reply(provider, replace(again, tools=TOOLS))
-    assert standin.problems == []
+    for raw in ('{"path": "a', "[1]"):
+        standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
+        said = await reply(provider, request("Look", tools=TOOLS))
+        assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
+        again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
+        await reply(provider, replace(again, tools=TOOLS))
+        assert standin.problems == []
 
 
 async def test_thinking_is_told_from_text(provider: Provider, standin: Standin) -> None:
@@ -119,9 +119,9 @@ async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standi
     assert raw.count(PIXEL["data"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "status", "retryable", "words"),
-    [
+async def test_refusals_become_sentences_and_facts(provider: Provider, standin: Standin) -> None:
+    """The sentence is for people, the status for handlers, the request id for a bug report."""
+    for behaviour, status, retryable, words in (
         (UNAUTHORIZED, 401, False, "did not accept the API key. Check it in Profiles"),
         (OVERLOADED, 529, True, "overloaded"),
         (Failure(404, "not_found_error", "model: x"), 404, False, "does not know the model"),
@@ -130,25 +130,14 @@ async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standi
         (rate_limited(7), 429, True, "rate limit"),
         (Failure(500, "api_error", "Internal"), 500, True, "problem of its own"),
         (Failure(400, "invalid_request_error", "top_k: bad"), 400, False, "top_k: bad"),
-    ],
-)
-async def test_refusals_become_sentences_and_facts(
-    provider: Provider,
-    standin: Standin,
-    *,
-    behaviour: Failure,
-    status: int,
-    retryable: bool,
-    words: str,
-) -> None:
-    """The sentence is for people, the status for handlers, the request id for a bug report."""
-    standin.then(behaviour)
-    error = await failure(provider, request("Hi", tools=TOOLS), match=words)
-    assert (error.status, error.retryable) == (status, retryable)
-    assert error.retry_after == (7 if status == 429 else None)
-    assert error.profile_at_fault is (status in {401, 403, 404})
-    assert "request id: req_" in error.details
-    assert behaviour.message in error.details
+    ):
+        standin.then(behaviour)
+        error = await failure(provider, request("Hi", tools=TOOLS), match=words)
+        assert (error.status, error.retryable) == (status, retryable)
+        assert error.retry_after == (7 if status == 429 else None)
+        assert error.profile_at_fault is (status in {401, 403, 404})
+        assert "request id: req_" in error.details
+        assert behaviour.message in error.details
 
 
 async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
@@ -218,15 +207,15 @@ async def test_what_is_recorded_is_what_is_sent(provider: Provider, standin: Sta
     assert len(standin.requests) == 1
 
 
-@pytest.mark.parametrize("status", [301, 307])
-async def test_a_redirect_is_not_followed(
-    provider: Provider, standin: Standin, status: int
-) -> None:
+async def test_a_redirect_is_not_followed(provider: Provider, standin: Standin) -> None:
     """Neither key nor prompt goes to an address that nobody chose; the error names it."""
-    with Standin() as other:
-        away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
-        standin.then(away)
-        error = await failure(provider, match="redirects to another address")
-        assert other.requests == []
-    assert f"redirects to: 127.0.0.1:{other.port}" in error.details
-    assert (error.status, error.retryable) == (status, False)
+    for status in (301, 307):
+        with Standin() as other:
+            away = Failure(
+                status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"}
+            )
+            standin.then(away)
+            error = await failure(provider, match="redirects to another address")
+            assert other.requests == []
+        assert f"redirects to: 127.0.0.1:{other.port}" in error.details
+        assert (error.status, error.retryable) == (status, False)

@@ -115,29 +115,29 @@ def test_calls_without_ids_get_ids_of_their_own() -> None:
     assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
 
 
-@pytest.mark.parametrize("given", [{"index": 0}, {}])
-def test_a_name_that_comes_with_each_piece_names_one_call(given: dict[str, int]) -> None:
+def test_a_name_that_comes_with_each_piece_names_one_call() -> None:
     """Until its arguments are whole: what comes under the same name then is another call."""
-    parts = ("", '{"p": "{}', '"', "}", '{"p":', "{}}")
-    _, whole = heard(*(calls(piece("x", part, **given)) for part in parts[:4]))
-    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
-    _, whole = heard(*(calls(piece("x", part)) for part in parts), calls(piece("y", "{}")))
-    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
+    for place in ({"index": 0}, {}):
+        parts = ("", '{"p": "{}', '"', "}", '{"p":', "{}}")
+        _, whole = heard(*(calls(piece("x", part, **place)) for part in parts[:4]))
+        assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
+        _, whole = heard(*(calls(piece("x", part)) for part in parts), calls(piece("y", "{}")))
+        assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
 
 
-@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_reasoning_is_thinking(name: str) -> None:
+def test_reasoning_is_thinking() -> None:
     """Whatever the field is called; where both are there, they say the same."""
-    told, whole = heard(
-        delta(**{name: "\n"}),
-        delta(**{name: "\nHm. "}),
-        delta(reasoning="Well.", reasoning_content="Well."),
-        delta(content="So."),
-    )
-    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
-    assert whole.content == (thought, condense.TextBlock("So."))
-    thoughts = [events.ThinkingStreamed("Hm. "), events.ThinkingStreamed("Well.")]
-    assert told[1:4] == [events.ThinkingStarted(), *thoughts]
+    for name in ("reasoning_content", "reasoning"):
+        told, whole = heard(
+            delta(**{name: "\n"}),
+            delta(**{name: "\nHm. "}),
+            delta(reasoning="Well.", reasoning_content="Well."),
+            delta(content="So."),
+        )
+        thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
+        assert whole.content == (thought, condense.TextBlock("So."))
+        thoughts = [events.ThinkingStreamed("Hm. "), events.ThinkingStreamed("Well.")]
+        assert told[1:4] == [events.ThinkingStarted(), *thoughts]
 
 
 def test_content_in_parts_is_read() -> None:
@@ -166,11 +166,11 @@ def test_tags_are_found_wherever_the_stream_is_cut(places: list[int]) -> None:
     assert split(pieces) == ("\nHm </thin. <b>\n", "So <think>.")
 
 
-@pytest.mark.parametrize("said", ["So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"])
-def test_a_tag_that_does_not_begin_the_reply_is_text(said: str) -> None:
+def test_a_tag_that_does_not_begin_the_reply_is_text() -> None:
     """Somebody may ask about it. Thinking that never ends is none."""
-    assert split(said) == ("", said)
-    assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
+    for said in ("So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"):
+        assert split(said) == ("", said)
+        assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
 
 
 TOKENS = {"prompt_tokens": 9, "completion_tokens": 2}
@@ -186,33 +186,28 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
 ]
 
 
-@pytest.mark.parametrize(("given_", "expected"), USAGES, ids=str)
-def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true(
-    given_: dict[str, Any], expected: condense.Usage
-) -> None:
+def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true() -> None:
     """With the last piece, after it, in a field of the vendor's own, or not at all."""
-    told, whole = heard(
-        delta(content="Hi"), delta("stop"), {"choices": [], **given_}, request_bytes.DONE
-    )
-    assert whole.usage == expected
-    reports = [one for one in told if isinstance(one, events.UsageReported)]
-    assert len(reports) == (expected != condense.Usage())
+    for given_, expected in USAGES:
+        told, whole = heard(
+            delta(content="Hi"), delta("stop"), {"choices": [], **given_}, request_bytes.DONE
+        )
+        assert whole.usage == expected
+        reports = [one for one in told if isinstance(one, events.UsageReported)]
+        assert len(reports) == (expected != condense.Usage())
 
 
-@pytest.mark.parametrize(
-    ("reason", "expected"),
-    [
+def test_reasons_to_end_have_one_name() -> None:
+    """An unknown one is kept."""
+    for reason, expected in (
         ("stop", "end_turn"),
         ("length", "max_tokens"),
         ("tool_calls", "tool_use"),
         ("STOP", "end_turn"),
         ("content_filter", "refusal"),
         ("weather", "weather"),
-    ],
-)
-def test_reasons_to_end_have_one_name(reason: str, expected: str) -> None:
-    """An unknown one is kept."""
-    assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
+    ):
+        assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
 
 
 def error_event(kind: str, message: str) -> Raw:
@@ -241,15 +236,15 @@ async def test_what_was_shown_is_not_asked_for_again(gpt: OpenAIProvider, standi
     assert len(standin.requests) == 1
 
 
-@pytest.mark.parametrize(("said", "again"), [({"content": "One"}, False), ({}, True)])
 async def test_a_stream_that_ends_too_early_is_asked_for_again_unless_it_was_shown(
-    gpt: OpenAIProvider, standin: Standin, said: dict[str, str], *, again: bool
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """Its connection is closed in good order, but nothing says that the reply is whole."""
-    body = {"choices": [{"message": said}]}
-    standin.then(Failure(200, "", "", body=body))
-    error = await failure(gpt, match="broke off")
-    assert error.retryable is again
+    for said, again in (({"content": "One"}, False), ({}, True)):
+        body = {"choices": [{"message": said}]}
+        standin.then(Failure(200, "", "", body=body))
+        error = await failure(gpt, match="broke off")
+        assert error.retryable is again
 
 
 ODD: list[Any] = [
@@ -264,11 +259,11 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("chunk", ODD, ids=str)
-def test_what_is_not_as_documented_says_nothing(chunk: Any) -> None:
+def test_what_is_not_as_documented_says_nothing() -> None:
     """The rest of the reply is kept."""
-    _, whole = heard(delta(content="So"), chunk, delta(content="."), delta("stop"))
-    assert whole.content == (condense.TextBlock("So."),)
+    for chunk in ODD:
+        _, whole = heard(delta(content="So"), chunk, delta(content="."), delta("stop"))
+        assert whole.content == (condense.TextBlock("So."),)
 
 
 async def test_a_server_that_does_not_stream_is_understood(

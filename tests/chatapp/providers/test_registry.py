@@ -12,12 +12,12 @@ from chatapp.providers import create_provider, provider_spec, provider_specs
 MODEL = Model("m", context_window=1_000, max_output=100)
 
 
-@pytest.mark.parametrize("name", provider_specs())
-def test_every_name_gives_a_provider_that_retries(name: str) -> None:
+def test_every_name_gives_a_provider_that_retries() -> None:
     """A provider from the registry is wrapped, and answers as the model it was given."""
-    provider = create_provider(name, model=MODEL, api_key="k", base_url="")
-    assert provider.attempts == 5
-    assert provider.model is MODEL
+    for name in provider_specs():
+        provider = create_provider(name, model=MODEL, api_key="k", base_url="")
+        assert provider.attempts == 5
+        assert provider.model is MODEL
 
 
 def test_an_unknown_name_is_named() -> None:

@@ -184,12 +184,20 @@ def test_every_script_is_found(conversation: Conversation, say: Say, said: str, 
     assert [one.seq for one in history_search.search(conversation.pk, asked, 1)] == [2]
 
 
-@pytest.mark.parametrize(
-    "words", ["", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の"]
-)
-def test_no_question_is_an_error(conversation: Conversation, say: Say, words: str) -> None:
+def test_no_question_is_an_error(conversation: Conversation, say: Say) -> None:
     """There is nothing it can say wrong."""
     say("user", "The vault's word is heliotrope.")
     summarise(conversation)
     anything = history_search.search(conversation.pk, "the", 8)
-    assert history_search.search(conversation.pk, words, 8) in ([], [*anything])
+    for words in (
+        "",
+        "the of and",
+        '"',
+        "a AND b OR",
+        "NEAR(x)",
+        "\ud800",
+        "x" * 9_000,
+        "%s",
+        "の",
+    ):
+        assert history_search.search(conversation.pk, words, 8) in ([], [*anything])

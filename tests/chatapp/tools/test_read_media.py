@@ -15,22 +15,19 @@ from tests.chatapp.tools.pdf_files import make_pdf
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
+async def test_an_image_is_given_as_an_image(folder: Path) -> None:
+    """By what it is, whatever its name says."""
+    for data, kind in (
         (PNG, "image/png"), (b"\xff\xd8\xff\xe0more", "image/jpeg"), (b"GIF89a..", "image/gif"),
         (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
-    ],
-)  # fmt: skip
-async def test_an_image_is_given_as_an_image(folder: Path, data: bytes, kind: str) -> None:
-    """By what it is, whatever its name says."""
-    (folder / "picture.txt").write_bytes(data)
-    outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "picture.txt"})
-    (image,) = outcome.images
-    encoded = base64.b64encode(data).decode()
-    assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
-    result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
-    assert result.content == (condense.TextBlock(outcome.text), image)
+    ):  # fmt: skip
+        (folder / "picture.txt").write_bytes(data)
+        outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "picture.txt"})
+        (image,) = outcome.images
+        encoded = base64.b64encode(data).decode()
+        assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
+        result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
+        assert result.content == (condense.TextBlock(outcome.text), image)
 
 
 async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:
@@ -50,9 +47,9 @@ async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:
     assert outcome == ToolOutcome("\n".join(f"     {line}" for line in words))
 
 
-@pytest.mark.parametrize("data", [b"%PDF-1.4\nnonsense", make_pdf(""), make_pdf("x")[:200]])
-def test_a_pdf_without_text_is_refused_in_words(data: bytes) -> None:
+def test_a_pdf_without_text_is_refused_in_words() -> None:
     """Damaged, or only pictures."""
-    pytest.importorskip("pypdf")
-    with pytest.raises(ToolError, match="This PDF"):
-        read_pdf(data)
+    for data in (b"%PDF-1.4\nnonsense", make_pdf(""), make_pdf("x")[:200]):
+        pytest.importorskip("pypdf")
+        with pytest.raises(ToolError, match="This PDF"):
+            read_pdf(data)

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -75,11 +74,8 @@ def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]
     return pages
 
 
-@settings(
-    deadline=None,
-    # The owner is the only thing examples share.
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+# The owner is the only thing examples share.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS, limit=st.integers(1, 6), place=st.integers(0, 60))
 def test_every_row_is_reached_once_and_in_order(
     alice: User, operations: list[tuple[str, Any]], limit: int, place: int
@@ -138,17 +134,17 @@ def test_a_page_around_a_place_has_what_stands_before_and_after_it(
     assert (page.older, page.newer) == ("16.16", "27.27")
 
 
-@pytest.mark.parametrize("place", ["", "x", "-1", "3.x", "1.2.3", "\uff19", "9" * 40, "9" * 5_000])
-def test_a_place_that_is_none_is_the_newest_page(
-    conversation: Conversation, say: Say, place: str
-) -> None:
+def test_a_place_that_is_none_is_the_newest_page(conversation: Conversation, say: Say) -> None:
     """It comes from a URL that anybody can type."""
     for number in range(3):
         say("user", f"message {number}")
-    pages = [read(conversation, place) for read in (row_pages.page_around, row_pages.page_after)]
-    pages.append(row_pages.page(conversation, before=place))
-    pages.append(row_pages.page_between(conversation, place, place))
-    # Past the end is the end: what stood there may have been in another conversation.
-    pages.append(row_pages.page_around(conversation, "999999999.999999999"))
-    for page in pages:
-        assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")
+    for place in ("", "x", "-1", "3.x", "1.2.3", "\uff19", "9" * 40, "9" * 5_000):
+        pages = [
+            read(conversation, place) for read in (row_pages.page_around, row_pages.page_after)
+        ]
+        pages.append(row_pages.page(conversation, before=place))
+        pages.append(row_pages.page_between(conversation, place, place))
+        # Past the end is the end: what stood there may have been in another conversation.
+        pages.append(row_pages.page_around(conversation, "999999999.999999999"))
+        for page in pages:
+            assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")

@@ -127,19 +127,16 @@ async def test_a_server_that_hangs_is_given_up(web: User, monkeypatch: pytest.Mo
     assert "said nothing for" in outcome.text
 
 
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
+async def test_a_command_that_is_no_server_says_so(local: User) -> None:
+    """To the person who has added it."""
+    for what, said in (
         ("no-such-command-anywhere", "no-such-command-anywhere: not found"),
         ("echo hello", "ended with exit code 0"),
         ("exit 7", "ended with exit code 7"),
-    ],
-)
-async def test_a_command_that_is_no_server_says_so(local: User, what: str, said: str) -> None:
-    """To the person who has added it."""
-    local.server = command(what)
-    with pytest.raises(ServerFailed, match=said):
-        await local.list()
+    ):
+        local.server = command(what)
+        with pytest.raises(ServerFailed, match=said):
+            await local.list()
 
 
 async def test_a_command_that_never_answers_is_given_up(local: User) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,13 +90,13 @@ def test_what_a_request_cannot_carry_is_left_out_and_said_to_be() -> None:
     assert len(listing.left_out) == 7
 
 
-@pytest.mark.parametrize("sign", ["\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"])
-def test_a_tool_whose_name_holds_what_can_t_be_seen_is_left_out(sign: str) -> None:
+def test_a_tool_whose_name_holds_what_can_t_be_seen_is_left_out() -> None:
     """Pages show names as they are; what says so has none of it either."""
-    listing = listing_of(WEB, [Tool(f"de{sign}lete")])
-    assert listing.definitions == ()
-    assert "\x1b" not in listing.left_out[0]
-    assert listing.left_out[0].isprintable()
+    for sign in ("\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"):
+        listing = listing_of(WEB, [Tool(f"de{sign}lete")])
+        assert listing.definitions == ()
+        assert "\x1b" not in listing.left_out[0]
+        assert listing.left_out[0].isprintable()
 
 
 def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> None:
@@ -138,9 +137,9 @@ def nested(depth: int) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
+def test_a_schema_that_would_spoil_every_request_is_left_out() -> None:
+    """With its tool: a provider refuses the whole request for it."""
+    for schema in (
         {"type": "string"},
         {"type": "object", "properties": []},
         {"properties": {"not a name": {}}},
@@ -157,9 +156,5 @@ def nested(depth: int) -> dict[str, Any]:
             )
         ),
         nested(500),
-    ],
-    ids=lambda schema: str(schema)[:60],
-)
-def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
-    """With its tool: a provider refuses the whole request for it."""
-    assert only(Tool("a", input_schema=schema)) is None
+    ):
+        assert only(Tool("a", input_schema=schema)) is None
