@@ -82,12 +82,8 @@ def test_nothing_outside_is_added(workspace: Workspace) -> None:
     (workspace.root / "link").symlink_to(workspace.root.parent / "secret.txt")
     (workspace.root / "out").symlink_to(workspace.root.parent)
     for path in (
-        "../secret.txt",
-        '"../secret.txt"',
-        "a/../../secret.txt",
-        "link",
-        "out/secret.txt",
-    ):
+        "../secret.txt", '"../secret.txt"', "a/../../secret.txt", "link", "out/secret.txt",
+    ):  # fmt: skip
         with pytest.raises(ToolError, match="outside the workspace"):
             names(workspace, f"@{path}")
 

@@ -26,7 +26,6 @@ def folder(conversation: Conversation) -> Path:
 def told(conversation: Conversation) -> str:
     """Return what the model would be told now."""
     fresh = message_store.read_conversation(conversation.pk)
-    assert fresh.profile
     return system_of(fresh, fresh.profile)
 
 
@@ -103,7 +102,6 @@ def test_a_conversation_s_own_prompt_goes_before_the_profile_s(
     conversation: Conversation, browser: Client, folder: Path
 ) -> None:
     """What is left as it was, or reset, is inherited, and the page shows what the model is told."""
-    assert conversation.profile
     conversation.profile.system_prompt = "Answer in Latin."
     conversation.profile.save()
     (folder / PROJECT_FILE).write_text("Use tabs.")

@@ -9,14 +9,7 @@ from chatapp.agent.annotated_blocks import as_claimed, quote_block, rule_block
 from chatapp.agent.ports import ModelRequest
 from chatapp.providers.formats import MessagesFormat
 from tests.chatapp.providers.doors import claude_of
-from tests.chatapp.providers.requests import (
-    assistant,
-    call,
-    reply,
-    request,
-    result,
-    user,
-)
+from tests.chatapp.providers.requests import assistant, call, reply, request, result, user
 from tests.standin.behaviours import Failure
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import condense
-from chatapp.agent.events import CallDescribed
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
@@ -103,7 +102,6 @@ def test_what_is_not_as_documented_is_no_fact() -> None:
         assert accumulated.started
         facts: dict[str, Any] = {}
         for one in told:
-            assert isinstance(one, CallDescribed)
             facts |= one.facts
         assert "missed_tokens" not in facts
         assert len(facts.get("transformations", ())) <= 100

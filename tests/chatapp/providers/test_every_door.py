@@ -45,7 +45,6 @@ async def test_text_comes_in_pieces_and_then_whole(provider: Provider, standin: 
     *heard, last = await listen(provider, request("Hi", tools=TOOLS))
     pieces = [one.text for one in heard if isinstance(one, events.TextStreamed)]
     assert pieces
-    assert isinstance(last, events.ReplyCompleted)
     assert "".join(pieces) == text_of(last.content) == "One two three four five six."
     assert last.stop_reason == "end_turn"
     assert last.usage.prompt > 0
@@ -59,7 +58,6 @@ async def test_calls_of_tools_come_with_their_input(provider: Provider, standin:
     calls = (ToolCall("read_file", {"path": "ä.txt"}), ToolCall("list_files", {}, id="mine"))
     standin.reply("Let me look.", tools=calls)
     *heard, last = await listen(provider, request("Look", tools=TOOLS))
-    assert isinstance(last, events.ReplyCompleted)
     told = [one for one in heard if isinstance(one, events.ToolUseStarted)]
     text, *uses = last.content
     assert text == condense.TextBlock("Let me look.")
@@ -89,9 +87,7 @@ async def test_thinking_is_told_from_text(provider: Provider, standin: Standin) 
     """It is counted as written, kept as a block of its own, and the next turn is answered."""
     standin.reply("So.", thinking="Hm. Well.")
     *heard, last = await listen(provider, request("Why?"))
-    assert isinstance(last, events.ReplyCompleted)
     thought, text = last.content
-    assert isinstance(thought, condense.OpaqueBlock)
     assert (thought.data["type"], thought.data["thinking"]) == ("thinking", "Hm. Well.")
     assert text == condense.TextBlock("So.")
     unseen = [one.text for one in heard if isinstance(one, events.ThinkingStreamed)]

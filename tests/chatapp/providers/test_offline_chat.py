@@ -83,7 +83,6 @@ async def test_it_streams_in_groups_of_words_with_pauses() -> None:
     told = await listen(offline, request("write 100 words"))
     pieces = [event.text for event in told if isinstance(event, events.TextStreamed)]
     whole = told[-1]
-    assert isinstance(whole, events.ReplyCompleted)
     assert "".join(pieces) == text_of(whole.content)
     assert len(pieces) > 15
     assert slept == [0.5] * len(pieces)
@@ -225,10 +224,8 @@ async def test_a_task_goes_on_after_a_condensation(offline: OfflineProvider) -> 
     read = (assistant(call("read_file", "kept", path="b.md")), user(result("# B", "kept")))
     listed = (*read, assistant(call("list_files")), user(result("README.md\nb.md\nsrc/app.py")))
     step = await reply(offline, request(recap, tools=TOOLS))
-    assert isinstance(step.content[-1], condense.ToolUseBlock)
     assert step.content[-1].name == "list_files"
     step = await reply(offline, request(recap, *listed, tools=TOOLS))
-    assert isinstance(step.content[-1], condense.ToolUseBlock)
     assert step.content[-1].input == {"path": "src/app.py"}
     last = (assistant(call("read_file", "last", path="src/app.py")), user(result("pass", "last")))
     text = text_of((await reply(offline, request(recap, *listed, *last, tools=TOOLS))).content)

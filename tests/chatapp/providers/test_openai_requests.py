@@ -79,9 +79,7 @@ LACKS: list[tuple[int, Any, str]] = [
 ]
 
 
-async def test_what_a_server_lacks_is_left_out_of_the_next_request(
-    standin: Standin,
-) -> None:
+async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Standin) -> None:
     """In the words of the servers that say so; the turn goes on, and nothing is asked twice."""
     history = (user(condense.ImageBlock(PIXEL), "Go"), *CALLED[1:])
     for status, body, trait in LACKS:

@@ -42,8 +42,6 @@ async def test_what_a_stream_says_comes_as_it_was_sent_without_pings_and_comment
     with pytest.raises(ValueError, match="column"):
         await read(sent("one", "{oops"))
     ((first, second),) = await read(sent("a", '"\\ud83d"') + sent("b", '"\\ude00"'))
-    assert isinstance(first, str)
-    assert isinstance(second, str)
     assert (first + second).encode("utf-16", "surrogatepass").decode("utf-16") == "😀"
 
 

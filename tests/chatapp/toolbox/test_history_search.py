@@ -190,14 +190,6 @@ def test_no_question_is_an_error(conversation: Conversation, say: Say) -> None:
     summarise(conversation)
     anything = history_search.search(conversation.pk, "the", 8)
     for words in (
-        "",
-        "the of and",
-        '"',
-        "a AND b OR",
-        "NEAR(x)",
-        "\ud800",
-        "x" * 9_000,
-        "%s",
-        "の",
-    ):
+        "", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の",
+    ):  # fmt: skip
         assert history_search.search(conversation.pk, words, 8) in ([], [*anything])

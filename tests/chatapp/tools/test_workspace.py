@@ -123,13 +123,8 @@ def _smaller(info: os.stat_result) -> os.stat_result:
 def test_a_file_that_is_not_utf_8_text_is_refused(root: Path) -> None:
     """A picture would fill the context with noise."""
     for data in (
-        b"\x00",
-        b"text\x00text",
-        b"\xff\xfe",
-        b"\xc3\x28",
-        b"\xed\xa0\x80",
-        b"\x89PNG\r\n",
-    ):
+        b"\x00", b"text\x00text", b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\x89PNG\r\n",
+    ):  # fmt: skip
         (root / "binary").write_bytes(data)
         assert refuse(root, "binary") == '"binary" is not a UTF-8 text file.'
 

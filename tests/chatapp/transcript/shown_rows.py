@@ -24,7 +24,6 @@ def talk(say: Say, count: int) -> None:
 def fail(conversation: Conversation) -> None:
     """Record an attempt that fails now."""
     last = Message.objects.filter(conversation=conversation).order_by("seq").last()
-    assert last
     unrecorded = Message.objects.filter(conversation=conversation, condensation=None)
     row = record_for(conversation, unrecorded[0])
     row.status, row.message, row.at_seq = Condensation.Status.FAILED, None, last.seq

@@ -40,6 +40,12 @@ class User:
                 self.listing = connection.listing
         return await self.toolbox().run(f"{self.server.name}__{tool}", arguments, line)
 
+    async def failure(self, tool: str, **arguments: object) -> str:
+        """Call a tool, and return what is said of its failure."""
+        outcome = await self.call(tool, **arguments)
+        assert outcome.is_error
+        return outcome.text
+
     def toolbox(self) -> WorkspaceToolbox:
         """Return the model's tools."""
         place = Place(self.folder, self.outputs, self.guard, self._hear)

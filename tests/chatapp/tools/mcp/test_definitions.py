@@ -67,14 +67,12 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
 def test_a_description_is_cut_and_neither_it_nor_a_schema_holds_a_secret() -> None:
     """It is somebody else's text, and said to be; a tool with an argument named so is left out."""
     told = only(Tool("a", "\x1b[31mred\x1b[0m sesame-1 " + "x" * 10_000))
-    assert told
     assert told.description.startswith(f"red {HIDDEN} x")
     assert len(told.description) == MAX_DESCRIPTION
     assert told.spec(WEB).description.startswith("A tool of the MCP server web. red")
     told = {"type": "string", "description": "Not sesame-1.", "default": "sesame-1"}
     schema = {"properties": {"a": {**told, "enum": ["x", "Bearer sesame-1"]}}, "title": "sesame-1"}
     kept = only(Tool("a", input_schema=schema))
-    assert kept
     assert "sesame-1" not in str(kept)
     assert kept.schema["properties"]["a"]["enum"] == ["x", HIDDEN]
     assert only(Tool("a", input_schema={"properties": {"sesame-1": {}}})) is None
@@ -109,7 +107,6 @@ def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> No
         (LOCAL, Hints(read_only_hint=True), Access.READ),
     ):
         told = only(Tool("a", annotations=hints), server)
-        assert told
         spec = told.spec(server)
         assert (spec.access, spec.default_policy) == (access, Policy.ASK)
 
@@ -119,7 +116,6 @@ def test_a_schema_is_passed_on_as_providers_take_it() -> None:
     arguments = {"a": {"type": "string", "enum": ["x"]}}
     schema = {"$schema": "https://x", "anyOf": [{}], "properties": arguments, "required": ["a"]}
     told = only(Tool("a", input_schema=schema))
-    assert told
     assert told.schema == {"type": "object", "properties": arguments, "required": ["a"]}
 
     def listed(parts: int) -> Callable[[], object]:
