@@ -1,13 +1,26 @@
-"""The stand-in's server, which ends when it is told to."""
+"""The stand-in's server, which ends when it is told to; those of a process share one thread."""
 
 import asyncio
 import socket
-from concurrent.futures import Future
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import override
 
 import uvicorn
 
 GRACE = 1.0  # seconds for what is being answered in the end
+GATES = 64
+
+
+@cache
+def servers_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop on which every server of this process listens, each on a port of its own."""
+    loop = asyncio.new_event_loop()
+    # As many streams can stand at gates at once, whichever server they are of.
+    loop.set_default_executor(ThreadPoolExecutor(GATES))
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
 
 
 class Listening(uvicorn.Server):

@@ -9,7 +9,6 @@ import asyncio
 import itertools
 import json
 import socket
-import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from starlette.routing import Route
 
 from tests.standin import auto, chat_door, compaction, thinking
 from tests.standin.behaviours import OVERFLOW, PATIENCE, Behaviour, Failure, Gate, Reply
-from tests.standin.listening import Listening
+from tests.standin.listening import Listening, servers_loop
 from tests.standin.metering import Diagnosis, PromptCache, measure
 from tests.standin.receiving import Received, key_of, read_json, received, stream
 from tests.standin.rules import violations
@@ -101,14 +100,11 @@ class Standin:
         listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
         # A line that rests is closed by no clock: a request may be on its way at that moment.
-        config = uvicorn.Config(
-            self.app, log_level="critical", lifespan="off", ws="none", timeout_keep_alive=3_600
-        )
+        options: dict[str, Any] = {"lifespan": "off", "ws": "none", "timeout_keep_alive": 3_600}
+        config = uvicorn.Config(self.app, log_config=None, log_level="critical", **options)
         self._server = Listening(config)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
-        )
-        self._thread.start()
+        served = self._server.serve(sockets=[listener])
+        self._ended = asyncio.run_coroutine_threadsafe(served, servers_loop())
         return self
 
     def __exit__(
@@ -120,7 +116,7 @@ class Standin:
         for gate in self._gates:
             gate.open()
         self._server.over.set_result(None)
-        self._thread.join(PATIENCE)
+        self._ended.result(PATIENCE)
 
     @property
     def app(self) -> Starlette:

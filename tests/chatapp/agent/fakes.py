@@ -220,3 +220,28 @@ class AllowingLoop(AgentLoop):
     """A loop whose tools run without being asked for."""
 
     approvals = AllowAll()
+
+
+class Stage:
+    """A loop and the ports it plays on."""
+
+    provider_type: type[ScriptedProvider] = ScriptedProvider
+    journal_type: type[ListJournal] = ListJournal
+    toolbox_type: type[EchoToolbox] = EchoToolbox
+
+    def __init__(
+        self, *scripts: Script, toolbox: EchoToolbox | None = None, step_limit: int = 10
+    ) -> None:
+        self.provider = self.provider_type(*scripts)
+        self.journal = self.journal_type("Hello")
+        self.controller = RecordingController()
+        self.audience = RecordingAudience()
+        self.loop = AllowingLoop(
+            provider=self.provider,
+            toolbox=toolbox or self.toolbox_type(),
+            journal=self.journal,
+            controller=self.controller,
+            audience=self.audience,
+            system="Be brief.",
+            step_limit=step_limit,
+        )

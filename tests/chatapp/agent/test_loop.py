@@ -5,38 +5,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError, StepLimitReached
-from tests.chatapp.agent.fakes import (
-    AllowingLoop,
-    EchoToolbox,
-    ListJournal,
-    RecordingAudience,
-    RecordingController,
-    Script,
-    ScriptedProvider,
-    call,
-    say,
-)
-
-
-class Stage:
-    """A loop and the ports it plays on."""
-
-    def __init__(
-        self, *scripts: Script, toolbox: EchoToolbox | None = None, step_limit: int = 10
-    ) -> None:
-        self.provider = ScriptedProvider(*scripts)
-        self.journal = ListJournal("Hello")
-        self.controller = RecordingController()
-        self.audience = RecordingAudience()
-        self.loop = AllowingLoop(
-            provider=self.provider,
-            toolbox=toolbox or EchoToolbox(),
-            journal=self.journal,
-            controller=self.controller,
-            audience=self.audience,
-            system="Be brief.",
-            step_limit=step_limit,
-        )
+from tests.chatapp.agent.fakes import Stage, call, say
 
 
 async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:

@@ -11,25 +11,11 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
 from chatapp.agent.ports import NO_LINE, CallOpening, CallRecord, Line, ModelRequest, ToolOutcome
-from tests.chatapp.agent.fakes import (
-    AllowingLoop,
-    EchoToolbox,
-    ListJournal,
-    RecordingAudience,
-    RecordingController,
-    Script,
-    ScriptedProvider,
-    reply,
-    say,
-)
+from tests.chatapp.agent.fakes import EchoToolbox, ListJournal, ScriptedProvider, Stage, reply, say
 
 
 class SlowJournal(ListJournal):
     """Needs some rounds of the event loop for everything it keeps, as a database does."""
-
-    def __init__(self, *texts: str) -> None:
-        super().__init__(*texts)
-        self.writing = asyncio.Event()
 
     async def open_call(self, opening: CallOpening) -> int:
         await pause()
@@ -46,7 +32,6 @@ class SlowJournal(ListJournal):
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
-        self.writing.set()
         await pause()
         stored = await super().append(message, stop_reason=stop_reason, call=call)
         # What is committed may be stopped before anybody heard of it.
@@ -84,22 +69,10 @@ async def pause() -> None:
         await asyncio.sleep(0)
 
 
-class Stage:
-    """A loop on slow ports, with two tool calls in the first reply."""
+class SlowStage(Stage):
+    """A loop on slow ports."""
 
-    def __init__(self, *scripts: Script, toolbox: EchoToolbox | None = None) -> None:
-        self.provider = SlowProvider(*scripts)
-        self.journal = SlowJournal("Go")
-        self.audience = RecordingAudience()
-        self.loop = AllowingLoop(
-            provider=self.provider,
-            toolbox=toolbox or SlowToolbox(),
-            journal=self.journal,
-            controller=RecordingController(),
-            audience=self.audience,
-            system="",
-            step_limit=5,
-        )
+    provider_type, journal_type, toolbox_type = SlowProvider, SlowJournal, SlowToolbox
 
     async def run_for(self, rounds: int) -> bool:
         """Stop the turn after some rounds of the event loop; False when it ended before."""
@@ -151,7 +124,7 @@ async def test_a_stop_at_any_await_loses_nothing() -> None:
     """Every word that was seen is stored, each call answered once, each request accounted for."""
     rounds = 0
     while True:
-        stage = Stage(two_calls(), say("Done."))
+        stage = SlowStage(two_calls(), say("Done."))
         stopped = await stage.run_for(rounds)
         assert stage.stored.strip() == stage.streamed.strip(), f"after {rounds} rounds"
         assert unanswered(stage.journal.messages) == []
@@ -167,7 +140,7 @@ async def test_a_stop_at_any_await_loses_nothing() -> None:
 
 async def test_a_tool_that_was_not_begun_says_so() -> None:
     """Only the one that ran when the turn was stopped may have done something."""
-    stage = Stage(two_calls(), toolbox=EchoToolbox(gate=asyncio.Event()))
+    stage = SlowStage(two_calls(), toolbox=EchoToolbox(gate=asyncio.Event()))
     turn = asyncio.create_task(stage.loop.run())
     await stage.audience.came[events.ToolStarted].wait()
     await asyncio.sleep(0)
@@ -192,7 +165,7 @@ class Defective(EchoToolbox):
 
 async def test_a_defect_in_a_tool_leaves_the_results_before_it() -> None:
     """And no call without an answer."""
-    stage = Stage(two_calls(), toolbox=Defective())
+    stage = SlowStage(two_calls(), toolbox=Defective())
     with pytest.raises(RuntimeError, match="a defect"):
         await stage.loop.run()
     results = stage.journal.messages[-1].tool_results
@@ -201,7 +174,7 @@ async def test_a_defect_in_a_tool_leaves_the_results_before_it() -> None:
 
 async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
     """It is no reason to lose words; thinking and the input of tool calls are paid for too."""
-    stage = Stage(
+    stage = SlowStage(
         [
             events.UsageReported(condense.Usage(input=10, output=1)),
             events.ThinkingStarted(),
@@ -224,7 +197,7 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
     assert stage.audience.of(events.ThinkingEnded) == [events.ThinkingEnded(1)] * 3
     assert [one.get("seconds") for one in record.draft.blocks] == [1, None, 1, 1, None, 1]
     thought, answer = {"type": "thinking"}, condense.TextBlock("Yes.")
-    stage = Stage([events.ThinkingStarted(), reply(condense.OpaqueBlock(thought), answer)])
+    stage = SlowStage([events.ThinkingStarted(), reply(condense.OpaqueBlock(thought), answer)])
     await stage.loop.run()
     assert stage.audience.of(events.ThinkingEnded) == [events.ThinkingEnded(1)]
     timed = condense.OpaqueBlock({**thought, condense.BESIDE: {"seconds": 1}})
@@ -234,11 +207,10 @@ async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed() -> None:
 async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:
     """The reply and the results of its tools are stored, and the model is not asked again."""
     toolbox = EchoToolbox(asyncio.Event())
-    stage = Stage(two_calls(), say("Never asked."), toolbox=toolbox)
+    stage = SlowStage(two_calls(), say("Never asked."), toolbox=toolbox)
     turn = asyncio.create_task(stage.loop.run())
     await toolbox.started.wait()
     stage.loop.leave()
-    assert toolbox.gate
     toolbox.gate.set()
     with pytest.raises(LeftEarly):
         await turn
@@ -248,7 +220,7 @@ async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:
 
 async def test_an_answer_that_is_cut_while_the_server_stops_was_interrupted() -> None:
     """Nobody has stopped it."""
-    stage = Stage([events.TextStreamed("Once upon"), asyncio.Event()])
+    stage = SlowStage([events.TextStreamed("Once upon"), asyncio.Event()])
     turn = asyncio.create_task(stage.loop.run())
     await stage.audience.came[events.TextStreamed].wait()
     stage.loop.leave()

@@ -83,12 +83,12 @@ async def test_an_aligned_request_goes_out_as_the_chats_own_call_did() -> None:
     assert condense.ToolCallChunk("echo") in chunks
 
 
-@pytest.mark.parametrize(("reason", "is_cut"), [("max_tokens", True), ("end_turn", False)])
-async def test_an_answer_that_was_cut_off_is_told_to_the_engine(reason: str, is_cut: bool) -> None:
+async def test_an_answer_that_was_cut_off_is_told_to_the_engine() -> None:
     """Half a summary is not taken for whole."""
-    script = [events.TextStreamed("S"), reply(condense.TextBlock("S"), stop_reason=reason)]
-    chunks = await listen(ScriptedProvider(script), ListJournal(), aligned(*TALK, REPLY))
-    assert (condense.CutChunk() in chunks) is is_cut
+    for reason, is_cut in (("max_tokens", True), ("end_turn", False)):
+        script = [events.TextStreamed("S"), reply(condense.TextBlock("S"), stop_reason=reason)]
+        chunks = await listen(ScriptedProvider(script), ListJournal(), aligned(*TALK, REPLY))
+        assert (condense.CutChunk() in chunks) is is_cut
 
 
 class Playing(ScriptedProvider):
@@ -103,12 +103,12 @@ class Playing(ScriptedProvider):
         return self._model
 
 
-@pytest.mark.parametrize("caches", [True, False])
-def test_whether_prompts_are_cached_is_the_models(caches: bool) -> None:
+def test_whether_prompts_are_cached_is_the_models() -> None:
     """The profile's provider knows; an overflow is told by an attribute, whatever it says."""
-    model = Model("m", 1_000, 100, caches_prompts=caches)
-    assert summarizer(Playing(model), ListJournal()).caches_prompts is caches
-    assert ContextOverflow("zu lang").is_context_overflow
+    for caches in (True, False):
+        model = Model("m", 1_000, 100, caches_prompts=caches)
+        assert summarizer(Playing(model), ListJournal()).caches_prompts is caches
+        assert ContextOverflow("zu lang").is_context_overflow
 
 
 async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> None:

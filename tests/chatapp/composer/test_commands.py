@@ -1,7 +1,5 @@
 """Slash commands: what is one, what it stands for, and that its text can do nothing else."""
 
-import pytest
-
 import condense
 from chatapp.command_syntax import LONGEST_TEXT, MOST, Command, called_in, commands_in, read_command
 from chatapp.tools.workspace import Workspace
@@ -18,9 +16,9 @@ def put(workspace: Workspace, name: str, text: str) -> None:
     (folder / name).write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "call"),
-    [
+def test_a_command_is_a_slash_and_one_word_at_the_beginning() -> None:
+    """A path, a slash alone and a slash later on are text."""
+    for text, call in (
         ("/review", ("review", "")),
         ("  /Review a.py\nand b.py ", ("review", "a.py\nand b.py")),
         ("/fix-it_2 now", ("fix-it_2", "now")),
@@ -29,13 +27,8 @@ def put(workspace: Workspace, name: str, text: str) -> None:
         ("/ review", None),
         ("see /review", None),
         ("/-x", None),
-    ],
-)
-def test_a_command_is_a_slash_and_one_word_at_the_beginning(
-    text: str, call: tuple[str, str] | None
-) -> None:
-    """A path, a slash alone and a slash later on are text."""
-    assert called_in(text) == call
+    ):
+        assert called_in(text) == call
 
 
 def test_arguments_stand_in_their_places() -> None:
@@ -101,12 +94,12 @@ def test_a_workspace_without_commands_has_none(workspace: Workspace) -> None:
     assert [*commands_in(workspace)] == []
 
 
-@pytest.mark.parametrize("piece", ["/a ", "---\n", "$1", "</command"])
-def test_hostile_texts_are_read_in_linear_time(piece: str) -> None:
+def test_hostile_texts_are_read_in_linear_time() -> None:
     """Every text is read in one pass."""
+    for piece in ("/a ", "---\n", "$1", "</command"):
 
-    def read(text: str) -> None:
-        called_in(text)
-        read_command("x", text).directive('"' * 10_000)
+        def read(text: str) -> None:
+            called_in(text)
+            read_command("x", text).directive('"' * 10_000)
 
-    assert_linear(read, Hostile(piece).text, "a command")
+        assert_linear(read, Hostile(piece).text, "a command")

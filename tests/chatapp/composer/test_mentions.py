@@ -77,15 +77,15 @@ def test_what_is_missing_is_told_as_people_wrote_it(workspace: Workspace) -> Non
     assert len(missing_in(workspace, " ".join(f"@{n}" for n in range(99)))) == MOST
 
 
-@pytest.mark.parametrize(
-    "path", ["../secret.txt", '"../secret.txt"', "a/../../secret.txt", "link", "out/secret.txt"]
-)
-def test_nothing_outside_is_added(workspace: Workspace, path: str) -> None:
+def test_nothing_outside_is_added(workspace: Workspace) -> None:
     """It is refused, whether it is there or not."""
     (workspace.root / "link").symlink_to(workspace.root.parent / "secret.txt")
     (workspace.root / "out").symlink_to(workspace.root.parent)
-    with pytest.raises(ToolError, match="outside the workspace"):
-        names(workspace, f"@{path}")
+    for path in (
+        "../secret.txt", '"../secret.txt"', "a/../../secret.txt", "link", "out/secret.txt",
+    ):  # fmt: skip
+        with pytest.raises(ToolError, match="outside the workspace"):
+            names(workspace, f"@{path}")
 
 
 def test_what_is_no_text_is_refused(workspace: Workspace) -> None:

@@ -47,7 +47,6 @@ def standin(request: pytest.FixtureRequest) -> Iterator[Standin]:
 def expected(conversation: Conversation, text: str) -> condense.TokenCount:
     """Return the size to expect of the request that answers one more message."""
     fresh = Conversation.objects.select_related("profile").get(pk=conversation.pk)
-    assert fresh.profile is not None
     tokens = sizes.COUNTER.count(text)
     message = condense.Message("user", text, seq=fresh.last_seq + 1, tokens=tokens)
     history = (*message_store.read_effective(fresh.pk), message)
@@ -139,7 +138,6 @@ async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matt
             await page.ask("And then?")
     assert len(standin.counts) == 1
     call = await ModelCall.objects.filter(conversation=conversation).afirst()
-    assert call is not None
     assert call.tokens_prompt == measure(standin.counts[0].body, standin.factor)
 
 

@@ -14,7 +14,7 @@ from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -26,7 +26,6 @@ def folder(conversation: Conversation) -> Path:
 def told(conversation: Conversation) -> str:
     """Return what the model would be told now."""
     fresh = message_store.read_conversation(conversation.pk)
-    assert fresh.profile
     return system_of(fresh, fresh.profile)
 
 
@@ -35,6 +34,7 @@ def systems(standin: Standin) -> list[str]:
     return [unmarked(one.body["system"])[0]["text"] for one in standin.requests]
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
     anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
@@ -54,6 +54,7 @@ async def test_the_project_s_instructions_go_along_marked_as_the_project_s(
     assert anthropic_standin.problems == []
 
 
+@pytest.mark.usefixtures("transactional_db")
 async def test_hostile_instructions_stay_within_their_marks_and_approve_nothing(
     anthropic_standin: Standin, folder: Path, page: Page
 ) -> None:
@@ -101,7 +102,6 @@ def test_a_conversation_s_own_prompt_goes_before_the_profile_s(
     conversation: Conversation, browser: Client, folder: Path
 ) -> None:
     """What is left as it was, or reset, is inherited, and the page shows what the model is told."""
-    assert conversation.profile
     conversation.profile.system_prompt = "Answer in Latin."
     conversation.profile.save()
     (folder / PROJECT_FILE).write_text("Use tabs.")

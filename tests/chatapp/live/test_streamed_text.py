@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import StreamedText
-from tests.chatapp.markdown.test_streaming import pieces
+from tests.chatapp.markdown.cuts import pieces
 
 CODE = re.compile(r"(?s)(<div class=\"code-block\".*?<code>)(.*)(</code></pre></div>\n)")
 LINE = st.sampled_from(

@@ -23,7 +23,7 @@ from chatapp.models import (
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import read_versions
 from chatapp.transcript import row_pages
-from tests.chatapp.transcript.test_paging import ids
+from tests.chatapp.transcript.shown_rows import ids
 from tests.standin.server import Standin
 
 # Any conversation fits, so that all of it can be brought back.

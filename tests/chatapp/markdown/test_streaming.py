@@ -1,14 +1,13 @@
 """Markdown while it is written: the same HTML in the end, in linear time, in whole words."""
 
-import itertools
 import random
 import re
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatapp.markdown import NAME, MarkdownStream, render_markdown
+from tests.chatapp.markdown.cuts import pieces
 
 WORDS = st.sampled_from(
     [
@@ -78,12 +77,6 @@ DOCUMENT = st.builds(
 )
 
 
-def pieces(text: str, cuts: list[int]) -> list[str]:
-    """Return the text cut at these places."""
-    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in itertools.pairwise(places)]
-
-
 def stream(parts: list[str]) -> str:
     """Return everything that was closed."""
     markdown = MarkdownStream()
@@ -102,7 +95,6 @@ def fed(*texts: str) -> MarkdownStream:
     return markdown
 
 
-@settings(deadline=None)
 @given(DOCUMENT, st.lists(st.integers(0, 600), max_size=30))
 @example("a\n***b\n\n***\n", [2, 3, 5, 6])
 @example("- a\n- b\n\n  c\n- d\n\npara\n", [4, 9, 12])
@@ -118,7 +110,6 @@ def test_the_pieces_come_to_the_whole(text: str, cuts: list[int]) -> None:
     assert stream(pieces(text, cuts)) == render_markdown(text)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab \n\r\t`~#*_->|:[]()!1.=\\<&$\u202e", max_size=120), st.data())
 def test_any_text_keeps_its_words(text: str, data: st.DataObject) -> None:
     """Even text that no writer would write loses nothing."""
@@ -185,28 +176,25 @@ def test_the_open_part_shows_whole_words() -> None:
     assert len(fed("x" * 5000).open_html()) > 4000
 
 
-@pytest.mark.parametrize("start", ["- ", "-- ", "# ", "1. ", "| ", "|--- ", "> - ", "** "])
-def test_a_line_that_may_become_anything_is_not_shown_yet(start: str) -> None:
+def test_a_line_that_may_become_anything_is_not_shown_yet() -> None:
     """Otherwise a paragraph would flash as a heading while a list begins below it."""
-    assert fed(f"Text.\n{start}").open_html() == "<p>Text.</p>\n"
+    for start in ("- ", "-- ", "# ", "1. ", "| ", "|--- ", "> - ", "** "):
+        assert fed(f"Text.\n{start}").open_html() == "<p>Text.</p>\n"
 
 
-@pytest.mark.parametrize(
-    "formula",
-    [
+def test_a_formula_is_shown_when_it_is_complete() -> None:
+    """Until then, nothing of it: neither its marks nor what they would be without their end."""
+    for formula in (
         r"\(a^2 + b\)", "$a^2 + b$", "\n\\[\na^2\n- b\n# c\n\\]\n", "\n$$\na^2\n> b\n$$\n",
         r"\[ a^2 + b \]", "$$ a^2 + b $$", "\n\n- $$\n  a^2\n  - b\n  $$\n",
-    ],
-)  # fmt: skip
-def test_a_formula_is_shown_when_it_is_complete(formula: str) -> None:
-    """Until then, nothing of it: neither its marks nor what they would be without their end."""
-    markdown = MarkdownStream()
-    shown = ""
-    for character in f"So it is {formula} as ":
-        markdown.feed(character)
-        shown = "".join(markdown.closed) + markdown.open_html()
-        assert "<math" in shown or not re.search(r"[\\$\[(^]|<h1|<li>[^\n<]|<blockquote", shown)
-    assert "<math" in shown
+    ):  # fmt: skip
+        markdown = MarkdownStream()
+        shown = ""
+        for character in f"So it is {formula} as ":
+            markdown.feed(character)
+            shown = "".join(markdown.closed) + markdown.open_html()
+            assert "<math" in shown or not re.search(r"[\\$\[(^]|<h1|<li>[^\n<]|<blockquote", shown)
+        assert "<math" in shown
 
 
 def test_a_formula_that_never_ends_is_text_again() -> None:
@@ -225,7 +213,7 @@ def test_a_list_grows_item_by_item() -> None:
     assert shown.count("<ol") == 1
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(DOCUMENT)
 def test_what_is_shown_is_safe_at_every_moment(text: str) -> None:
     """The open part passes the same walls as the closed ones."""
@@ -235,16 +223,16 @@ def test_what_is_shown_is_safe_at_every_moment(text: str) -> None:
         assert not re.search(r"<script|href=\"j|<img|<b>", markdown.open_html())
 
 
-@pytest.mark.parametrize(("size", "times"), [(1_900, 95), (20_000, 150)])
-def test_a_long_paragraph_is_shown_less_often_than_it_grows(size: int, times: int) -> None:
+def test_a_long_paragraph_is_shown_less_often_than_it_grows() -> None:
     """A short one is shown after each piece; none is rendered anew with every word for ever."""
-    markdown, text, shown = MarkdownStream(), ("The quick brown fox. " * 1_000)[:size], set()
-    for start in range(0, size, 20):
-        markdown.feed(text[start : start + 20])
-        shown.add(markdown.open_html())
-    markdown.finish()
-    assert markdown.closed == [render_markdown(text)]
-    assert 0.8 * times <= len(shown) <= times
+    for size, times in ((1_900, 95), (20_000, 150)):
+        markdown, text, shown = MarkdownStream(), ("The quick brown fox. " * 1_000)[:size], set()
+        for start in range(0, size, 20):
+            markdown.feed(text[start : start + 20])
+            shown.add(markdown.open_html())
+        markdown.finish()
+        assert markdown.closed == [render_markdown(text)]
+        assert 0.8 * times <= len(shown) <= times
 
 
 def test_random_splits_of_a_long_document_agree() -> None:

@@ -39,28 +39,32 @@ class Resolver:
         return next(self.answers)
 
 
-@pytest.mark.parametrize("url", PRIVATE)
-def test_what_is_plainly_private_needs_the_operators_word(url: str) -> None:
+def refusal(guard: Guard, url: str) -> str:
+    """Return why an address is refused, or nothing."""
+    try:
+        guard.check(url)
+    except AddressRefused as refused:
+        return str(refused)
+    return ""
+
+
+def test_what_is_plainly_private_needs_the_operators_word() -> None:
     """However the number is written; no name server is asked."""
-    with pytest.raises(AddressRefused, match="operator has not allowed"):
-        Guard().check(url)
-    Guard(allow_private=True).check(url)
+    refusals = {url: refusal(Guard(), url) for url in PRIVATE}
+    assert [url for url, said in refusals.items() if "operator has not allowed" not in said] == []
+    assert [url for url in PRIVATE if refusal(Guard(allow_private=True), url)] == []
 
 
-@pytest.mark.parametrize("url", UNUSABLE)
-def test_what_is_no_plain_web_address_is_refused_for_everyone(url: str) -> None:
+def test_what_is_no_plain_web_address_is_refused_for_everyone() -> None:
     """Other schemes, user names and passwords, and what no parser reads alike."""
     for guard in (Guard(), Guard(allow_private=True)):
-        with pytest.raises(AddressRefused):
-            guard.check(url)
+        assert [url for url in UNUSABLE if not refusal(guard, url)] == []
 
 
-@pytest.mark.parametrize(
-    "url", ["https://llm.example.org/v1", "http://8.8.8.8:8080", "https://[2606:4700::1]/"]
-)
-def test_a_public_address_is_fine(url: str) -> None:
+def test_a_public_address_is_fine() -> None:
     """Names are judged by where they lead, when they are called."""
-    Guard().check(url)
+    for url in ("https://llm.example.org/v1", "http://8.8.8.8:8080", "https://[2606:4700::1]/"):
+        Guard().check(url)
 
 
 async def test_a_name_is_judged_by_every_address_it_leads_to() -> None:
@@ -88,16 +92,13 @@ async def test_the_systems_resolver_reads_numbers_and_refuses_what_is_no_name() 
             await look_up(host, 80)
 
 
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
+def test_a_password_in_an_address_is_never_shown() -> None:
+    """Only the part before the host goes; of something else sentences stay readable."""
+    for url, shown in (
         ("http://user:pw@x.org:80/p?q#f", "http://x.org:80/p?q#f"),
         ("http://a:b@c:d@x.org/", "http://x.org/"),
         ("http://x.org/@home", "http://x.org/@home"),
-    ],
-)
-def test_a_password_in_an_address_is_never_shown(url: str, shown: str) -> None:
-    """Only the part before the host goes; of something else sentences stay readable."""
-    assert without_userinfo(url) == shown
-    assert host_of(url) == shown.split("/")[2]
-    assert host_of("http://[::1") == host_of("") == "This is not the address of a server."
+    ):
+        assert without_userinfo(url) == shown
+        assert host_of(url) == shown.split("/")[2]
+        assert host_of("http://[::1") == host_of("") == "This is not the address of a server."

@@ -51,9 +51,9 @@ async def test_a_call_goes_to_the_address_in_the_name_of_its_host() -> None:
         await get(Network(), "8.8.8.8", "8.8.4.4")
 
 
-@pytest.mark.parametrize(
-    ("error", "cause", "expected"),
-    [
+def test_each_failure_is_a_sentence() -> None:
+    """One that says where to look; the name of no class."""
+    for error, cause, expected in (
         (httpx2.ConnectError("no"), OSError(111, "refused"), NOBODY),
         (httpx2.ConnectError("no"), socket.gaierror(-2, "unknown"), NO_NAME),
         (httpx2.ConnectError("no"), ssl.SSLCertVerificationError("expired"), NOT_PROVEN),
@@ -61,11 +61,6 @@ async def test_a_call_goes_to_the_address_in_the_name_of_its_host() -> None:
         (httpx2.ReadTimeout("no"), None, SILENT),
         (httpx2.ReadError("no"), None, BROKE_OFF),
         (httpx2.RemoteProtocolError("no"), None, BROKE_OFF),
-    ],
-)
-def test_each_failure_is_a_sentence(
-    error: httpx2.HTTPError, cause: Exception | None, expected: str
-) -> None:
-    """One that says where to look; the name of no class."""
-    error.__cause__ = cause
-    assert why_unreached(error) == expected
+    ):
+        error.__cause__ = cause
+        assert why_unreached(error) == expected

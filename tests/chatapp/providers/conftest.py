@@ -7,7 +7,7 @@ import pytest
 from chatapp.agent.ports import Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
-from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.providers.doors import DOORS, Door, claude_of
 from tests.standin.server import Standin
 
 
@@ -21,9 +21,7 @@ def standin() -> Iterator[Standin]:
 @pytest.fixture
 def claude(standin: Standin) -> AnthropicProvider:
     """A provider that talks to the stand-in through the real SDK."""
-    provider = DOORS[0].provider(standin)
-    assert isinstance(provider, AnthropicProvider)
-    return provider
+    return claude_of(standin)
 
 
 @pytest.fixture

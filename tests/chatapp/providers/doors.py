@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatapp.agent.ports import Model, Provider
+from chatapp.providers import create_provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.resilient_provider import ResilientProvider
 from tests.chatapp.providers.requests import SECRET_KEY
 from tests.standin.server import Standin
 
@@ -29,8 +31,26 @@ class Door:
         given = {"api_key": SECRET_KEY, "base_url": self.url(standin), **more}
         return self.make(Model(self.model, 200_000, 1_000), **given)
 
+    def resilient(self, standin: Standin, attempts: int = 5) -> ResilientProvider:
+        """Return a provider as profiles have it, whose calls are made so often at most."""
+        return create_provider(
+            self.name,
+            model=Model(self.model, 200_000, 1_000),
+            api_key=SECRET_KEY,
+            base_url=self.url(standin),
+            attempts=attempts,
+        )
+
 
 DOORS = (
     Door("anthropic", "claude-opus-5-5", AnthropicProvider),
     Door("openai", "gpt-6.1-sol", OpenAIProvider, "/v1"),
 )
+
+
+def claude_of(
+    standin: Standin, name: str = DOORS[0].model, most: int = 1_000, **more: Any
+) -> AnthropicProvider:
+    """Return a provider of one of Anthropic's models, which talks to the stand-in."""
+    model = Model(name, 200_000, most, **more)
+    return AnthropicProvider(model, api_key=SECRET_KEY, base_url=standin.url)

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
+
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
@@ -16,6 +18,10 @@ TOOLS = tuple(
     ToolSpec(name, f"The tool {name}.", {"type": "object", "properties": {}})
     for name in ("list_files", "read_file", "search_files")
 )
+
+
+def _block(one: Any) -> condense.Block:
+    return condense.TextBlock(one) if isinstance(one, str) else one
 
 
 def user(*content: Any) -> condense.Message:
@@ -94,10 +100,18 @@ async def reply(provider: Provider, asked: ModelRequest) -> events.ReplyComplete
     return last
 
 
+GREETING = ModelRequest("You are kind.", (user("Hi"),))
+
+
+async def failure(
+    provider: Provider, asked: ModelRequest = GREETING, *, match: str | None = None
+) -> ProviderError:
+    """Return the error that a call ends with, whose words ``match``."""
+    with pytest.raises(ProviderError, match=match) as caught:
+        await listen(provider, asked)
+    return caught.value
+
+
 def text_of(content: Sequence[condense.Block]) -> str:
     """Return the texts of a reply."""
     return condense.Message("assistant", tuple(content)).text
-
-
-def _block(one: Any) -> condense.Block:
-    return condense.TextBlock(one) if isinstance(one, str) else one

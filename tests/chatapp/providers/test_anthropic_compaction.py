@@ -12,13 +12,13 @@ from anthropic.types.beta import (
 import condense
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.blocks import COMPACTION
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.request import COMPACTION_BETA
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.agent.fakes import ListJournal, RecordingAudience
-from tests.chatapp.providers.requests import SECRET_KEY, TOOLS, assistant, reply, request, user
+from tests.chatapp.providers.doors import claude_of
+from tests.chatapp.providers.requests import TOOLS, assistant, reply, request, user
 from tests.standin.behaviours import Failure
 from tests.standin.server import Standin
 
@@ -34,8 +34,7 @@ ASKED = condense.SummaryRequest(
 
 def able(standin: Standin, model: str = "claude-opus-5-5") -> AnthropicProvider:
     """Return a provider whose model compacts."""
-    limits = Model(model, 200_000, 1_000, compacts=True)
-    return AnthropicProvider(limits, api_key=SECRET_KEY, base_url=standin.url)
+    return claude_of(standin, model, compacts=True)
 
 
 async def compact(standin: Standin) -> condense.OpaqueBlock:

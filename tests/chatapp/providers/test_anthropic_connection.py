@@ -17,7 +17,7 @@ from chatapp.agent.ports import Model
 from chatapp.network import Guard
 from chatapp.providers import http
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from tests.chatapp.providers.requests import listen, reply, request
+from tests.chatapp.providers.requests import failure, listen, reply, request
 from tests.standin.server import Standin
 
 MODEL = Model("claude-opus-5", 200_000, 1_000)
@@ -99,9 +99,8 @@ async def test_a_pinned_call_checks_the_certificate_of_the_name(certified: ssl.S
     """The name is never looked up; it is the host asked for, and its certificate counts."""
     async with server(ANSWER, certified) as asked:
         port = asked.pop(0).decode()
-        with pytest.raises(ProviderError) as caught:
-            await listen(provider(f"https://{NAME}:{port}", guard("127.0.0.1")), request("Hi"))
-        assert caught.value.status == 404
+        error = await failure(provider(f"https://{NAME}:{port}", guard("127.0.0.1")))
+        assert error.status == 404
         assert f"host: {NAME}:{port}".encode() in asked.pop().lower()
         with pytest.raises(ProviderError, match="could not be reached"):
             await listen(
@@ -139,8 +138,7 @@ async def test_a_pinned_call_takes_no_proxy_and_others_take_the_environment_s(
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy}")
         await reply(provider(f"http://{NAME}:{standin.port}", guard("127.0.0.1")), request("Hi"))
         assert asked == []
-        with pytest.raises(ProviderError):
-            await listen(provider("http://gateway.example"), request("Hi"))
+        await failure(provider("http://gateway.example"))
         assert asked[0].startswith(b"POST http://gateway.example/v1/messages ")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         await reply(provider(standin.url), request("Hi"))
@@ -157,9 +155,8 @@ async def test_a_name_that_leads_into_the_network_is_not_called(standin: Standin
         return ["127.0.0.1"]
 
     rebound = provider(f"http://llm.example.org:{standin.port}", Guard(resolve=resolve))
-    with pytest.raises(ProviderError, match="operator has not allowed") as caught:
-        await listen(rebound, request("Hi"))
-    assert not caught.value.retryable
+    error = await failure(rebound, match="operator has not allowed")
+    assert not error.retryable
     assert await rebound.count_tokens(request("Hi")) is None
     assert standin.requests == standin.counts == []
 
@@ -167,9 +164,8 @@ async def test_a_name_that_leads_into_the_network_is_not_called(standin: Standin
         raise OSError("Name or service not known")
 
     unknown = provider("http://llm.example.org", Guard(resolve=fail))
-    with pytest.raises(ProviderError, match=r"reached at llm\.example\.org\. Check") as caught:
-        await listen(unknown, request("Hi"))
-    assert caught.value.retryable
+    error = await failure(unknown, match=r"reached at llm\.example\.org\. Check")
+    assert error.retryable
 
 
 async def test_the_servers_own_headers_go_to_the_servers_own_address_only(

@@ -5,25 +5,15 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
-from tests.chatapp.providers.requests import TOOLS, listen, request, stream
-from tests.standin.behaviours import Behaviour, Failure, Gate, Raw, rate_limited
+from tests.chatapp.providers.requests import failure, request, stream
+from tests.standin.behaviours import Failure, Gate, Raw, rate_limited
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
 
-async def failure(
-    provider: AnthropicProvider, standin: Standin, behaviour: Behaviour
-) -> ProviderError:
-    """Return the error that a behaviour of the server turns into."""
-    standin.then(behaviour)
-    with pytest.raises(ProviderError) as caught:
-        await listen(provider, request("Hi", tools=TOOLS))
-    return caught.value
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+async def test_the_wish_to_wait_is_read(claude: AnthropicProvider, standin: Standin) -> None:
+    """In milliseconds, in seconds, until a date, or not at all."""
+    for headers, seconds in (
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
@@ -35,46 +25,38 @@ async def failure(
         ({"retry-after-ms": "inf", "retry-after": "7"}, None),
         ({"retry-after": "soon"}, None),
         ({}, None),
-    ],
-)
-async def test_the_wish_to_wait_is_read(
-    claude: AnthropicProvider, standin: Standin, headers: dict[str, str], seconds: float | None
-) -> None:
-    """In milliseconds, in seconds, until a date, or not at all."""
-    error = await failure(claude, standin, rate_limited(**headers))
-    assert error.retry_after == seconds
+    ):
+        standin.then(rate_limited(**headers))
+        error = await failure(claude)
+        assert error.retry_after == seconds
 
 
-@pytest.mark.parametrize(
-    ("reason", "kind", "words"),
-    [
+async def test_a_reply_may_end_with_an_error(claude: AnthropicProvider, standin: Standin) -> None:
+    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
+    for reason, kind, words in (
         ("model_context_window_exceeded", ContextOverflow, "did not fit"),
         ("refusal", ProviderError, "declined"),
-    ],
-)
-async def test_a_reply_may_end_with_an_error(
-    claude: AnthropicProvider, standin: Standin, reason: str, kind: type, words: str
+    ):
+        standin.then(Scripted("And so", stop_reason=reason))
+        error = await failure(claude)
+        assert (type(error), words in str(error)) == (kind, True)
+
+
+async def test_a_stream_without_events_is_given_up(
+    claude: AnthropicProvider, standin: Standin
 ) -> None:
-    """The API says so in the stop reason; an empty reply would look like a fault of the page."""
-    error = await failure(claude, standin, Scripted("And so", stop_reason=reason))
-    assert (type(error), words in str(error)) == (kind, True)
-
-
-async def test_a_stream_without_events_is_given_up(standin: Standin) -> None:
     """Also where pings come."""
     standin.then(Scripted("One two three four", gate=Gate()))
-    model = Model("claude-opus-5-5", 200_000, 1_000)
-    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
-    provider.event_timeout = 0.05
-    with pytest.raises(ProviderError, match="stopped answering"):
-        await listen(provider, request("Hi"))
+    claude.event_timeout = 0.05
+    await failure(claude, match="stopped answering")
 
 
 async def test_a_server_of_another_kind_is_named(
     claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A wrong base URL often leads to something that answers, only not with a reply."""
-    error = await failure(claude, standin, Failure(200, "page", "Welcome"))
+    standin.then(Failure(200, "page", "Welcome"))
+    error = await failure(claude)
     assert "not as a model does. Check the base URL" in str(error)
     assert not error.retryable
 
@@ -95,7 +77,6 @@ async def test_an_error_of_any_shape_is_an_error_of_the_provider(
 
 async def test_a_missing_key_is_said_without_a_call() -> None:
     """There is nothing to try."""
-    with pytest.raises(ProviderError, match="no API key") as caught:
-        await listen(AnthropicProvider(Model("m", 1, 1), api_key=""), request("Hi"))
-    assert str(caught.value) == NO_KEY
-    assert not caught.value.retryable
+    error = await failure(AnthropicProvider(Model("m", 1, 1), api_key=""), match="no API key")
+    assert str(error) == NO_KEY
+    assert not error.retryable

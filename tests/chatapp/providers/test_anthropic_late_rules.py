@@ -6,18 +6,10 @@ import pytest
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed, quote_block, rule_block
-from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.agent.ports import ModelRequest
 from chatapp.providers.formats import MessagesFormat
-from tests.chatapp.providers.requests import (
-    SECRET_KEY,
-    assistant,
-    call,
-    reply,
-    request,
-    result,
-    user,
-)
+from tests.chatapp.providers.doors import claude_of
+from tests.chatapp.providers.requests import assistant, call, reply, request, result, user
 from tests.standin.behaviours import Failure
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
@@ -27,11 +19,6 @@ RULE = rule_block("Never use port 80.")
 BEFORE = (user("Which port?"), assistant("8080."))
 
 
-def claude(standin: Standin, model: str) -> AnthropicProvider:
-    """Return a provider of one model, at the stand-in."""
-    return AnthropicProvider(Model(model, 200_000, 1_000), api_key=SECRET_KEY, base_url=standin.url)
-
-
 def asked(*messages: condense.Message) -> ModelRequest:
     """Return a request as the loop makes it."""
     return request(*condense.shape_request(messages))
@@ -39,7 +26,7 @@ def asked(*messages: condense.Message) -> ModelRequest:
 
 async def told(standin: Standin, model: str, *messages: condense.Message) -> list[tuple[str, str]]:
     """Return role and text of each message that is sent."""
-    await reply(claude(standin, model), asked(*messages))
+    await reply(claude_of(standin, model), asked(*messages))
     return said_in(standin.requests[-1].body)
 
 
@@ -108,7 +95,7 @@ async def test_a_server_that_refuses_it_is_asked_again_without(
 ) -> None:
     """Gateways speak the API of last year; the next request of the turn leaves it out at once."""
     standin.then(Failure(400, "invalid_request_error", words))
-    provider = claude(standin, "claude-opus-5-5")
+    provider = claude_of(standin)
     for _ in range(2):
         await reply(provider, asked(*BEFORE, user(RULE), user("Why?")))
     refused, *taken = (said_in(one.body) for one in standin.requests)

@@ -3,10 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 import condense
-from chatapp.agent.events import CallDescribed
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
@@ -37,26 +34,21 @@ async def test_a_refused_request_has_a_name_too(
     assert facts["request_id"].startswith("req_")
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
+async def test_why_the_cache_was_of_no_use_is_kept(claude: AnthropicProvider) -> None:
+    """The next call names the reply before it, and is told what changed since."""
+    for change, reason in (
         ({}, None),
         ({"system": "You are terse."}, "system_changed"),
         ({"tools": TOOLS}, "tools_changed"),
         ({"messages": (user("Other"), assistant("Yes."), user("And?"))}, "messages_changed"),
         ({"previous_reply": "msg_unknown"}, "previous_message_not_found"),
-    ],
-)
-async def test_why_the_cache_was_of_no_use_is_kept(
-    claude: AnthropicProvider, change: dict[str, Any], reason: str | None
-) -> None:
-    """The next call names the reply before it, and is told what changed since."""
-    _, first = await record(claude, request("Hi"))
-    asked = request("Hi", assistant("Yes."), "And?")
-    asked = replace(asked, previous_reply=first["reply_id"])
-    _, facts = await record(claude, replace(asked, **change))
-    assert facts.get("cache_miss") == reason
-    assert ("missed_tokens" in facts) is (reason is not None and "changed" in reason)
+    ):
+        _, first = await record(claude, request("Hi"))
+        asked = request("Hi", assistant("Yes."), "And?")
+        asked = replace(asked, previous_reply=first["reply_id"])
+        _, facts = await record(claude, replace(asked, **change))
+        assert facts.get("cache_miss") == reason
+        assert ("missed_tokens" in facts) is (reason is not None and "changed" in reason)
 
 
 async def test_dropped_thinking_is_kept_on_record(
@@ -102,19 +94,19 @@ HOSTILE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("message", HOSTILE, ids=str)
-def test_what_is_not_as_documented_is_no_fact(message: dict[str, Any]) -> None:
+def test_what_is_not_as_documented_is_no_fact() -> None:
     """Of whatever a server says, only what has its shape and size is kept."""
-    accumulated = Accumulated()
-    told = [*accumulated.take({"type": "message_start", "message": message})]
-    assert accumulated.started
-    facts: dict[str, Any] = {}
-    for one in told:
-        assert isinstance(one, CallDescribed)
-        facts |= one.facts
-    assert "missed_tokens" not in facts
-    assert len(facts.get("transformations", ())) <= 100
-    assert all(len(facts.get(name, "")) <= 100 for name in ("reply_id", "cache_miss"))
-    assert all(
-        isinstance(one, dict) and len(str(one)) < 1_100 for one in facts.get("transformations", ())
-    )
+    for message in HOSTILE:
+        accumulated = Accumulated()
+        told = [*accumulated.take({"type": "message_start", "message": message})]
+        assert accumulated.started
+        facts: dict[str, Any] = {}
+        for one in told:
+            facts |= one.facts
+        assert "missed_tokens" not in facts
+        assert len(facts.get("transformations", ())) <= 100
+        assert all(len(facts.get(name, "")) <= 100 for name in ("reply_id", "cache_miss"))
+        assert all(
+            isinstance(one, dict) and len(str(one)) < 1_100
+            for one in facts.get("transformations", ())
+        )

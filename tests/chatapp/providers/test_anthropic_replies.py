@@ -79,7 +79,6 @@ async def test_an_event_that_is_not_as_documented_is_passed_over(
     standin.reply("One two three four five six.", extra=odd)
     told = await listen(claude, request("Count"))
     whole = told[-1]
-    assert isinstance(whole, events.ReplyCompleted)
     shown = "".join([one.text for one in told if isinstance(one, events.TextStreamed)])
     assert text_of(whole.content) == shown == "One two three four five six."
     assert whole.stop_reason == "end_turn"
@@ -100,13 +99,13 @@ def test_what_was_passed_over_is_logged_once_without_what_it_says(
     assert "content_block_delta, not as documented" in caplog.text
 
 
-@pytest.mark.parametrize("raw", ['{"start_line": NaN}', "[" * 100_000, '{"a": ' * 100_000])
-def test_an_input_that_no_parser_takes_is_kept_as_text(raw: str) -> None:
+def test_an_input_that_no_parser_takes_is_kept_as_text() -> None:
     """Python reads NaN, which is no JSON, and gives up where an input is too deep."""
-    reply_ = Reply()
-    assert [*reply_.take(block("tool_use", 0, id="c", name="read_file", input={}))]
-    told = [*reply_.take(delta("input_json_delta", partial_json=raw))]
-    assert told == [events.OutputStreamed(raw)]
-    assert reply_.completed().content == (
-        condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),
-    )
+    for raw in ('{"start_line": NaN}', "[" * 100_000, '{"a": ' * 100_000):
+        reply_ = Reply()
+        assert [*reply_.take(block("tool_use", 0, id="c", name="read_file", input={}))]
+        told = [*reply_.take(delta("input_json_delta", partial_json=raw))]
+        assert told == [events.OutputStreamed(raw)]
+        assert reply_.completed().content == (
+            condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),
+        )

@@ -1,11 +1,10 @@
 from typing import Any
 
-import pytest
-
 import condense
-from chatapp.agent.ports import Model, Purpose
+from chatapp.agent.ports import Purpose
 from chatapp.providers.anthropic.blocks import BINDING_BETA, INTERLEAVED_BETA
 from chatapp.providers.anthropic.provider import AnthropicProvider
+from tests.chatapp.providers.doors import claude_of
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
@@ -79,8 +78,7 @@ async def test_tools_of_the_past_are_declared_but_cannot_be_called(
 
 async def test_thinking_is_left_out_where_a_server_refuses_it(standin: Standin) -> None:
     """A model the catalog does not know may bind thinking too: both calls are recorded."""
-    model = Model("claude-later", 200_000, 1_000)
-    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
+    provider = claude_of(standin, "claude-later")
     standin.then(Reply("Let me see.", thinking="Hm."))
     said = await reply(provider, request("A long story."))
     again = request("Its summary.", assistant(*said.content), "Go on")
@@ -99,12 +97,10 @@ async def test_the_prompt_s_size_is_measured_by_the_vendor(
     counted = await claude.count_tokens(asked)
     assert counted == (await reply(claude, asked)).usage.prompt
     assert standin.counts[0].problems == ()
-    model = Model("m", 200_000, 1_000)
     standin.key = "other"
-    nobody = AnthropicProvider(model, api_key="k", base_url="http://127.0.0.1:9")
-    wrong = AnthropicProvider(model, api_key="k", base_url=standin.url)
-    keyless = AnthropicProvider(model, api_key="")
-    for provider in (nobody, wrong, keyless):
+    nobody = AnthropicProvider(claude.model, api_key="k", base_url="http://127.0.0.1:9")
+    keyless = AnthropicProvider(claude.model, api_key="")
+    for provider in (nobody, claude, keyless):
         assert await provider.count_tokens(request("Hi")) is None
 
 
@@ -160,9 +156,9 @@ def enabled(tokens: int) -> dict[str, Any]:
     return {"type": "enabled", "budget_tokens": tokens}
 
 
-@pytest.mark.parametrize(
-    ("name", "effort", "most", "thinking", "config", "beta"),
-    [
+async def test_each_model_is_asked_to_think_as_it_can(standin: Standin) -> None:
+    """By itself, as much as the profile wants, or within what leaves room for an answer."""
+    for name, effort, most, thinking, config, beta in (
         ("claude-opus-5-5", "", 8_000, BOUND, None, BINDING_BETA),
         ("claude-opus-5-5", "minimal", 8_000, BOUND, {"effort": "low"}, BINDING_BETA),
         ("claude-opus-5", "max", 8_000, ADAPTIVE, {"effort": "max"}, None),
@@ -172,34 +168,18 @@ def enabled(tokens: int) -> dict[str, Any]:
         ("claude-haiku-4-5", "high", 1_000, None, None, None),
         ("claude-haiku-4-5", "low", 8_000, enabled(4_096), None, INTERLEAVED_BETA),
         ("claude-haiku-4-5", "max", 8_000, enabled(7_999), None, INTERLEAVED_BETA),
-    ],
-)
-async def test_each_model_is_asked_to_think_as_it_can(
-    standin: Standin,
-    *,
-    name: str,
-    effort: str,
-    most: int,
-    thinking: dict[str, Any] | None,
-    config: dict[str, str] | None,
-    beta: str | None,
-) -> None:
-    """By itself, as much as the profile wants, or within what leaves room for an answer."""
-    model = Model(name, 200_000, most, effort=effort)
-    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
-    await reply(provider, request("Hi", tools=TOOLS))
-    sent = standin.requests[0]
-    assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
-    assert sent.headers.get("anthropic-beta") == beta
-    assert standin.problems == []
+    ):
+        await reply(claude_of(standin, name, most, effort=effort), request("Hi", tools=TOOLS))
+        sent = standin.requests[-1]
+        assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
+        assert sent.headers.get("anthropic-beta") == beta
+        assert standin.problems == []
 
 
 async def test_who_shall_not_think_is_shown_no_thoughts(standin: Standin) -> None:
     """Those of another profile stay on record."""
     thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "x"})
-    model = Model("claude-opus-5-5", 200_000, 1_000, effort="off")
-    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
-    await reply(provider, request("Why?", assistant(thought, "So."), "On"))
+    await reply(claude_of(standin, effort="off"), request("Why?", assistant(thought, "So."), "On"))
     assert b"Hm." not in standin.requests[0].raw
 
 
@@ -207,8 +187,7 @@ async def test_a_loop_of_tools_that_began_without_thoughts_goes_on_without(
     standin: Standin,
 ) -> None:
     """A model that counts its thoughts refuses calls that follow none; the turn goes on."""
-    model = Model("claude-haiku-4-5", 200_000, 8_000, effort="low")
-    provider = AnthropicProvider(model, api_key="k", base_url=standin.url)
+    provider = claude_of(standin, "claude-haiku-4-5", 8_000, effort="low")
     words = "messages.1.content.0.type: Expected `thinking`, but found `tool_use`."
     standin.then(Failure(400, "invalid_request_error", words))
     history = ("Go", assistant(call("read_file")), user(result("ok")))

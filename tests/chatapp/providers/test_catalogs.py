@@ -11,7 +11,6 @@ from chatapp.agent.ports import Model
 from chatapp.providers import create_provider, model_servers
 from chatapp.providers.model_servers import Report, probe
 from chatapp.providers.openai.provider import OpenAIProvider
-from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import SECRET_KEY
@@ -23,8 +22,8 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
     ({"id": "models/m", "object": "model"}, ListedModel("m")),
     ({"id": "m", "max_model_len": 4096}, ListedModel("m", 4096)),
     (
-        {"id": "m", "context_window": 131072, "max_completion_tokens": 8192},
-        ListedModel("m", 131072, 8192),
+        {"id": "m", "context_window": 131072, "max_completion_tokens": 8},
+        ListedModel("m", 131072, 8),
     ),
     ({"id": "m", "max_context_length": 32768}, ListedModel("m", 32768)),
     ({"id": "m", "meta": {"n_ctx": 8192, "n_ctx_train": 32768}}, ListedModel("m", 8192)),
@@ -35,9 +34,7 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
             "top_provider": {"max_completion_tokens": 64000},
             "pricing": {"prompt": "0.000003", "completion": "0.000015"},
         },
-        ListedModel(
-            "m", 200000, 64000, condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3))
-        ),
+        ListedModel("m", 200000, 64000, condense.Prices(*map(Decimal, (3, 15, 3, 3)))),
     ),
     ({"id": "m", "context_length": "many", "pricing": {"prompt": "-1"}}, ListedModel("m")),
     ({"id": "m", "pricing": {"prompt": "-1", "completion": "NaN"}}, ListedModel("m")),
@@ -46,13 +43,13 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "expected"), LISTS, ids=str)
 async def test_a_list_of_models_tells_what_the_server_says(
-    gpt: OpenAIProvider, standin: Standin, told: dict[str, Any], expected: ListedModel
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """In the words of each server; what cannot be is left out."""
-    standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
-    assert await gpt.list_models() == (expected,)
+    for told, expected in LISTS:
+        standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
+        assert await gpt.list_models() == (expected,)
 
 
 WINDOWS: list[tuple[str, Any, int]] = [
@@ -69,24 +66,28 @@ WINDOWS: list[tuple[str, Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "told", "expected"), WINDOWS, ids=str)
 async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
-    gpt: OpenAIProvider, standin: Standin, path: str, told: Any, expected: int
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """At the address where it tells; the window is in use, its own model first of however many."""
-    name, many = gpt.model.name, [{"id": str(number)} for number in range(30)]
+    name = gpt.model.name
+    for path, told, expected in WINDOWS:
+        models = {"data": [{"id": "another"}, {"id": name}]}
+        standin.served = {"/v1/models": models, path.format(name): told}
+        first, _other = await gpt.list_models()
+        assert first == ListedModel(name, expected), told
+    many = [{"id": str(number)} for number in range(30)]
     standin.served["/v1/models"] = {"data": [*many, {"id": name}]}
-    standin.served[path.format(name)] = told
     first, *others = await gpt.list_models()
     assert first == ListedModel(name, expected)
     assert [one.id for one in others] == [one["id"] for one in many]
 
 
-@pytest.mark.parametrize("body", [[], {"data": None}, "models"], ids=str)
-async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin, body: Any) -> None:
+async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin) -> None:
     """And is no error."""
-    standin.served["/v1/models"] = body
-    assert await door.provider(standin).list_models() == ()  # type: ignore[attr-defined]
+    for body in ([], {"data": None}, "models"):
+        standin.served["/v1/models"] = body
+        assert await door.provider(standin).list_models() == ()  # type: ignore[attr-defined]
 
 
 async def test_the_other_vendor_tells_limits_too(standin: Standin, claude: Any) -> None:
@@ -96,29 +97,13 @@ async def test_the_other_vendor_tells_limits_too(standin: Standin, claude: Any) 
     assert await claude.list_models() == (ListedModel("claude-x", 200_000, 64_000),)
 
 
-def sealed(door: Door, standin: Standin) -> ResilientProvider:
-    """Return a provider whose calls are made once."""
-    model = Model(door.model, 200_000, 256)
-    return create_provider(
-        door.name, model=model, api_key=SECRET_KEY, base_url=door.url(standin), attempts=1
-    )
-
-
 async def test_a_probe_says_what_works(door: Door, standin: Standin) -> None:
     """With one call to the model, besides the list and the count."""
     standin.served["/v1/models"] = {"data": [{"id": door.model}]}
-    report = await probe(sealed(door, standin))
-    assert report == Report(
-        models=(ListedModel(door.model),),
-        address=True,
-        key=True,
-        listing=True,
-        streaming=True,
-        usage=True,
-        tools=True,
-        images=True,
-        counting=door.name == "anthropic",
-    )
+    names = ("address", "key", "listing", "streaming", "usage", "tools", "images")
+    works = {**dict.fromkeys(names, True), "counting": door.name == "anthropic"}
+    report = await probe(door.resilient(standin, 1))
+    assert report == Report(models=(ListedModel(door.model),), **works)
     assert len(standin.requests) == 1
     assert standin.problems == []
 
@@ -130,7 +115,7 @@ async def test_a_probe_says_what_a_server_lacks(standin: Standin) -> None:
         Failure(400, "", "", body={"error": "m does not support tools"}),
         Failure(500, "", "", body={"error": {"message": "image input is not supported"}}),
     )
-    report = await probe(sealed(door, standin))
+    report = await probe(door.resilient(standin, 1))
     assert (report.tools, report.images, report.streaming) == (False, False, True)
     assert report.listing is False
 
@@ -138,14 +123,14 @@ async def test_a_probe_says_what_a_server_lacks(standin: Standin) -> None:
 async def test_a_probe_asks_for_less_where_all_is_refused(door: Door, standin: Standin) -> None:
     """In words that nobody knows yet."""
     standin.then(Failure(400, "invalid_request_error", "Too colourful"))
-    report = await probe(sealed(door, standin))
+    report = await probe(door.resilient(standin, 1))
     assert (report.images, report.tools, report.failure) == (False, True, "")
 
 
 async def test_a_wrong_key_is_told_from_a_wrong_address(door: Door, standin: Standin) -> None:
     """Neither asks the model anything, and no key is in what a list fails with."""
     standin.key = "another"
-    report = await probe(sealed(door, standin))
+    report = await probe(door.resilient(standin, 1))
     assert (report.address, report.key) == (True, False)
     nowhere = create_provider(
         door.name, model=Model("m", 1, 1), api_key="k", base_url="http://127.0.0.1:9", attempts=1
@@ -155,7 +140,7 @@ async def test_a_wrong_key_is_told_from_a_wrong_address(door: Door, standin: Sta
     assert "could not be reached" in report.failure
     assert standin.requests == []
     with pytest.raises(ProviderError) as caught:
-        await sealed(door, standin).list_models()
+        await door.resilient(standin, 1).list_models()
     assert SECRET_KEY not in f"{caught.value} {caught.value.details}"
 
 
@@ -165,7 +150,7 @@ async def test_a_list_that_anybody_may_read_says_nothing_of_the_key(
     """The first call to a model does."""
     standin.served["/v1/models"] = {"data": [{"id": door.model}]}
     standin.then(UNAUTHORIZED)
-    report = await probe(sealed(door, standin))
+    report = await probe(door.resilient(standin, 1))
     assert (report.listing, report.key, report.streaming) == (True, False, None)
     assert len(standin.requests) == 1
 

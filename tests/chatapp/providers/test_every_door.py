@@ -15,6 +15,7 @@ from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
     call,
+    failure,
     listen,
     read_on,
     record,
@@ -44,7 +45,6 @@ async def test_text_comes_in_pieces_and_then_whole(provider: Provider, standin: 
     *heard, last = await listen(provider, request("Hi", tools=TOOLS))
     pieces = [one.text for one in heard if isinstance(one, events.TextStreamed)]
     assert pieces
-    assert isinstance(last, events.ReplyCompleted)
     assert "".join(pieces) == text_of(last.content) == "One two three four five six."
     assert last.stop_reason == "end_turn"
     assert last.usage.prompt > 0
@@ -58,7 +58,6 @@ async def test_calls_of_tools_come_with_their_input(provider: Provider, standin:
     calls = (ToolCall("read_file", {"path": "ä.txt"}), ToolCall("list_files", {}, id="mine"))
     standin.reply("Let me look.", tools=calls)
     *heard, last = await listen(provider, request("Look", tools=TOOLS))
-    assert isinstance(last, events.ReplyCompleted)
     told = [one for one in heard if isinstance(one, events.ToolUseStarted)]
     text, *uses = last.content
     assert text == condense.TextBlock("Let me look.")
@@ -71,26 +70,24 @@ async def test_calls_of_tools_come_with_their_input(provider: Provider, standin:
     assert last.stop_reason == "tool_use"
 
 
-@pytest.mark.parametrize("raw", ['{"path": "a', "[1]"])
 async def test_input_that_is_no_json_object_is_kept_and_can_be_sent_back(
-    provider: Provider, standin: Standin, raw: str
+    provider: Provider, standin: Standin
 ) -> None:
     """The model is told that its call was wrong, and what it was."""
-    standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
-    said = await reply(provider, request("Look", tools=TOOLS))
-    assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
-    again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
-    await reply(provider, replace(again, tools=TOOLS))
-    assert standin.problems == []
+    for raw in ('{"path": "a', "[1]"):
+        standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
+        said = await reply(provider, request("Look", tools=TOOLS))
+        assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
+        again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
+        await reply(provider, replace(again, tools=TOOLS))
+        assert standin.problems == []
 
 
 async def test_thinking_is_told_from_text(provider: Provider, standin: Standin) -> None:
     """It is counted as written, kept as a block of its own, and the next turn is answered."""
     standin.reply("So.", thinking="Hm. Well.")
     *heard, last = await listen(provider, request("Why?"))
-    assert isinstance(last, events.ReplyCompleted)
     thought, text = last.content
-    assert isinstance(thought, condense.OpaqueBlock)
     assert (thought.data["type"], thought.data["thinking"]) == ("thinking", "Hm. Well.")
     assert text == condense.TextBlock("So.")
     unseen = [one.text for one in heard if isinstance(one, events.ThinkingStreamed)]
@@ -118,9 +115,9 @@ async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standi
     assert raw.count(PIXEL["data"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "status", "retryable", "words"),
-    [
+async def test_refusals_become_sentences_and_facts(provider: Provider, standin: Standin) -> None:
+    """The sentence is for people, the status for handlers, the request id for a bug report."""
+    for behaviour, status, retryable, words in (
         (UNAUTHORIZED, 401, False, "did not accept the API key. Check it in Profiles"),
         (OVERLOADED, 529, True, "overloaded"),
         (Failure(404, "not_found_error", "model: x"), 404, False, "does not know the model"),
@@ -129,27 +126,14 @@ async def test_a_whole_conversation_is_taken(provider: Provider, standin: Standi
         (rate_limited(7), 429, True, "rate limit"),
         (Failure(500, "api_error", "Internal"), 500, True, "problem of its own"),
         (Failure(400, "invalid_request_error", "top_k: bad"), 400, False, "top_k: bad"),
-    ],
-)
-async def test_refusals_become_sentences_and_facts(
-    provider: Provider,
-    standin: Standin,
-    *,
-    behaviour: Failure,
-    status: int,
-    retryable: bool,
-    words: str,
-) -> None:
-    """The sentence is for people, the status for handlers, the request id for a bug report."""
-    standin.then(behaviour)
-    with pytest.raises(ProviderError, match=words) as caught:
-        await listen(provider, request("Hi", tools=TOOLS))
-    error = caught.value
-    assert (error.status, error.retryable) == (status, retryable)
-    assert error.retry_after == (7 if status == 429 else None)
-    assert error.profile_at_fault is (status in {401, 403, 404})
-    assert "request id: req_" in error.details
-    assert behaviour.message in error.details
+    ):
+        standin.then(behaviour)
+        error = await failure(provider, request("Hi", tools=TOOLS), match=words)
+        assert (error.status, error.retryable) == (status, retryable)
+        assert error.retry_after == (7 if status == 429 else None)
+        assert error.profile_at_fault is (status in {401, 403, 404})
+        assert "request id: req_" in error.details
+        assert behaviour.message in error.details
 
 
 async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
@@ -157,8 +141,7 @@ async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
 ) -> None:
     """The server's numbers are in the sentence."""
     standin.window = 20
-    with pytest.raises(ContextOverflow, match="20"):
-        await listen(provider, request("word " * 30))
+    assert isinstance(await failure(provider, request("word " * 30), match="20"), ContextOverflow)
 
 
 @pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
@@ -180,15 +163,13 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door, standin: Sta
     """Host and port, to see a mistake in them; one that says nothing is given up."""
     model = Model(door.model, 200_000, 1_000)
     provider = door.make(model, api_key="k", base_url="http://127.0.0.1:9")
-    with pytest.raises(ProviderError, match=r"could not be reached at 127\.0\.0\.1:9") as caught:
-        await listen(provider, request("Hi"))
-    assert caught.value.retryable
-    assert caught.value.profile_at_fault
+    error = await failure(provider, match=r"could not be reached at 127\.0\.0\.1:9")
+    assert error.retryable
+    assert error.profile_at_fault
     standin.reply("One two three four five", gate=Gate())
     provider = door.provider(standin)
     provider.byte_timeout = 0.05
-    with pytest.raises(ProviderError, match="stopped answering"):
-        await listen(provider, request("Hi"))
+    await failure(provider, match="stopped answering")
 
 
 async def test_stopping_closes_the_connection(provider: Provider, standin: Standin) -> None:
@@ -222,16 +203,15 @@ async def test_what_is_recorded_is_what_is_sent(provider: Provider, standin: Sta
     assert len(standin.requests) == 1
 
 
-@pytest.mark.parametrize("status", [301, 307])
-async def test_a_redirect_is_not_followed(
-    provider: Provider, standin: Standin, status: int
-) -> None:
+async def test_a_redirect_is_not_followed(provider: Provider, standin: Standin) -> None:
     """Neither key nor prompt goes to an address that nobody chose; the error names it."""
-    with Standin() as other:
-        away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
-        standin.then(away)
-        with pytest.raises(ProviderError, match="redirects to another address") as caught:
-            await listen(provider, request("Hi"))
-        assert other.requests == []
-    assert f"redirects to: 127.0.0.1:{other.port}" in caught.value.details
-    assert (caught.value.status, caught.value.retryable) == (status, False)
+    for status in (301, 307):
+        with Standin() as other:
+            away = Failure(
+                status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"}
+            )
+            standin.then(away)
+            error = await failure(provider, match="redirects to another address")
+            assert other.requests == []
+        assert f"redirects to: 127.0.0.1:{other.port}" in error.details
+        assert (error.status, error.retryable) == (status, False)

@@ -1,7 +1,5 @@
 import re
 
-import pytest
-
 import condense
 from chatapp.agent.ports import Model, Purpose
 from chatapp.providers.offline.provider import OfflineProvider
@@ -63,20 +61,20 @@ async def test_a_summary_has_an_analysis_and_nine_sections() -> None:
     assert first.endswith("To be kept above all: the days on which we deploy")
 
 
-@pytest.mark.parametrize("flattened", [False, True])
-async def test_each_section_holds_what_was_said_and_done(*, flattened: bool) -> None:
+async def test_each_section_holds_what_was_said_and_done() -> None:
     """Requests, files, errors, wishes; the same from tool blocks and from their text."""
-    extra = [message for number in range(8) for message in filler(number)]
-    story = [*STORY, *extra]
-    text = await summarise(*(map(condense.tools_to_text, story) if flattened else story))
-    assert "My name is Alice." in section(text, "Primary Request and Intent")
-    assert "Never touch the session store." in section(text, "Constraints and Preferences")
-    assert "auth.py (read_file): def login()" in section(text, "Results")
-    assert "KeyError: no session" in section(text, "Failed Attempts and Errors")
-    assert "Fix the login bug" in section(text, "Primary Request and Intent")
-    assert "Question 7?" in section(text, "Primary Request and Intent")
-    assert "Question 7?" in section(text, "Current Work")
-    assert "without a language model" in text.partition("</analysis>")[0]
+    for flattened in (False, True):
+        extra = [message for number in range(8) for message in filler(number)]
+        story = [*STORY, *extra]
+        text = await summarise(*(map(condense.tools_to_text, story) if flattened else story))
+        assert "My name is Alice." in section(text, "Primary Request and Intent")
+        assert "Never touch the session store." in section(text, "Constraints and Preferences")
+        assert "auth.py (read_file): def login()" in section(text, "Results")
+        assert "KeyError: no session" in section(text, "Failed Attempts and Errors")
+        assert "Fix the login bug" in section(text, "Primary Request and Intent")
+        assert "Question 7?" in section(text, "Primary Request and Intent")
+        assert "Question 7?" in section(text, "Current Work")
+        assert "without a language model" in text.partition("</analysis>")[0]
 
 
 async def test_beside_a_ledger_the_summary_repeats_no_messages() -> None:

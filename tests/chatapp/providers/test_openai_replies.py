@@ -15,7 +15,7 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.providers import request_bytes
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply, ThinkTags
-from tests.chatapp.providers.requests import listen, read_on, reply, request
+from tests.chatapp.providers.requests import failure, read_on, reply, request
 from tests.standin.behaviours import Failure, Gate, Raw
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
@@ -44,62 +44,54 @@ def uses(whole: events.ReplyCompleted) -> list[tuple[str, str, Any]]:
     return [(block.id, block.name, block.input) for block in blocks]
 
 
-def function(name: str = "", arguments: Any = "") -> dict[str, Any]:
-    """Return the function of a piece of a call."""
-    return {"function": {**({"name": name} if name else {}), "arguments": arguments}}
-
-
-CALLS: list[tuple[str, list[dict[str, Any]], list[tuple[str, str, Any]]]] = [
-    (
-        "in turns",
-        [
-            calls({"index": 0, "id": "a", **function("x", "")}),
-            calls({"index": 1, "id": "b", **function("y", "")}),
-            calls({"index": 0, **function(arguments='{"p"')}, {"index": 1, **function("", "{}")}),
-            calls({"index": 0, **function(arguments=":1}")}),
-        ],
-        [("a", "x", {"p": 1}), ("b", "y", {})],
-    ),
-    (
-        "all at one place",
-        [
-            calls({"index": 0, "id": "a", **function("x", "{}")}),
-            calls({"index": 0, "id": "b", **function("y", "{}")}),
-        ],
-        [("a", "x", {}), ("b", "y", {})],
-    ),
-    (
-        "without a place",
-        [
-            calls({"id": "a", **function("x", '{"p":')}),
-            calls(function("", "2}")),
-            calls({"id": "b", **function("y", "{}")}),
-        ],
-        [("a", "x", {"p": 2}), ("b", "y", {})],
-    ),
-    (
-        "name and id in each piece",
-        [
-            calls({"index": 0, "id": "a", **function("x", '{"p":')}),
-            calls({"index": 0, "id": "a", **function("x", "3}")}),
-        ],
-        [("a", "x", {"p": 3})],
-    ),
-    (
-        "arguments as an object",
-        [calls({"index": 0, "id": "a", **function("x", {"p": 4})})],
-        [("a", "x", {"p": 4})],
-    ),
-    (
-        "arguments null, and the call whole",
-        [calls({"index": 0, "id": "a", "type": "function", **function("x", None)})],
-        [("a", "x", {})],
-    ),
-]
+def piece(name: str = "", arguments: Any = "", **more: Any) -> dict[str, Any]:
+    """Return a piece of a call."""
+    return {**more, "function": {**({"name": name} if name else {}), "arguments": arguments}}
 
 
 @pytest.mark.parametrize(
-    ("chunks", "expected"), [one[1:] for one in CALLS], ids=[one[0] for one in CALLS]
+    ("chunks", "expected"),
+    [
+        pytest.param(
+            [
+                calls(piece("x", index=0, id="a")),
+                calls(piece("y", index=1, id="b")),
+                calls(piece("", '{"p"', index=0), piece("", "{}", index=1)),
+                calls(piece("", ":1}", index=0)),
+            ],
+            [("a", "x", {"p": 1}), ("b", "y", {})],
+            id="in turns",
+        ),
+        pytest.param(
+            [calls(piece("x", "{}", index=0, id="a")), calls(piece("y", "{}", index=0, id="b"))],
+            [("a", "x", {}), ("b", "y", {})],
+            id="all at one place",
+        ),
+        pytest.param(
+            [
+                calls(piece("x", '{"p":', id="a")),
+                calls(piece("", "2}")),
+                calls(piece("y", "{}", id="b")),
+            ],
+            [("a", "x", {"p": 2}), ("b", "y", {})],
+            id="without a place",
+        ),
+        pytest.param(
+            [calls(piece("x", part, index=0, id="a")) for part in ('{"p":', "3}")],
+            [("a", "x", {"p": 3})],
+            id="name and id in each piece",
+        ),
+        pytest.param(
+            [calls(piece("x", {"p": 4}, index=0, id="a"))],
+            [("a", "x", {"p": 4})],
+            id="arguments as an object",
+        ),
+        pytest.param(
+            [calls(piece("x", None, index=0, id="a", type="function"))],
+            [("a", "x", {})],
+            id="arguments null, and the call whole",
+        ),
+    ],
 )
 def test_calls_come_in_whatever_pieces(
     chunks: list[dict[str, Any]], expected: list[tuple[str, str, Any]]
@@ -114,38 +106,38 @@ def test_calls_come_in_whatever_pieces(
 
 def test_calls_without_ids_get_ids_of_their_own() -> None:
     """Two of them in one piece are two; what a server signs them with goes back to it."""
-    _, whole = heard(calls(function("x", "{}"), function("y", "{}")))
+    _, whole = heard(calls(piece("x", "{}"), piece("y", "{}")))
     (first, x, _), (second, y, _) = uses(whole)
     assert (x, y) == ("x", "y")
     assert first != second
     signed = {"google": {"thought_signature": "abc"}}
-    _, whole = heard(calls({"index": 0, "id": "a", "extra_content": signed, **function("x", "{}")}))
+    _, whole = heard(calls(piece("x", "{}", index=0, id="a", extra_content=signed)))
     assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
 
 
-@pytest.mark.parametrize("given", [{"index": 0}, {}])
-def test_a_name_that_comes_with_each_piece_names_one_call(given: dict[str, int]) -> None:
+def test_a_name_that_comes_with_each_piece_names_one_call() -> None:
     """Until its arguments are whole: what comes under the same name then is another call."""
-    pieces = ("", '{"p": "{}', '"', "}", '{"p":', "{}}")
-    _, whole = heard(*(calls({**given, **function("x", piece)}) for piece in pieces[:4]))
-    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
-    _, whole = heard(*(calls(function("x", piece)) for piece in pieces), calls(function("y", "{}")))
-    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
+    for place in ({"index": 0}, {}):
+        parts = ("", '{"p": "{}', '"', "}", '{"p":', "{}}")
+        _, whole = heard(*(calls(piece("x", part, **place)) for part in parts[:4]))
+        assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
+        _, whole = heard(*(calls(piece("x", part)) for part in parts), calls(piece("y", "{}")))
+        assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
 
 
-@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_reasoning_is_thinking(name: str) -> None:
+def test_reasoning_is_thinking() -> None:
     """Whatever the field is called; where both are there, they say the same."""
-    told, whole = heard(
-        delta(**{name: "\n"}),
-        delta(**{name: "\nHm. "}),
-        delta(reasoning="Well.", reasoning_content="Well."),
-        delta(content="So."),
-    )
-    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
-    assert whole.content == (thought, condense.TextBlock("So."))
-    thoughts = [events.ThinkingStreamed("Hm. "), events.ThinkingStreamed("Well.")]
-    assert told[1:4] == [events.ThinkingStarted(), *thoughts]
+    for name in ("reasoning_content", "reasoning"):
+        told, whole = heard(
+            delta(**{name: "\n"}),
+            delta(**{name: "\nHm. "}),
+            delta(reasoning="Well.", reasoning_content="Well."),
+            delta(content="So."),
+        )
+        thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
+        assert whole.content == (thought, condense.TextBlock("So."))
+        thoughts = [events.ThinkingStreamed("Hm. "), events.ThinkingStreamed("Well.")]
+        assert told[1:4] == [events.ThinkingStarted(), *thoughts]
 
 
 def test_content_in_parts_is_read() -> None:
@@ -174,26 +166,19 @@ def test_tags_are_found_wherever_the_stream_is_cut(places: list[int]) -> None:
     assert split(pieces) == ("\nHm </thin. <b>\n", "So <think>.")
 
 
-@pytest.mark.parametrize("said", ["So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"])
-def test_a_tag_that_does_not_begin_the_reply_is_text(said: str) -> None:
+def test_a_tag_that_does_not_begin_the_reply_is_text() -> None:
     """Somebody may ask about it. Thinking that never ends is none."""
-    assert split(said) == ("", said)
-    assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
+    for said in ("So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"):
+        assert split(said) == ("", said)
+        assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
 
 
+TOKENS = {"prompt_tokens": 9, "completion_tokens": 2}
+CACHED = {"cached_tokens": 5, "cache_write_tokens": 3}
 USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
-    ({"usage": {"prompt_tokens": 9, "completion_tokens": 2}}, condense.Usage(9, 2)),
-    (
-        {
-            "usage": {
-                "prompt_tokens": 9,
-                "completion_tokens": 2,
-                "prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 3},
-            }
-        },
-        condense.Usage(1, 2, 5, 3),
-    ),
-    ({"x_groq": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}}, condense.Usage(9, 2)),
+    ({"usage": TOKENS}, condense.Usage(9, 2)),
+    ({"usage": {**TOKENS, "prompt_tokens_details": CACHED}}, condense.Usage(1, 2, 5, 3)),
+    ({"x_groq": {"usage": TOKENS}}, condense.Usage(9, 2)),
     ({"usage": {"prompt_tokens": -1, "completion_tokens": True}}, condense.Usage()),
     ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "2"}}, condense.Usage()),
     ({"usage": "much"}, condense.Usage()),
@@ -201,51 +186,49 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
 ]
 
 
-@pytest.mark.parametrize(("given_", "expected"), USAGES, ids=str)
-def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true(
-    given_: dict[str, Any], expected: condense.Usage
-) -> None:
+def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true() -> None:
     """With the last piece, after it, in a field of the vendor's own, or not at all."""
-    told, whole = heard(
-        delta(content="Hi"), delta("stop"), {"choices": [], **given_}, request_bytes.DONE
-    )
-    assert whole.usage == expected
-    reports = [one for one in told if isinstance(one, events.UsageReported)]
-    assert len(reports) == (expected != condense.Usage())
+    for given_, expected in USAGES:
+        told, whole = heard(
+            delta(content="Hi"), delta("stop"), {"choices": [], **given_}, request_bytes.DONE
+        )
+        assert whole.usage == expected
+        reports = [one for one in told if isinstance(one, events.UsageReported)]
+        assert len(reports) == (expected != condense.Usage())
 
 
-@pytest.mark.parametrize(
-    ("reason", "expected"),
-    [
+def test_reasons_to_end_have_one_name() -> None:
+    """An unknown one is kept."""
+    for reason, expected in (
         ("stop", "end_turn"),
         ("length", "max_tokens"),
         ("tool_calls", "tool_use"),
         ("STOP", "end_turn"),
         ("content_filter", "refusal"),
         ("weather", "weather"),
-    ],
-)
-def test_reasons_to_end_have_one_name(reason: str, expected: str) -> None:
-    """An unknown one is kept."""
-    assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
+    ):
+        assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
+
+
+def error_event(kind: str, message: str) -> Raw:
+    """Return an error in a stream."""
+    return Raw(
+        f"data: {json.dumps({'error': {'code': 400, 'type': kind, 'message': message}})}\n\n"
+    )
 
 
 async def test_an_error_in_the_stream_is_the_one_it_is(
     gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """Also where the answer began as a success."""
-    said = {"code": 400, "type": "exceed_context_size_error", "message": "exceeds the context size"}
-    raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
+    raw = error_event("exceed_context_size_error", "exceeds the context size")
     standin.then(Scripted("One two three four", extra=(raw,)))
-    with pytest.raises(ContextOverflow):
-        await listen(gpt, request("Hi"))
+    assert isinstance(await failure(gpt), ContextOverflow)
 
 
 async def test_what_was_shown_is_not_asked_for_again(gpt: OpenAIProvider, standin: Standin) -> None:
     """Neither at once, without what was refused, nor later: the words would come twice."""
-    said = {"code": 400, "type": "invalid_request_error", "message": "temperature: unsupported"}
-    raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
-    read = Gate()
+    raw, read = error_event("invalid_request_error", "temperature: unsupported"), Gate()
     standin.then(Scripted("One two three four", extra=(raw,), gate=read))
     with pytest.raises(ProviderError) as raised:
         await read_on(gpt, request("Hi"), read)
@@ -253,16 +236,15 @@ async def test_what_was_shown_is_not_asked_for_again(gpt: OpenAIProvider, standi
     assert len(standin.requests) == 1
 
 
-@pytest.mark.parametrize(("said", "again"), [({"content": "One"}, False), ({}, True)])
 async def test_a_stream_that_ends_too_early_is_asked_for_again_unless_it_was_shown(
-    gpt: OpenAIProvider, standin: Standin, said: dict[str, str], *, again: bool
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """Its connection is closed in good order, but nothing says that the reply is whole."""
-    body = {"choices": [{"message": said}]}
-    standin.then(Failure(200, "", "", body=body))
-    with pytest.raises(ProviderError, match="broke off") as raised:
-        await listen(gpt, request("Hi"))
-    assert raised.value.retryable is again
+    for said, again in (({"content": "One"}, False), ({}, True)):
+        body = {"choices": [{"message": said}]}
+        standin.then(Failure(200, "", "", body=body))
+        error = await failure(gpt, match="broke off")
+        assert error.retryable is again
 
 
 ODD: list[Any] = [
@@ -277,11 +259,11 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("chunk", ODD, ids=str)
-def test_what_is_not_as_documented_says_nothing(chunk: Any) -> None:
+def test_what_is_not_as_documented_says_nothing() -> None:
     """The rest of the reply is kept."""
-    _, whole = heard(delta(content="So"), chunk, delta(content="."), delta("stop"))
-    assert whole.content == (condense.TextBlock("So."),)
+    for chunk in ODD:
+        _, whole = heard(delta(content="So"), chunk, delta(content="."), delta("stop"))
+        assert whole.content == (condense.TextBlock("So."),)
 
 
 async def test_a_server_that_does_not_stream_is_understood(
@@ -293,8 +275,7 @@ async def test_a_server_that_does_not_stream_is_understood(
     assert (await reply(gpt, request("Hi"))).content == (condense.TextBlock("Hi"),)
     full = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long"}}
     standin.then(Failure(200, "", "", body=full))
-    with pytest.raises(ContextOverflow):
-        await listen(gpt, request("Hi"))
+    assert isinstance(await failure(gpt), ContextOverflow)
 
 
 def test_an_end_without_a_reason_is_no_end() -> None:

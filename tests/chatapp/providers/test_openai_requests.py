@@ -3,21 +3,21 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
-from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import ERROR, RequestWriter, Traits, to_chat
+from tests.chatapp.providers.doors import DOORS
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
     call,
-    listen,
+    failure,
     reply,
     request,
     result,
@@ -79,43 +79,39 @@ LACKS: list[tuple[int, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body", "trait"), LACKS, ids=str)
-async def test_what_a_server_lacks_is_left_out_of_the_next_request(
-    gpt: OpenAIProvider, standin: Standin, *, status: int, body: Any, trait: str
-) -> None:
+async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Standin) -> None:
     """In the words of the servers that say so; the turn goes on, and nothing is asked twice."""
-    standin.then(Failure(status, "", "", body=body))
-    image = condense.ImageBlock(PIXEL)
-    history = (user(image, "Go"), *CALLED[1:])
-    said = await reply(gpt, request(*history, tools=TOOLS))
-    assert "You said" in text_of(said.content) or "tool answered" in text_of(said.content)
-    await reply(gpt, request(*history, tools=TOOLS))
-    _, taken, next_ = standin.requests
-    assert taken.raw == next_.raw
-    assert standin.problems == []
-    lacks = {
-        "tools": "tools" not in taken.body and b"tool_calls" not in taken.raw,
-        "streaming_usage": "stream_options" not in taken.body,
-        "system_role": taken.body["messages"][0]["role"] == "user" and b"kind" in taken.raw,
-        "completion_limit": "max_completion_tokens" in taken.body,
-        "any_ids": b"tool_calls" in taken.raw and b"toolu" not in taken.raw,
-        "user_after_tool": taken.body["messages"][-1]["role"] == "tool",
-        "images": b"image_url" not in taken.raw,
-    }
-    assert [name for name, holds in lacks.items() if holds] == [trait]
+    history = (user(condense.ImageBlock(PIXEL), "Go"), *CALLED[1:])
+    for status, body, trait in LACKS:
+        gpt = DOORS[1].provider(standin)
+        standin.then(Failure(status, "", "", body=body))
+        said = await reply(gpt, request(*history, tools=TOOLS))
+        assert "You said" in text_of(said.content) or "tool answered" in text_of(said.content)
+        await reply(gpt, request(*history, tools=TOOLS))
+        _, taken, next_ = standin.requests[-3:]
+        assert taken.raw == next_.raw
+        assert standin.problems == []
+        lacks = {
+            "tools": "tools" not in taken.body and b"tool_calls" not in taken.raw,
+            "streaming_usage": "stream_options" not in taken.body,
+            "system_role": taken.body["messages"][0]["role"] == "user" and b"kind" in taken.raw,
+            "completion_limit": "max_completion_tokens" in taken.body,
+            "any_ids": b"tool_calls" in taken.raw and b"toolu" not in taken.raw,
+            "user_after_tool": taken.body["messages"][-1]["role"] == "tool",
+            "images": b"image_url" not in taken.raw,
+        }
+        assert [name for name, holds in lacks.items() if holds] == [trait]
 
 
 async def test_a_refusal_of_something_else_is_told(gpt: OpenAIProvider, standin: Standin) -> None:
     """Once, and in the server's words; an empty account is no rate limit."""
     standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
-    with pytest.raises(ProviderError, match="refused the request: seed: Too small"):
-        await listen(gpt, request("Hi"))
+    await failure(gpt, match="refused the request: seed: Too small")
     assert len(standin.requests) == 1
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
     standin.then(Failure(429, "", "", body=body))
-    with pytest.raises(ProviderError, match="cannot pay") as caught:
-        await listen(gpt, request("Hi"))
-    assert not caught.value.retryable
+    error = await failure(gpt, match="cannot pay")
+    assert not error.retryable
 
 
 OVERFLOWS: list[tuple[int, Any]] = [
@@ -128,15 +124,14 @@ OVERFLOWS: list[tuple[int, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body"), OVERFLOWS, ids=str)
 async def test_every_server_s_word_for_a_full_window_is_understood(
-    gpt: OpenAIProvider, standin: Standin, status: int, body: Any
+    gpt: OpenAIProvider, standin: Standin
 ) -> None:
     """None of them is taken for a part of the API that is missing."""
-    standin.then(Failure(status, "", "", body=body))
-    with pytest.raises(ContextOverflow):
-        await listen(gpt, request("Hi", tools=TOOLS))
-    assert len(standin.requests) == 1
+    for status, body in OVERFLOWS:
+        standin.then(Failure(status, "", "", body=body))
+        assert isinstance(await failure(gpt, request("Hi", tools=TOOLS)), ContextOverflow)
+    assert len(standin.requests) == len(OVERFLOWS)
 
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8).filter(str.strip)

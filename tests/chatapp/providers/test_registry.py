@@ -12,12 +12,12 @@ from chatapp.providers import create_provider, provider_spec, provider_specs
 MODEL = Model("m", context_window=1_000, max_output=100)
 
 
-@pytest.mark.parametrize("name", provider_specs())
-def test_every_name_gives_a_provider_that_retries(name: str) -> None:
+def test_every_name_gives_a_provider_that_retries() -> None:
     """A provider from the registry is wrapped, and answers as the model it was given."""
-    provider = create_provider(name, model=MODEL, api_key="k", base_url="")
-    assert provider.attempts == 5
-    assert provider.model is MODEL
+    for name in provider_specs():
+        provider = create_provider(name, model=MODEL, api_key="k", base_url="")
+        assert provider.attempts == 5
+        assert provider.model is MODEL
 
 
 def test_an_unknown_name_is_named() -> None:
@@ -60,12 +60,10 @@ def test_every_provider_and_model_is_usable_as_a_profile() -> None:
 def test_known_prices_give_exact_costs() -> None:
     """A million tokens of each kind cost the sum of the prices; a long prompt five times."""
     model = provider_spec("anthropic").find_model("claude-opus-5-5")
-    assert model is not None
     million = 1_000_000
     usage = condense.Usage(million, million, million, million)
     assert model.prices.cost(usage) == Decimal("29.20")
     model = provider_spec("anthropic").find_model("claude-haiku-5-5")
-    assert model is not None
     assert model.context_window == 1_000_000
     short, long = (model.prices.cost(condense.Usage(count, 1_000)) for count in (100_000, 100_001))
     assert short == Decimal("0.0105")

@@ -1,17 +1,18 @@
 """What comes out of any provider: words, retries, and errors that give no key away."""
 
 from collections.abc import AsyncGenerator, Iterator
+from functools import partial
 
 import pytest
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers import create_provider
+from chatapp.agent.ports import ModelRequest
 from chatapp.providers.resilient_provider import ResilientProvider, scrub
 from tests.chatapp.agent.fakes import MODEL
-from tests.chatapp.providers.requests import SECRET_KEY, listen, request
+from tests.chatapp.providers.doors import DOORS
+from tests.chatapp.providers.requests import SECRET_KEY, failure, listen, request
 from tests.standin.behaviours import Failure, Raw, Reply
 from tests.standin.server import Standin
 
@@ -99,8 +100,7 @@ async def test_waits_double_up_to_a_limit_and_are_spread_unless_the_provider_wis
     """
     provider = retrying(clock, *([passing()] for _ in range(10)), attempts=9)
     provider._random = lambda: 0.0
-    with pytest.raises(ProviderError, match="It is busy"):
-        await listen(provider, request("hi"))
+    await failure(provider, request("hi"), match="It is busy")
     assert clock.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
     clock.slept.clear()
     provider = retrying(clock, [passing(retry_after=42)], [passing(retry_after=0)], [DONE])
@@ -108,36 +108,30 @@ async def test_waits_double_up_to_a_limit_and_are_spread_unless_the_provider_wis
     assert clock.slept == [42, 0]
 
 
-@pytest.mark.parametrize("shown", [TEXT, TOOL])
-async def test_what_was_shown_is_not_written_again(clock: Clock, shown: events.StreamEvent) -> None:
+async def test_what_was_shown_is_not_written_again(clock: Clock) -> None:
     """A call that broke off after text or a tool call is not repeated."""
-    provider = retrying(clock, [shown, passing()], [DONE])
-    with pytest.raises(ProviderError):
-        await listen(provider, request("hi"))
-    assert clock.slept == []
+    for shown in (TEXT, TOOL):
+        provider = retrying(clock, [shown, passing()], [DONE])
+        await failure(provider, request("hi"))
+        assert clock.slept == []
 
 
-@pytest.mark.parametrize("error", [ProviderError("No."), ContextOverflow("Too long.")])
-async def test_a_lasting_failure_is_raised_at_once(clock: Clock, error: ProviderError) -> None:
+async def test_a_lasting_failure_is_raised_at_once(clock: Clock) -> None:
     """A wrong key or an overflow does not get better by asking again."""
-    with pytest.raises(type(error)):
-        await listen(retrying(clock, [error], [DONE]), request("hi"))
-    assert clock.slept == []
+    for error in (ProviderError("No."), ContextOverflow("Too long.")):
+        with pytest.raises(type(error)):
+            await listen(retrying(clock, [error], [DONE]), request("hi"))
+        assert clock.slept == []
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(300, "in about 5 minutes"), (7_200, "in about 2 hours")]
-)
-async def test_a_wish_that_is_too_long_ends_the_turn_with_the_time(
-    clock: Clock, seconds: float, words: str
-) -> None:
+async def test_a_wish_that_is_too_long_ends_the_turn_with_the_time(clock: Clock) -> None:
     """Nobody watches a spinner for five minutes: the sentence says when to come back."""
-    provider = retrying(clock, [passing(retry_after=seconds)], [DONE])
-    with pytest.raises(ProviderError, match=words) as caught:
-        await listen(provider, request("hi"))
-    assert not caught.value.retryable
-    assert (caught.value.retry_after, caught.value.details) == (seconds, "id 1")
-    assert clock.slept == []
+    for seconds, words in ((300, "in about 5 minutes"), (7_200, "in about 2 hours")):
+        provider = retrying(clock, [passing(retry_after=seconds)], [DONE])
+        error = await failure(provider, request("hi"), match=words)
+        assert not error.retryable
+        assert (error.retry_after, error.details) == (seconds, "id 1")
+        assert clock.slept == []
 
 
 async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
@@ -152,20 +146,18 @@ async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
 async def raised(error: Exception) -> ProviderError:
     """Return what becomes of an error."""
     made = Scripted([[TEXT, error]])
-    with pytest.raises(ProviderError) as caught:
-        await listen(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY), request("Hi"))
-    return caught.value
+    return await failure(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY))
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), RecursionError(), OSError(5, "x")])
-async def test_any_failure_is_an_error_of_the_provider(error: Exception) -> None:
+async def test_any_failure_is_an_error_of_the_provider() -> None:
     """So the loop keeps what was streamed, whatever a vendor's code does."""
-    found = await raised(error)
-    assert "could not be understood" in str(found)
-    assert type(error).__name__ in found.details
-    assert not found.retryable
-    made = Scripted([], counted=error)
-    assert await ResilientProvider(MODEL, lambda: made).count_tokens(request("Hi")) is None
+    for error in (KeyError("x"), RecursionError(), OSError(5, "x")):
+        found = await raised(error)
+        assert "could not be understood" in str(found)
+        assert type(error).__name__ in found.details
+        assert not found.retryable
+        made = partial(Scripted, [], counted=error)
+        assert await ResilientProvider(MODEL, made).count_tokens(request("Hi")) is None
 
 
 async def test_an_error_keeps_its_kind_and_facts() -> None:
@@ -176,17 +168,15 @@ async def test_an_error_keeps_its_kind_and_facts() -> None:
     assert (str(found), found.details, found.status) == ("Too long for [key]", "[key][key]", 400)
 
 
-@pytest.mark.parametrize(
-    "said", [SECRET_KEY, f"({SECRET_KEY})", SECRET_KEY[:12] + "…", "…" + SECRET_KEY[-10:]]
-)
-def test_a_key_or_a_long_part_of_it_is_blotted_out(said: str) -> None:
+def test_a_key_or_a_long_part_of_it_is_blotted_out() -> None:
     """Wherever it stands in a sentence; a server without keys is often given one letter."""
-    scrubbed = scrub(f"The key {said} is wrong.", SECRET_KEY)
-    assert scrubbed.startswith("The key ")
-    assert scrubbed.endswith(" is wrong.")
-    assert "[key]" in scrubbed
-    assert {scrub("Ask the desk.", key) for key in ("", "k", "sk")} == {"Ask the desk."}
-    assert not any(SECRET_KEY[at : at + 8] in scrubbed for at in range(len(SECRET_KEY) - 7))
+    for said in (SECRET_KEY, f"({SECRET_KEY})", SECRET_KEY[:12] + "…", "…" + SECRET_KEY[-10:]):
+        scrubbed = scrub(f"The key {said} is wrong.", SECRET_KEY)
+        assert scrubbed.startswith("The key ")
+        assert scrubbed.endswith(" is wrong.")
+        assert "[key]" in scrubbed
+        assert {scrub("Ask the desk.", key) for key in ("", "k", "sk")} == {"Ask the desk."}
+        assert not any(SECRET_KEY[at : at + 8] in scrubbed for at in range(len(SECRET_KEY) - 7))
 
 
 ECHOES = [
@@ -199,20 +189,15 @@ ECHOES = [
 ]
 
 
-@pytest.mark.parametrize("behaviour", ECHOES)
 async def test_a_key_that_a_server_echoes_comes_no_further(
-    standin: Standin, behaviour: Failure | Reply, caplog: pytest.LogCaptureFixture
+    standin: Standin, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Neither sentence, details nor log have it, whatever kind of failure it was."""
-    provider = create_provider(
-        "anthropic",
-        model=Model("claude-opus-5-5", 200_000, 1_000),
-        api_key=SECRET_KEY,
-        base_url=standin.url,
-    )
-    standin.then(*[behaviour] * 5)
-    provider._sleep = Clock()
-    with pytest.raises(ProviderError) as caught:
-        await listen(provider, request("Hi"))
-    said = f"{caught.value} {caught.value.details} {caplog.text}"
-    assert not any(SECRET_KEY[at : at + 8] in said for at in range(len(SECRET_KEY) - 7))
+    for behaviour in ECHOES:
+        provider = DOORS[0].resilient(standin)
+        standin.forget()
+        standin.then(*[behaviour] * 5)
+        provider._sleep = Clock()
+        error = await failure(provider)
+        said = f"{error} {error.details} {caplog.text}"
+        assert not any(SECRET_KEY[at : at + 8] in said for at in range(len(SECRET_KEY) - 7))

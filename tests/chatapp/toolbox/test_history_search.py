@@ -97,9 +97,9 @@ def test_what_is_found_is_told_with_who_said_it(conversation: Conversation, say:
 
 
 def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:
-    """Twenty times the messages take at most three times as long, in as many statements."""
+    """Ten times the messages take at most twice as long, in as many statements."""
     asked = []
-    for messages in (1_000, 20_000):
+    for messages in (300, 3_000):
         conversation = conversations.start_conversation(owner=alice)
         planted = plant(conversation, messages, 20, 1)
         asked.append((conversation.pk, [question for question, _seq in planted]))
@@ -109,7 +109,7 @@ def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:
             history_search.StoredRecall(pk)(question, 5)
 
     small, large = asked
-    assert_cheap(lambda: search(*large), lambda: search(*small), 3)
+    assert_cheap(lambda: search(*large), lambda: search(*small), 2)
     with CaptureQueriesContext(connection) as statements:
         history_search.StoredRecall(large[0])(large[1][0], 5)
     # Where a failure would end the transaction, each look at the index has a savepoint.
@@ -184,12 +184,12 @@ def test_every_script_is_found(conversation: Conversation, say: Say, said: str, 
     assert [one.seq for one in history_search.search(conversation.pk, asked, 1)] == [2]
 
 
-@pytest.mark.parametrize(
-    "words", ["", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の"]
-)
-def test_no_question_is_an_error(conversation: Conversation, say: Say, words: str) -> None:
+def test_no_question_is_an_error(conversation: Conversation, say: Say) -> None:
     """There is nothing it can say wrong."""
     say("user", "The vault's word is heliotrope.")
     summarise(conversation)
     anything = history_search.search(conversation.pk, "the", 8)
-    assert history_search.search(conversation.pk, words, 8) in ([], [*anything])
+    for words in (
+        "", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の",
+    ):  # fmt: skip
+        assert history_search.search(conversation.pk, words, 8) in ([], [*anything])

@@ -17,7 +17,6 @@ READING = {
 
 def offered(conversation: Conversation) -> set[str]:
     """Return the names of the tools that the model is told about."""
-    assert conversation.profile
     return {spec.name for spec in toolbox.offered(conversation, conversation.profile)}
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,25 +59,25 @@ SPANS = [(0, 2), (8, 12), (3, 12)]
 CASES = [*itertools.product(WAYS, SPANS, ("middle", "file"))]
 
 
-@pytest.mark.parametrize(("way", "span", "where"), CASES)
-def test_a_block_is_found_however_its_white_space_is_written(
-    way: str, span: tuple[int, int], where: str
-) -> None:
+def test_a_block_is_found_however_its_white_space_is_written() -> None:
     """What comes there has the indentation of the text, and nothing else is changed."""
-    start, end = span
-    sought = [WAYS[way](line) for line in LINES[start:end]]
-    text = CODE if where == "file" else f"# before\n{CODE}# after\n"
-    marked = [f"{line}  # changed" if line.strip() else line for line in sought]
-    changed = change(text, "\n".join(sought), "\n".join(marked)).splitlines()
-    offset = 0 if where == "file" else 1
-    expected = [f"{line}  # changed" if line.strip() else "" for line in LINES[start:end]]
-    found = changed[start + offset : end + offset]
-    assert [" ".join(line.split()) for line in found] == [" ".join(one.split()) for one in expected]
-    if way in {"without indentation", "with more indentation", "with tabs"}:
-        assert [indent(line) for line in found] == [indent(line) for line in expected]
-    rest = text.splitlines()
-    assert changed[: start + offset] == rest[: start + offset]
-    assert changed[end + offset :] == rest[end + offset :]
+    for way, span, where in CASES:
+        start, end = span
+        sought = [WAYS[way](line) for line in LINES[start:end]]
+        text = CODE if where == "file" else f"# before\n{CODE}# after\n"
+        marked = [f"{line}  # changed" if line.strip() else line for line in sought]
+        changed = change(text, "\n".join(sought), "\n".join(marked)).splitlines()
+        offset = 0 if where == "file" else 1
+        expected = [f"{line}  # changed" if line.strip() else "" for line in LINES[start:end]]
+        found = changed[start + offset : end + offset]
+        assert [" ".join(line.split()) for line in found] == [
+            " ".join(one.split()) for one in expected
+        ]
+        if way in {"without indentation", "with more indentation", "with tabs"}:
+            assert [indent(line) for line in found] == [indent(line) for line in expected]
+        rest = text.splitlines()
+        assert changed[: start + offset] == rest[: start + offset]
+        assert changed[end + offset :] == rest[end + offset :]
 
 
 def indent(line: str) -> str:
@@ -133,19 +134,16 @@ def test_what_did_not_match_is_said_exactly() -> None:
         change(CODE, "q\nz", "x")
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
+def test_a_patch_of_another_shape_is_refused_and_shown_the_right_one() -> None:
+    """Nothing is guessed."""
+    for broken in (
         "", "nothing", "<<<<<<< SEARCH\na", "<<<<<<< SEARCH\na\n>>>>>>> REPLACE",
         "<<<<<<< SEARCH\na\n=======\nb", "<<<<<<< SEARCH\na\n=======\nb\n=======\n>>>>>>> REPLACE",
         "before\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
         "\n".join(["<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"] * 201),
-    ],
-)  # fmt: skip
-def test_a_patch_of_another_shape_is_refused_and_shown_the_right_one(broken: str) -> None:
-    """Nothing is guessed."""
-    with pytest.raises(ToolError, match="A block looks like this:\n<<<<<<< SEARCH"):
-        read_blocks(broken)
+    ):  # fmt: skip
+        with pytest.raises(ToolError, match="A block looks like this:\n<<<<<<< SEARCH"):
+            read_blocks(broken)
 
 
 LINE = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=12)
@@ -163,16 +161,16 @@ def test_any_lines_that_stand_in_a_text_once_are_replaced_and_no_others(
     assert changed == "\n".join([*before, *replace, *after])
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_file_keeps_its_line_ends_and_its_mark(folder: Path, ends: str, mark: bytes) -> None:
+def test_a_file_keeps_its_line_ends_and_its_mark(folder: Path) -> None:
     """Only what was meant to change does."""
-    (folder / "a.txt").write_bytes(mark + f"one{ends}two{ends}three".encode())
-    workspace = WritableWorkspace(folder)
-    arguments = apply_diff.Arguments("a.txt", patch("two", "2"))
-    assert "+2" in apply_diff.preview(workspace, arguments).splitlines()
-    assert apply_diff.run(workspace, arguments) == "Applied 1 block."
-    assert (folder / "a.txt").read_bytes() == mark + f"one{ends}2{ends}three".encode()
+    for ends in ("\n", "\r\n"):
+        for mark in (b"", b"\xef\xbb\xbf"):
+            (folder / "a.txt").write_bytes(mark + f"one{ends}two{ends}three".encode())
+            workspace = WritableWorkspace(folder)
+            arguments = apply_diff.Arguments("a.txt", patch("two", "2"))
+            assert "+2" in apply_diff.preview(workspace, arguments).splitlines()
+            assert apply_diff.run(workspace, arguments) == "Applied 1 block."
+            assert (folder / "a.txt").read_bytes() == mark + f"one{ends}2{ends}three".encode()
 
 
 def test_all_blocks_are_applied_or_none(folder: Path) -> None:
@@ -190,14 +188,14 @@ def test_all_blocks_are_applied_or_none(folder: Path) -> None:
     assert (folder / "a.txt").read_bytes() == b"one\r\n2\nthree\r\n"
 
 
-@pytest.mark.parametrize("indent", ["", "  "])
-def test_lines_that_are_all_alike_are_replaced_in_linear_time(indent: str) -> None:
+def test_lines_that_are_all_alike_are_replaced_in_linear_time() -> None:
     """Or the block is refused: each of them could be its beginning."""
 
-    def replace(text: str) -> None:
+    def replace(indent: str, text: str) -> None:
         lines = text.split("\n")
-        sought = [indent + line for line in lines[: len(lines) // 2]]
+        sought = tuple(indent + line for line in lines[: len(lines) // 2])
         with contextlib.suppress(ToolError):
-            apply_blocks(text, [Block(tuple(sought), tuple(sought), near=1)])
+            apply_blocks(text, [Block(sought, sought, near=1)])
 
-    assert_linear(replace, lambda size: "a\n" * (size // 2), "apply_blocks")
+    for indent in ("", "  "):
+        assert_linear(partial(replace, indent), lambda size: "a\n" * (size // 2), "apply_blocks")

@@ -96,12 +96,12 @@ def test_it_is_off_until_somebody_decides_otherwise() -> None:
     assert (spec.access, spec.default_policy) == ("network", Policy.DENY)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1/", "http://[::ffff:127.0.0.1]/", "file:///x"])
-async def test_no_other_address_than_of_the_public_web_is_called(folder: Path, url: str) -> None:
+async def test_no_other_address_than_of_the_public_web_is_called(folder: Path) -> None:
     """In none of the ways it can be written."""
-    outcome = await fetch(folder, url)
-    said = network.PRIVATE if url.startswith("http") else network.NO_ADDRESS
-    assert (outcome.is_error, outcome.text) == (True, said)
+    for url in ("http://127.0.0.1/", "http://[::ffff:127.0.0.1]/", "file:///x"):
+        outcome = await fetch(folder, url)
+        said = network.PRIVATE if url.startswith("http") else network.NO_ADDRESS
+        assert (outcome.is_error, outcome.text) == (True, said)
 
 
 async def test_a_name_that_leads_here_is_refused_when_it_is_looked_up(
@@ -168,8 +168,8 @@ def test_any_page_is_read_in_linear_time(hostile: Hostile) -> None:
     assert_linear(text_of_html, hostile.text, "a page")
 
 
-@pytest.mark.parametrize("piece", ["<a ", "<a b='", "<!--", "<script>"])
-def test_no_markup_without_an_end_takes_longer(piece: str) -> None:
+def test_no_markup_without_an_end_takes_longer() -> None:
     """What begins is read once, whatever it misses."""
-    for before in ("", "<p>", "<script>", '<a b="'):
-        assert_linear(text_of_html, Hostile(piece, before).text, "a page")
+    for piece in ("<a ", "<a b='", "<!--", "<script>"):
+        for before in ("", "<p>", "<script>", '<a b="'):
+            assert_linear(text_of_html, Hostile(piece, before).text, "a page")

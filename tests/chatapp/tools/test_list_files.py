@@ -29,21 +29,16 @@ def root(folder: Path) -> Path:
 INSIDE = "a.txt (3 bytes)\nempty/\nlink (link)\nsrc/"
 
 
-@pytest.mark.parametrize(
-    ("path", "recursive", "listing"),
-    [
+def test_files_are_listed_with_sizes(root: Path) -> None:
+    """Sorted by name, and by paths that can be read; what is left out is said."""
+    for path, recursive, listing in (
         (".", False, f".git/\n{INSIDE}"),
         (".", True, f".git/ (not listed)\n{INSIDE}\nsrc/deep/\nsrc/deep/x.py (3 KB)"),
         ("src/deep", False, "src/deep/x.py (3 KB)"),
         ("a.txt", False, "a.txt (3 bytes)"),
         ("empty", False, "The folder is empty."),
-    ],
-)
-def test_files_are_listed_with_sizes(
-    root: Path, path: str, *, recursive: bool, listing: str
-) -> None:
-    """Sorted by name, and by paths that can be read; what is left out is said."""
-    assert run(root, path, recursive=recursive) == listing
+    ):
+        assert run(root, path, recursive=recursive) == listing
 
 
 def test_a_long_list_is_cut_with_a_note(folder: Path) -> None:

@@ -16,9 +16,9 @@ def run(root: Path, text: str, start: int = 1, end: int | None = None) -> str:
     return read_file.run(Workspace(root), Arguments("file", start, end))
 
 
-@pytest.mark.parametrize(
-    ("text", "start", "end", "read"),
-    [
+def test_lines_are_numbered_and_a_part_has_both_ends(folder: Path) -> None:
+    """Numbers agree with editors and compilers: only newlines end lines."""
+    for text, start, end, read in (
         ("one\n\nthree\n", 1, None, "     1\tone\n     2\t\n     3\tthree"),
         ("one", 1, None, "     1\tone"),
         ("one\r\n", 1, None, "     1\tone"),
@@ -27,13 +27,8 @@ def run(root: Path, text: str, start: int = 1, end: int | None = None) -> str:
         ("a\nb\nc\nd\n", 4, 99, "     4\td"),
         ("", 1, None, "The file is empty."),
         ("\ufeff", 1, None, "The file is empty."),
-    ],
-)
-def test_lines_are_numbered_and_a_part_has_both_ends(
-    folder: Path, text: str, start: int, end: int | None, read: str
-) -> None:
-    """Numbers agree with editors and compilers: only newlines end lines."""
-    assert run(folder, text, start, end) == read
+    ):
+        assert run(folder, text, start, end) == read
 
 
 def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:

@@ -10,26 +10,24 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.documents import MAX_IMAGE, read_pdf
+from tests.chatapp.tools.pdf_files import make_pdf
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
+async def test_an_image_is_given_as_an_image(folder: Path) -> None:
+    """By what it is, whatever its name says."""
+    for data, kind in (
         (PNG, "image/png"), (b"\xff\xd8\xff\xe0more", "image/jpeg"), (b"GIF89a..", "image/gif"),
         (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
-    ],
-)  # fmt: skip
-async def test_an_image_is_given_as_an_image(folder: Path, data: bytes, kind: str) -> None:
-    """By what it is, whatever its name says."""
-    (folder / "picture.txt").write_bytes(data)
-    outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "picture.txt"})
-    (image,) = outcome.images
-    encoded = base64.b64encode(data).decode()
-    assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
-    result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
-    assert result.content == (condense.TextBlock(outcome.text), image)
+    ):  # fmt: skip
+        (folder / "picture.txt").write_bytes(data)
+        outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "picture.txt"})
+        (image,) = outcome.images
+        encoded = base64.b64encode(data).decode()
+        assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
+        result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
+        assert result.content == (condense.TextBlock(outcome.text), image)
 
 
 async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:
@@ -38,28 +36,6 @@ async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:
     outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "a.png"})
     assert outcome.is_error
     assert "images up to 4 MB can be shown" in outcome.text
-
-
-def make_pdf(*texts: str) -> bytes:
-    """Return a PDF whose pages say these texts."""
-    streams = [f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode() for text in texts]
-    pages = [4 + 2 * number for number in range(len(texts))]
-    kids = " ".join(f"{page} 0 R" for page in pages)
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    for page, stream in zip(pages, streams, strict=True):
-        objects.append(
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents %d 0 R "
-            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (page + 1)
-        )
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
-    written = [b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, start=1)]
-    # Readers find the objects also where no table says where they are.
-    trailer = b"trailer << /Root 1 0 R /Size %d >>\nstartxref\n0\n%%%%EOF" % (len(objects) + 1)
-    return b"%PDF-1.4\n" + b"".join(written) + trailer
 
 
 async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:
@@ -71,9 +47,9 @@ async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:
     assert outcome == ToolOutcome("\n".join(f"     {line}" for line in words))
 
 
-@pytest.mark.parametrize("data", [b"%PDF-1.4\nnonsense", make_pdf(""), make_pdf("x")[:200]])
-def test_a_pdf_without_text_is_refused_in_words(data: bytes) -> None:
+def test_a_pdf_without_text_is_refused_in_words() -> None:
     """Damaged, or only pictures."""
-    pytest.importorskip("pypdf")
-    with pytest.raises(ToolError, match="This PDF"):
-        read_pdf(data)
+    for data in (b"%PDF-1.4\nnonsense", make_pdf(""), make_pdf("x")[:200]):
+        pytest.importorskip("pypdf")
+        with pytest.raises(ToolError, match="This PDF"):
+            read_pdf(data)

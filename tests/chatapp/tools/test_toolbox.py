@@ -2,7 +2,6 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -59,9 +58,9 @@ async def test_a_call_gives_its_text(toolbox: WorkspaceToolbox) -> None:
     assert outcome == ToolOutcome("     2\ttwo")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "words"),
-    [
+async def test_a_wrong_call_is_explained(toolbox: WorkspaceToolbox) -> None:
+    """The model can correct itself."""
+    for name, arguments, words in (
         ("rm", {}, 'There is no tool "rm". Tools: apply_diff, list_files, '),
         ("x\n" * 5_000, {}, "There is no tool"),
         ("read_file", {}, "The argument 'path' is missing."),
@@ -77,16 +76,11 @@ async def test_a_call_gives_its_text(toolbox: WorkspaceToolbox) -> None:
         ("list_files", [], "must be a JSON object"),
         ("list_files", None, "must be a JSON object"),
         ("read_file", {"path": "missing"}, 'There is no file or folder "missing".'),
-    ],
-)
-async def test_a_wrong_call_is_explained(
-    toolbox: WorkspaceToolbox, name: str, arguments: Any, words: str
-) -> None:
-    """The model can correct itself."""
-    outcome = await toolbox.run(name, arguments)
-    assert outcome.is_error
-    assert words in outcome.text
-    assert len(outcome.text) < 600
+    ):
+        outcome = await toolbox.run(name, arguments)
+        assert outcome.is_error
+        assert words in outcome.text
+        assert len(outcome.text) < 600
 
 
 async def test_an_unexpected_error_is_logged_and_not_shown(

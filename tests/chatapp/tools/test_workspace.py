@@ -30,32 +30,29 @@ def refuse(root: Path, path: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "src//a.py", "src/../src/a.py", "file"])
-def test_a_file_is_read_by_any_path_that_stays_inside(root: Path, path: str) -> None:
+def test_a_file_is_read_by_any_path_that_stays_inside(root: Path) -> None:
     """Detours within the workspace are harmless, links too."""
     (root / "link").symlink_to("src")
     (root / "file").symlink_to("link/a.py")
-    assert Workspace(root).read_text(path) == "print('a')\n"
+    for path in ("src/a.py", "./src/a.py", "src//a.py", "src/../src/a.py", "file"):
+        assert Workspace(root).read_text(path) == "print('a')\n"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "..", "../secret/key.txt", "../secret/missing.txt", "src/../../secret/key.txt",
-        "missing/../../secret/key.txt", "/etc/passwd", "//etc/passwd", "/", "../root2",
-        "../" * 50 + "etc/passwd", "%2e%2e/secret/key.txt", "%2Fetc/passwd", "folder/key.txt",
-        "src%2f..%2f..%2fsecret", "link", "absolute", "dangling", "src/../folder/key.txt",
-    ],
-)  # fmt: skip
-def test_a_path_out_of_the_workspace_is_refused(root: Path, path: str) -> None:
+def test_a_path_out_of_the_workspace_is_refused(root: Path) -> None:
     """Also by a link; whether there is something outside is not told either."""
     (root / "link").symlink_to("../secret/key.txt")
     (root / "absolute").symlink_to("/etc/passwd")
     (root / "dangling").symlink_to("../secret/missing")
     (root / "folder").symlink_to("../secret")
-    assert "outside the workspace" in refuse(root, path)
-    with pytest.raises(ToolError, match="outside the workspace"):
-        Workspace(root).read_text(str(root / "src" / "a.py"))
+    for path in (
+        "..", "../secret/key.txt", "../secret/missing.txt", "src/../../secret/key.txt",
+        "missing/../../secret/key.txt", "/etc/passwd", "//etc/passwd", "/", "../root2",
+        "../" * 50 + "etc/passwd", "%2e%2e/secret/key.txt", "%2Fetc/passwd", "folder/key.txt",
+        "src%2f..%2f..%2fsecret", "link", "absolute", "dangling", "src/../folder/key.txt",
+    ):  # fmt: skip
+        assert "outside the workspace" in refuse(root, path)
+        with pytest.raises(ToolError, match="outside the workspace"):
+            Workspace(root).read_text(str(root / "src" / "a.py"))
 
 
 @pytest.mark.parametrize(
@@ -123,13 +120,13 @@ def _smaller(info: os.stat_result) -> os.stat_result:
     return os.stat_result([*info[:6], 0, *info[7:]])
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x00", b"text\x00text", b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\x89PNG\r\n"]
-)
-def test_a_file_that_is_not_utf_8_text_is_refused(root: Path, data: bytes) -> None:
+def test_a_file_that_is_not_utf_8_text_is_refused(root: Path) -> None:
     """A picture would fill the context with noise."""
-    (root / "binary").write_bytes(data)
-    assert refuse(root, "binary") == '"binary" is not a UTF-8 text file.'
+    for data in (
+        b"\x00", b"text\x00text", b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\x89PNG\r\n",
+    ):  # fmt: skip
+        (root / "binary").write_bytes(data)
+        assert refuse(root, "binary") == '"binary" is not a UTF-8 text file.'
 
 
 def test_a_refused_permission_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,10 +147,12 @@ def test_a_path_that_is_too_long_is_refused_and_the_largest_file_is_read(root: P
     assert len(Workspace(root).read_bytes("large")) == MAX_FILE
 
 
-@pytest.mark.parametrize("path", ["\ud800", "a\ud800/b", "~", "~root/.ssh", "$HOME", "-rf", "*"])
-def test_odd_paths_are_only_names(root: Path, path: str) -> None:
+def test_odd_paths_are_only_names(root: Path) -> None:
     """Nothing is expanded."""
-    assert "There is no file or folder" in refuse(root, path) or "not a path" in refuse(root, path)
+    for path in ("\ud800", "a\ud800/b", "~", "~root/.ssh", "$HOME", "-rf", "*"):
+        assert "There is no file or folder" in refuse(root, path) or "not a path" in refuse(
+            root, path
+        )
 
 
 ODD_NAMES = [

@@ -45,15 +45,7 @@ def test_files_are_made_with_their_folders_and_replaced(workspace: WritableWorks
     assert stat.S_IMODE(script.stat().st_mode) == 0o755
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../outside/key", "..", "/etc/passwd", "a/../../outside/key", "%2e%2e/outside/key", "",
-        ".", "a.txt/b", "link/key", "link-to-key", "new\0.txt", "n" * 256, "n/" * 3_000, "a\nb",
-        ".git/hooks/pre-commit", "sub/.GIT/config", ".hg/hgrc", "fifo", "sub", " ", "a ",
-    ],
-)  # fmt: skip
-def test_no_path_leads_out_or_to_what_is_no_file(workspace: WritableWorkspace, path: str) -> None:
+def test_no_path_leads_out_or_to_what_is_no_file(workspace: WritableWorkspace) -> None:
     """Links, devices, version control, names that nobody can type: each is refused in words."""
     root = workspace.root
     (root / "sub").mkdir()
@@ -61,10 +53,15 @@ def test_no_path_leads_out_or_to_what_is_no_file(workspace: WritableWorkspace, p
     (root / "link-to-key").symlink_to(root.parent / "outside" / "key")
     os.mkfifo(root / "fifo")
     before = everything(root.parent)
-    with pytest.raises(ToolError) as refused:
-        write(workspace, path)
-    assert str(root) not in str(refused.value)
-    assert everything(root.parent) == before
+    for path in (
+        "../outside/key", "..", "/etc/passwd", "a/../../outside/key", "%2e%2e/outside/key", "",
+        ".", "a.txt/b", "link/key", "link-to-key", "new\0.txt", "n" * 256, "n/" * 3_000, "a\nb",
+        ".git/hooks/pre-commit", "sub/.GIT/config", ".hg/hgrc", "fifo", "sub", " ", "a ",
+    ):  # fmt: skip
+        with pytest.raises(ToolError) as refused:
+            write(workspace, path)
+        assert str(root) not in str(refused.value)
+        assert everything(root.parent) == before
 
 
 def test_a_link_within_the_folder_is_followed(workspace: WritableWorkspace) -> None:

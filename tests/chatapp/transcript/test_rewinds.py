@@ -4,16 +4,10 @@ from chatapp.conversations import rewind
 from chatapp.conversations.rewind import rewind_conversation, undo_rewind
 from chatapp.models import Conversation, Rewind
 from chatapp.transcript import row_builder, row_pages
-from chatapp.transcript.rows import (
-    FailureRow,
-    MessageRow,
-    RewindRow,
-    Row,
-    VersionChoice,
-)
+from chatapp.transcript.rows import FailureRow, MessageRow, RewindRow, Row
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import ask, end, regenerate
-from tests.chatapp.transcript.test_transcript import fail, talk
+from tests.chatapp.transcript.shown_rows import fail, talk
 
 
 def rows(conversation: Conversation) -> list[Row]:
@@ -37,7 +31,6 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
     fail(conversation)
     _first, rewound, failed = row_pages.page(conversation).rows
     assert isinstance(failed, FailureRow)
-    assert isinstance(rewound, RewindRow)
     kinds = [type(row) for row in rewound.rows]
     assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow, MessageRow]
 
@@ -68,8 +61,6 @@ def test_a_rewind_longer_than_a_page_says_once_what_it_hid(
     page = row_pages.page(conversation, limit=5)
     (rest,) = page.rows
     first = row_pages.page(conversation, before=page.older, limit=20).rows[-1]
-    assert isinstance(rest, RewindRow)
-    assert isinstance(first, RewindRow)
     assert [(row.rest, row.undoable) for row in (first, rest)] == [(False, True), (True, False)]
     assert rest.id != first.id
 
@@ -79,15 +70,8 @@ def choices(conversation: Conversation) -> dict[int, str]:
     found = [row for row in rows(conversation) if isinstance(row, MessageRow) and row.versions]
     for row in found:
         live, _ = row_builder.live_row(conversation.pk, row.seq, {})
-        assert isinstance(live, MessageRow)
         assert live.versions == row.versions
-    return {row.seq: shown(row.versions) for row in found}
-
-
-def shown(choice: VersionChoice | None) -> str:
-    """Return a choice as the page shows it."""
-    assert choice
-    return f"{choice.number}/{choice.count}"
+    return {row.seq: f"{row.versions.number}/{row.versions.count}" for row in found}
 
 
 def test_an_answer_asked_for_again_has_its_versions_at_its_end(conversation: Conversation) -> None:
@@ -98,7 +82,6 @@ def test_an_answer_asked_for_again_has_its_versions_at_its_end(conversation: Con
     end(turn, "Second.")
     assert choices(conversation) == {5: "2/2"}
     _question, aside, *_answer = rows(conversation)
-    assert isinstance(aside, RewindRow)
     assert (aside.name, aside.words, aside.slim) == ("Version 1 of 2", "1 message", True)
 
 
@@ -112,5 +95,4 @@ def test_a_question_and_its_answer_have_versions_of_their_own(conversation: Conv
     assert choices(conversation) == {1: "1/2"}
     first, _answer, aside = rows(conversation)
     assert first.seq == 1
-    assert isinstance(aside, RewindRow)
     assert [type(row) for row in aside.rows] == [MessageRow, RewindRow, MessageRow]

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
-import pytest
 from django.utils import timezone
 
 import condense
@@ -26,19 +25,8 @@ from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, Tur
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.scripted_turns import ask
+from tests.chatapp.transcript.shown_rows import append, fail, talk
 from tests.records import record_for
-
-
-def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
-    """Store a message made of blocks."""
-    message = condense.Message(role=role, content=blocks)
-    return message_store.append_message(conversation.pk, message, tokens=1)
-
-
-def talk(say: Say, count: int) -> None:
-    """Say ``count`` messages, the roles in turn."""
-    for number in range(1, count + 1):
-        say("user" if number % 2 else "assistant", f"message {number}")
 
 
 def call(conversation: Conversation, id_: str, name: str, arguments: object) -> Message:
@@ -135,22 +123,17 @@ def test_each_card_says_how_long_its_tool_took(conversation: Conversation) -> No
     assert [card.seconds for card in cards(conversation)] == [0.04, 3.0, None, 7.0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
+def test_a_card_names_the_argument_that_says_most(conversation: Conversation) -> None:
+    """On one line, and not at any length."""
+    for arguments, shown in (
         ({"limit": 3, "why": "because", "path": "src/a.py"}, "src/a.py"),
         ({"why": "first\nand second"}, "first and second"),
         ({"command": "x" * 200}, "x" * 120),
         ({"limit": 3}, ""),
         ("no object", ""),
-    ],
-)
-def test_a_card_names_the_argument_that_says_most(
-    conversation: Conversation, arguments: object, shown: str
-) -> None:
-    """On one line, and not at any length."""
-    call(conversation, "c1", "some_tool", arguments)
-    assert [card.argument for card in cards(conversation)] == [shown]
+    ):
+        call(conversation, "c1", "some_tool", arguments)
+        assert cards(conversation)[-1].argument == shown
 
 
 def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
@@ -162,7 +145,6 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     odd = condense.OpaqueBlock({"type": "x_y"})
     append(conversation, "assistant", image, thinking, odd, around)
     (row,) = row_pages.page(conversation).rows
-    assert isinstance(row, MessageRow)
     assert row.parts == (NotePart("Image"), ThoughtPart("Hm.", 12), NotePart("X y"))
     assert row.around == "Now."
 
@@ -178,10 +160,7 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     assert isinstance(fold, CondensationRow)
     assert fold.undoable
     for row in hidden:
-        assert isinstance(row, MessageRow)
-        assert row.hidden_by is not None
         assert row.hidden_by.row_id == f"condensation-{attempt.pk}" == fold.id
-    assert isinstance(newest, MessageRow)
     assert newest.hidden_by is None
 
 
@@ -229,16 +208,6 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     assert [(one.attempt, one.reason) for one in fold.replaced] == [(failed, reason)]
 
 
-def fail(conversation: Conversation) -> None:
-    """Record an attempt that fails now."""
-    last = Message.objects.filter(conversation=conversation).order_by("seq").last()
-    assert last
-    unrecorded = Message.objects.filter(conversation=conversation, condensation=None)
-    row = record_for(conversation, unrecorded[0])
-    row.status, row.message, row.at_seq = Condensation.Status.FAILED, None, last.seq
-    row.save()
-
-
 def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     conversation: Conversation, say: Say
 ) -> None:
@@ -272,8 +241,6 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
     def shown() -> TurnCost | None:
         (row,) = row_pages.page(conversation).rows
         live, _ = row_builder.live_row(conversation.pk, 1, {})
-        assert isinstance(row, MessageRow)
-        assert isinstance(live, MessageRow)
         assert live.turn == row.turn
         return row.turn
 

@@ -22,7 +22,7 @@ from chatapp.models import Attachment, Conversation, Profile, message_store
 from chatapp.tools import documents
 from tests.chatapp.claude import answered_by
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
-from tests.chatapp.tools.test_read_media import make_pdf
+from tests.chatapp.tools.pdf_files import make_pdf
 
 pytestmark = pytest.mark.django_db
 

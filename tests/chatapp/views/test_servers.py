@@ -67,12 +67,12 @@ def test_a_server_is_added_and_shows_its_tools(
     (sealed,) = re.findall('name="sealed_secrets" value="([^"]+)"', page)
     form |= {"secrets": "", "sealed_secrets": sealed}
     page += browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
-    assert "It has 11 tools." in page
+    assert "It has 9 tools." in page
     assert "Add two numbers." in page
     assert "Headers are stored" in page
     server = McpServer.objects.get()
     address = reverse("test_mcp_server", args=[server.pk])
-    assert "It has 11 tools." in browser.post(address).content.decode()
+    assert "It has 9 tools." in browser.post(address).content.decode()
     remote.token = "another"
     refused = browser.post(address, headers={"HX-Request": "true"})
     assert (refused.status_code, "HTTP 401" in refused.content.decode()) == (422, True)
@@ -239,7 +239,7 @@ def test_a_command_is_run_where_the_operator_allows_it(
     settings.ALLOW_COMMANDS = True
     form = sent(f"{sys.executable} {offering.__file__}", way="command", secrets=f"TOKEN={SECRET}")
     page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
-    assert "It has 11 tools." in page
+    assert "It has 9 tools." in page
     assert "Variables are stored" in page
     server = McpServer.objects.get()
     assert own_servers.specs_of([server])["tools__add"].access == "read"

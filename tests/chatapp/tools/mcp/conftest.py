@@ -12,7 +12,7 @@ from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools, pool
 from chatapp.tools.mcp.servers import Listing, Server, Way
-from tests.chatapp.tools.mcp import offering
+from tests.chatapp.tools.mcp import offering, small_server
 
 SECRET = "correct-horse"
 
@@ -40,6 +40,12 @@ class User:
                 self.listing = connection.listing
         return await self.toolbox().run(f"{self.server.name}__{tool}", arguments, line)
 
+    async def failure(self, tool: str, **arguments: object) -> str:
+        """Call a tool, and return what is said of its failure."""
+        outcome = await self.call(tool, **arguments)
+        assert outcome.is_error
+        return outcome.text
+
     def toolbox(self) -> WorkspaceToolbox:
         """Return the model's tools."""
         place = Place(self.folder, self.outputs, self.guard, self._hear)
@@ -55,8 +61,8 @@ class User:
 
 
 def command(address: str = "") -> Server:
-    """Return a server that is a command; ours, unless told."""
-    own = f"{sys.executable} {offering.__file__}"
+    """Return a server that is a command; the small one, unless told."""
+    own = f"{sys.executable} -IS {small_server.__file__}"
     return Server(1, "local", Way.COMMAND, address or own, (("TOKEN", SECRET),))
 
 

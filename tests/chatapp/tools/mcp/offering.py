@@ -2,11 +2,8 @@
 
 import asyncio
 import base64
-import os
-import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Self
 
 import uvicorn
@@ -30,23 +27,16 @@ from starlette.types import Receive, Scope, Send
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-FLOOD = 18_000_000
-# Where the command says that it was told to stop.
-CANCELLED = "cancelled.txt"
 
 
 class Offering:
     """A server with all kinds of tools, and what came to it."""
 
-    def __init__(self, told: Path | None = None) -> None:
-        """Begin; where a call was told to stop, a file in the place ``told`` says so."""
+    def __init__(self) -> None:
         self.server = server = MCPServer("offering")
-        self.told = told
-        self.started, self.cancelled = threading.Event(), threading.Event()
+        self.cancelled = threading.Event()
         for tool in (self.hang, self.image, self.all_kinds, self.flood, self.words, self.fail):
             server.add_tool(tool)
-        server.add_tool(self.die)
-        server.add_tool(self.variables)
         server.add_tool(self.steps)
         server.add_tool(self.change)
         server.add_tool(self.add, annotations=ToolAnnotations(read_only_hint=True))
@@ -57,14 +47,11 @@ class Offering:
 
     async def hang(self, context: Context) -> str:
         """Say that it is called, and never answer, unless told to stop."""
-        self.started.set()
         try:
             await context.report_progress(0, 1, "begun")
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled.set()
-            if self.told:
-                self.told.touch()
             raise
         return ""
 
@@ -94,9 +81,9 @@ class Offering:
             structured_content={"answer": 42},
         )
 
-    def flood(self) -> str:
-        """Return far too much."""
-        return "x" * FLOOD
+    def flood(self, size: int) -> str:
+        """Return so many letters."""
+        return "x" * size
 
     def words(self, count: int) -> str:
         """Return so many words."""
@@ -105,15 +92,6 @@ class Offering:
     def fail(self) -> str:
         """Say that it did not work."""
         raise ToolError("no luck today")
-
-    def die(self) -> str:
-        """End in the middle of a call."""
-        print("out of cheese", file=sys.stderr)
-        os._exit(3)
-
-    def variables(self) -> str:
-        """Return what the server was given, and by which command."""
-        return f"{sorted(os.environ)} {os.environ.get('TOKEN')} {sys.argv}"
 
     async def steps(self, context: Context) -> str:
         """Say how far it is."""
@@ -167,4 +145,4 @@ class AtAddress:
 
 
 if __name__ == "__main__":
-    Offering(told=Path(CANCELLED)).server.run()
+    Offering().server.run()

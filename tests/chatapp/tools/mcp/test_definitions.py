@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,14 +67,12 @@ def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]
 def test_a_description_is_cut_and_neither_it_nor_a_schema_holds_a_secret() -> None:
     """It is somebody else's text, and said to be; a tool with an argument named so is left out."""
     told = only(Tool("a", "\x1b[31mred\x1b[0m sesame-1 " + "x" * 10_000))
-    assert told
     assert told.description.startswith(f"red {HIDDEN} x")
     assert len(told.description) == MAX_DESCRIPTION
     assert told.spec(WEB).description.startswith("A tool of the MCP server web. red")
     told = {"type": "string", "description": "Not sesame-1.", "default": "sesame-1"}
     schema = {"properties": {"a": {**told, "enum": ["x", "Bearer sesame-1"]}}, "title": "sesame-1"}
     kept = only(Tool("a", input_schema=schema))
-    assert kept
     assert "sesame-1" not in str(kept)
     assert kept.schema["properties"]["a"]["enum"] == ["x", HIDDEN]
     assert only(Tool("a", input_schema={"properties": {"sesame-1": {}}})) is None
@@ -91,13 +88,13 @@ def test_what_a_request_cannot_carry_is_left_out_and_said_to_be() -> None:
     assert len(listing.left_out) == 7
 
 
-@pytest.mark.parametrize("sign", ["\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"])
-def test_a_tool_whose_name_holds_what_can_t_be_seen_is_left_out(sign: str) -> None:
+def test_a_tool_whose_name_holds_what_can_t_be_seen_is_left_out() -> None:
     """Pages show names as they are; what says so has none of it either."""
-    listing = listing_of(WEB, [Tool(f"de{sign}lete")])
-    assert listing.definitions == ()
-    assert "\x1b" not in listing.left_out[0]
-    assert listing.left_out[0].isprintable()
+    for sign in ("\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"):
+        listing = listing_of(WEB, [Tool(f"de{sign}lete")])
+        assert listing.definitions == ()
+        assert "\x1b" not in listing.left_out[0]
+        assert listing.left_out[0].isprintable()
 
 
 def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> None:
@@ -110,7 +107,6 @@ def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> No
         (LOCAL, Hints(read_only_hint=True), Access.READ),
     ):
         told = only(Tool("a", annotations=hints), server)
-        assert told
         spec = told.spec(server)
         assert (spec.access, spec.default_policy) == (access, Policy.ASK)
 
@@ -120,7 +116,6 @@ def test_a_schema_is_passed_on_as_providers_take_it() -> None:
     arguments = {"a": {"type": "string", "enum": ["x"]}}
     schema = {"$schema": "https://x", "anyOf": [{}], "properties": arguments, "required": ["a"]}
     told = only(Tool("a", input_schema=schema))
-    assert told
     assert told.schema == {"type": "object", "properties": arguments, "required": ["a"]}
 
     def listed(parts: int) -> Callable[[], object]:
@@ -138,9 +133,9 @@ def nested(depth: int) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
+def test_a_schema_that_would_spoil_every_request_is_left_out() -> None:
+    """With its tool: a provider refuses the whole request for it."""
+    for schema in (
         {"type": "string"},
         {"type": "object", "properties": []},
         {"properties": {"not a name": {}}},
@@ -157,9 +152,5 @@ def nested(depth: int) -> dict[str, Any]:
             )
         ),
         nested(500),
-    ],
-    ids=lambda schema: str(schema)[:60],
-)
-def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
-    """With its tool: a provider refuses the whole request for it."""
-    assert only(Tool("a", input_schema=schema)) is None
+    ):
+        assert only(Tool("a", input_schema=schema)) is None

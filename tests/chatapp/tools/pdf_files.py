@@ -1,0 +1,23 @@
+"""PDF files as small as they may be."""
+
+
+def make_pdf(*texts: str) -> bytes:
+    """Return a PDF whose pages say these texts."""
+    streams = [f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode() for text in texts]
+    pages = [4 + 2 * number for number in range(len(texts))]
+    kids = " ".join(f"{page} 0 R" for page in pages)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for page, stream in zip(pages, streams, strict=True):
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (page + 1)
+        )
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+    written = [b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, start=1)]
+    # Readers find the objects also where no table says where they are.
+    trailer = b"trailer << /Root 1 0 R /Size %d >>\nstartxref\n0\n%%%%EOF" % (len(objects) + 1)
+    return b"%PDF-1.4\n" + b"".join(written) + trailer
