@@ -18,7 +18,7 @@ from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
 from tests.chatapp.test_shutdown import Visitor
 from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
-from tests.deployment.test_nginx import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
+from tests.deployment.nginx_site import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
 
 CARRIED = ("README.md", "docs", "static", "templates")
 

@@ -17,7 +17,7 @@ from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
 from chatapp.transfer.record_import import load_conversation, load_conversations
-from tests.chatapp.importers.test_chat_exports import CHATGPT, CLAUDE, LIBRE, WEBUI
+from tests.chatapp.importers.exports import CHATGPT, CLAUDE, LIBRE, WEBUI
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -33,7 +32,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from tests.chatapp.audited import entries, live_through, problems, raw, talk
+from tests.chatapp.audited import entries, live_through, problems, raw, taken_back, talk
 from tests.chatapp.condensation.test_receipts import finding
 
 Tamper = Callable[[Conversation], object]
@@ -44,14 +43,6 @@ def record(conversation: Conversation) -> Conversation:
     """A conversation in which everything has happened."""
     live_through(conversation)
     return conversation
-
-
-@contextmanager
-def taken_back() -> Iterator[None]:
-    """Have all that is done in the block undone at its end."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def change_entry(number: int, **columns: Any) -> Tamper:

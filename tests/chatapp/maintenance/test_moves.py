@@ -21,7 +21,7 @@ from chatapp.models.databases import in_use, opened
 from chatapp.search import Query
 from tests import postgresql
 from tests.chatapp.maintenance.conftest import KINDS, Make, own_database, rows_in
-from tests.chatapp.storage.test_requests import Session
+from tests.chatapp.storage.recorded_session import Session
 from tests.records import put_on_record
 
 

@@ -3,8 +3,6 @@
 import itertools
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,9 +20,10 @@ from chatapp.maintenance.audit_check import verify
 from chatapp.maintenance.audit_seals import make_seal
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
-from chatapp.models.turns import describe, this_process
+from chatapp.models.turns import this_process
 from chatapp.transfer import FORMAT, import_jobs
 from chatapp.transfer.import_spool import ITEMS
+from tests.chatapp.transfer.ended_process import ended_process
 from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
 from tests.sessions import session
@@ -120,14 +119,6 @@ def test_an_import_takes_as_many_statements_as_it_has_batches_and_records(
     with CaptureQueriesContext(connection) as found:
         read(session(100, 2), alice, tmp_path, "claude_code")
     assert len(found) < 100
-
-
-def ended_process() -> str:
-    """Return a process of this machine that is over, as an owner."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        owner = describe(process.pid)
-        process.communicate(b"\n")
-    return owner
 
 
 @pytest.fixture

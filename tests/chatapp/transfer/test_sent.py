@@ -12,8 +12,8 @@ from chatapp import errors
 from chatapp.conversations import pins
 from chatapp.models import Conversation, Fragment, Manifest
 from chatapp.storage.request_reader import RequestReader
-from tests.chatapp.conversations.test_pins import carrying
-from tests.chatapp.storage.test_requests import Session
+from tests.chatapp.conversations.carried_pins import carrying
+from tests.chatapp.storage.recorded_session import Session
 from tests.chatapp.transfer.lives import read, said, write
 
 
