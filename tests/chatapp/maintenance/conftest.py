@@ -1,5 +1,6 @@
-"""Databases beside the tests' own, and one in which everything has happened."""
+"""Databases beside the tests' own, one in which everything has happened, and installations."""
 
+import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -27,12 +28,15 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
+from chatapp.maintenance.backups import KEY
 from chatapp.models import Conversation, Deletion, message_store
 from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
+from tests.chatapp.maintenance.installation import Installation
 from tests.chatapp.models.full_database import fill
 from tests.chatapp.transfer.lives import HUGE, Life
 from tests.conftest import IN_CI
+from tests.first_start import FirstStart
 
 Rows = dict[str, list[tuple[Any, ...]]]
 Make = Callable[[str], BaseDatabaseWrapper]
@@ -99,6 +103,58 @@ def make_database(
             return stack.enter_context(opened(options))
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def talked(
+    first_start: FirstStart, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Path:
+    """The folder of a server with one conversation of two messages, and the file of that."""
+
+    def talk(data: Path) -> None:
+        first_start.copy(data)
+        said = (("user", "Where is north?"), ("assistant", "Up."))
+        session = data / "session.json"
+        session.write_text(json.dumps([{"role": role, "content": text} for role, text in said]))
+        with django_db_blocker.unblock():
+            Installation(data).run("import_transcript", str(session))
+
+    return first_start.once("talked", talk)
+
+
+@pytest.fixture(scope="session")
+def moved(
+    talked: Path, templates: Callable[[str], str], django_db_blocker: DjangoDbBlocker
+) -> Iterator[str]:
+    """The address of what that server's file becomes in PostgreSQL."""
+    template = templates("postgresql")
+    with postgresql.database(template, template=template.rpartition("/")[2]) as address:
+        with django_db_blocker.unblock():
+            Installation(talked).run("move_database", "--to", address)
+        yield address
+
+
+@pytest.fixture
+def here(talked: Path, tmp_path: Path, db: None) -> Installation:
+    """A server with one conversation of two messages, in a file."""
+    return Installation(Path(shutil.copytree(talked, tmp_path / "server")))
+
+
+@pytest.fixture
+def on_postgresql(here: Installation, moved: str) -> Iterator[Installation]:
+    """The same after it was moved to PostgreSQL."""
+    here.file.unlink()
+    with postgresql.database(moved, template=moved.rpartition("/")[2]) as address:
+        yield Installation(here.data, address)
+
+
+@pytest.fixture
+def elsewhere(here: Installation, tmp_path: Path) -> Installation:
+    """A folder without a database, as another machine has it, with the same key."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    shutil.copy(here.data / KEY, folder)
+    return Installation(folder)
 
 
 @pytest.fixture
