@@ -2,20 +2,22 @@
 
 import http.client
 import json
-import os
 import re
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth.models import User
+from pytest_django import DjangoDbBlocker
 from websockets.exceptions import InvalidStatus
 
+from chatapp.accounts.credentials import create_api_token
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
-from tests.chatapp.test_serve import PATIENCE, ROOT, serving
+from chatapp.models import ApiToken
+from tests.chatapp.maintenance.installation import Installation
+from tests.chatapp.test_serve import PATIENCE, serving
 from tests.deployment.nginx_site import (
     JSON,
     LOOPBACK,
@@ -30,24 +32,19 @@ from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
-MAKE_TOKEN = """
-from django.contrib.auth.models import User
-from chatapp.accounts.credentials import create_api_token
-from chatapp.models import ApiToken
-print(create_api_token(owner=User.objects.get(), name="T", scope=ApiToken.Scope.WRITE))
-"""
-
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Site]:
+def site(
+    tmp_path_factory: pytest.TempPathFactory,
+    first_start: FirstStart,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[Site]:
     """The site before a server that was told its address and its proxy, and no more of either."""
     folder = tmp_path_factory.mktemp("nginx")
     data = first_start.copy(folder / "data")
-    command = [sys.executable, "manage.py", "shell", "--verbosity=0", "--command", MAKE_TOKEN]
-    own = {"PATH": os.environ["PATH"], "DATA_DIR": str(data)}
-    made = subprocess.run(
-        command, cwd=ROOT, env=own, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    with django_db_blocker.unblock(), Installation(data).entered():
+        owner, scope = User.objects.get(), ApiToken.Scope.WRITE
+        made = create_api_token(owner=owner, name="T", scope=scope)
     with Standin() as standin:
         own = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url, **PUBLIC}
         with behind_nginx(folder) as (there, port), serving(data, PORT=port, **own) as (_, link):
