@@ -349,11 +349,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_anywhere_breaks_an_import(
     alice: User, tmp_path: Path, data: st.DataObject
