@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import override_settings
 
 from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis, refuse_unfit
-from chatapp.environment import BadEnvironment, database_at, read_database
+from chatapp.environment import BadEnvironment, database_at
 from chatapp.models.databases import in_use, opened
 from chatapp.postgresql.base import DatabaseWrapper
 from tests.chatapp.test_serve import refusal as refusal_of_a_process
@@ -37,28 +37,10 @@ ignore_startup_parameters = options, extra_float_digits
 
 
 @pytest.fixture
-def connected(monkeypatch: pytest.MonkeyPatch) -> "Connect":
-    """Return what makes Django's connection to the database at an address."""
-    return Connect(monkeypatch)
-
-
-@pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The keys that the processes of a cluster are given."""
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-
-
-class Connect:
-    """Makes connections; none is opened before it is used."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._patch = monkeypatch
-
-    def __call__(self, url: str, kind: type[DatabaseWrapper] = DatabaseWrapper) -> DatabaseWrapper:
-        """Return a connection to an address."""
-        self._patch.setenv("URL", url)
-        return kind({"TIME_ZONE": None, **read_database("URL", {})}, DEFAULT_DB_ALIAS)
 
 
 @contextlib.contextmanager
@@ -85,11 +67,15 @@ def told(found: Iterator[CheckMessage]) -> list[str]:
     return [f"{one.msg} {one.hint}" for one in found]
 
 
-def test_services_as_they_should_be_raise_no_complaint(
-    postgres: Postgres, redis: Redis, connected: Connect
-) -> None:
+def told_of(url: str, kind: type[DatabaseWrapper] = DatabaseWrapper) -> list[str]:
+    """Return what the check says of the PostgreSQL at an address."""
+    options = {"TIME_ZONE": None, **database_at("DATABASE_URL", url)}
+    return told(check_postgresql(kind(options, DEFAULT_DB_ALIAS)))
+
+
+def test_services_as_they_should_be_raise_no_complaint(postgres: Postgres, redis: Redis) -> None:
     """What Redis was tried with is gone at once."""
-    assert told(check_postgresql(connected(postgres.url))) == []
+    assert told_of(postgres.url) == []
     assert told(check_redis(redis.url)) == []
     with contextlib.closing(redis.connect()) as client:
         assert client.ttl(PROBE) <= 1
@@ -163,7 +149,7 @@ def test_the_command_that_checks_services_names_all_that_is_wrong(
         assert f"palimpsest.{number}" in str(found.value)
 
 
-def test_an_old_postgresql_is_named(postgres: Postgres, connected: Connect) -> None:
+def test_an_old_postgresql_is_named(postgres: Postgres) -> None:
     """As Django's backend says which is new enough."""
 
     class Features(DatabaseWrapper.features_class):  # type: ignore[name-defined,misc]
@@ -172,13 +158,13 @@ def test_an_old_postgresql_is_named(postgres: Postgres, connected: Connect) -> N
     class Newer(DatabaseWrapper):
         features_class = Features
 
-    (said,) = told(check_postgresql(connected(postgres.url, Newer)))
+    (said,) = told_of(postgres.url, Newer)
     assert said.startswith("PostgreSQL ")
     assert said.endswith(" is too old. Use 999 or newer.")
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction"])
-def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres, connected: Connect) -> None:
+def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres) -> None:
     """One that gives each transaction another one loses what a session holds."""
     pooler, own = need("pgbouncer"), free_port()
     password = postgres.password.read_text()
@@ -189,7 +175,7 @@ def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres, connected:
             shutil.chown(file.name, postgres.user)
         with running(own, *tied("TERM", pooler, "--quiet", file.name, user=postgres.user)):
             url = f"postgresql://palimpsest@127.0.0.1:{own}/postgres"
-            found = told(check_postgresql(connected(url)))
+            found = told_of(url)
     assert len(found) == (mode == "transaction")
     for said in found:
         assert said == (

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -18,8 +17,6 @@ from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
 from tests.chatapp.test_shutdown import Visitor
 from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
-from tests.deployment.nginx_site import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
-from tests.first_start import FirstStart
 
 FOLDER = Path(".local", "share", "palimpsest")
 CARRIED = ("README.md", "docs", "static", "templates")
@@ -66,12 +63,12 @@ def program(bare: "subprocess.CompletedProcess[str]") -> Path:
 
 
 @contextmanager
-def serving(program: Path, home: Path, **told: str) -> Iterator[list[str]]:
+def serving(program: Path, home: Path) -> Iterator[list[str]]:
     """Run a server that is told its port at most; yield the two lines that it prints."""
     with subprocess.Popen(
         [program, "serve"],
         cwd=home,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0", **told},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0"},
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
@@ -155,33 +152,6 @@ def test_a_server_runs_from_its_wheel_alone(
     assert checked.returncode == 0, checked.stderr
     assert "(`palimpsest serve`)" in run(program, "work", home=home).stderr
     assert [*home.iterdir()] == [home / ".local"]
-
-
-def test_a_wheel_serves_behind_nginx(
-    program: Path, first_start: FirstStart, tmp_path: Path
-) -> None:
-    """With the site and the variables of the documents: pages over TLS, and an open socket."""
-    home = tmp_path / "home"
-    first_start.copy(home / FOLDER)
-    with (
-        behind_nginx(tmp_path) as (site, port),
-        serving(program, home, PORT=port, **PUBLIC) as said,
-    ):
-        link = said[0].strip()
-        assert link.startswith(f"{ORIGIN}/sign-in/"), link
-        sign_in(site, urlsplit(link).path)
-        with site.asked("GET", "/settings/") as page:
-            assert page.status == 200
-            assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
-        with site.asked("GET", "/", Host="evil.example") as elsewhere:
-            assert elsewhere.headers["Location"] == f"{ORIGIN}/"
-        _status, page_text = site.ask("GET", "/")
-        form = urlencode({"csrfmiddlewaretoken": TOKEN.findall(page_text)[0]})
-        kind = "application/x-www-form-urlencoded"
-        with site.asked("POST", "/c/new/", form, Content_Type=kind) as made:
-            path = made.headers["Location"]
-        with site.open_socket(path, ORIGIN) as socket:
-            assert json.loads(socket.recv(PATIENCE))["type"] == "snapshot"
 
 
 def test_a_unit_runs_the_wheel(program: Path, tmp_path: Path) -> None:

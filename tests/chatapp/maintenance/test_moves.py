@@ -216,9 +216,7 @@ def test_a_database_that_holds_something_is_left_alone(
         assert User.objects.get().username == "somebody"
 
 
-def test_a_database_that_lacks_letters_is_refused(
-    postgresql_server: str, transactional_db: None
-) -> None:
+def test_a_database_that_lacks_letters_is_refused(postgresql_server: str, db: None) -> None:
     """Before its tables are made: it would stop at the first text of another script."""
     with (
         postgresql.database(postgresql_server, encoding="SQL_ASCII") as address,
