@@ -36,7 +36,7 @@ from tests.chatapp.maintenance.installation import Installation
 from tests.chatapp.models.full_database import fill
 from tests.chatapp.transfer.lives import HUGE, Life
 from tests.conftest import IN_CI
-from tests.first_start import FirstStart
+from tests.first_start import FirstStart, Once
 
 Rows = dict[str, list[tuple[Any, ...]]]
 Make = Callable[[str], BaseDatabaseWrapper]
@@ -61,25 +61,27 @@ def postgresql_address(postgresql_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def templates(
-    postgresql_server: str,
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
-    tmp_path_factory: pytest.TempPathFactory,
+    postgresql_server: str, once: Once, django_db_setup: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Callable[[str], str]]:
     """Return a database with its tables of each kind, made with the first that asks for it."""
+
+    def migrate(options: Any) -> None:
+        with django_db_blocker.unblock(), opened(options) as database, in_use(database):
+            row_copy.migrate()
+
+    def make_file(folder: Path) -> None:
+        folder.mkdir()
+        migrate(draft_at(folder / "template.sqlite3"))
+
     with ExitStack() as stack:
 
         @cache
         def made(kind: str) -> str:
             if kind == "file":
-                place = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
-                options: Any = draft_at(Path(place))
-            else:
-                place = stack.enter_context(postgresql.database(postgresql_server))
-                options = database_at("--to", place)
-            with django_db_blocker.unblock(), opened(options) as database, in_use(database):
-                row_copy.migrate()
-            return place
+                return str(once.make("template", make_file) / "template.sqlite3")
+            address = stack.enter_context(postgresql.database(postgresql_server))
+            migrate(database_at("--to", address))
+            return address
 
         yield made
 
@@ -107,7 +109,10 @@ def make_database(
 
 @pytest.fixture(scope="session")
 def talked(
-    first_start: FirstStart, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+    once: Once,
+    first_start: FirstStart,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
 ) -> Path:
     """The folder of a server with one conversation of two messages, and the file of that."""
 
@@ -119,7 +124,7 @@ def talked(
         with django_db_blocker.unblock():
             Installation(data).run("import_transcript", str(session))
 
-    return first_start.once("talked", talk)
+    return once.make("talked", talk)
 
 
 @pytest.fixture(scope="session")
