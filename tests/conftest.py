@@ -82,11 +82,20 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def _uses_database(item: pytest.Item) -> bool:
+    """Return whether the database matters to a test: others have run beside a file of SQLite."""
+    asked = {"db", "transactional_db"} & {*item.fixturenames}  # type: ignore[attr-defined] # of functions
+    return bool(asked or item.get_closest_marker("django_db"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long, or all else; skip browser tests where there is no browser.
 
     In CI they fail there.
     """
+    if connection.vendor != "sqlite":
+        config.hook.pytest_deselected(items=[one for one in items if not _uses_database(one)])
+        items[:] = filter(_uses_database, items)
     wanted = next((name for name in LEFT_TO if config.getoption(f"--{name}")), "")
     groups: dict[str, list[pytest.Item]] = {"": [], **{name: [] for name in LEFT_TO}}
     for item in items:
@@ -99,6 +108,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
     if not wanted:
         config.stash[COUNTED].update({name: len(groups[name]) for name in LEFT_TO})
+    _mark_skipped(items)
+
+
+def _mark_skipped(items: list[pytest.Item]) -> None:
     needs_sqlite = connection.vendor != "sqlite"
     needs_browser = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
     for item in items:

@@ -11,8 +11,9 @@ from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
+from django.test import Client
 
-from chatapp.asgi import websocket_urlpatterns
+from chatapp.asgi import application, websocket_urlpatterns
 from chatapp.models import Conversation
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
@@ -121,6 +122,19 @@ def connect(
     if session is not None:
         communicator.scope["session"] = session
     return communicator
+
+
+def socket_at(path: str, **headers: str) -> WebsocketCommunicator:
+    """Return a socket that is opened with these headers."""
+    raw: Any = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
+    return WebsocketCommunicator(application, path, headers=raw)
+
+
+def socket_of(browser: Client, path: str, *, accepts: str = "") -> WebsocketCommunicator:
+    """Return the socket that a page in a browser opens."""
+    cookie = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
+    origin = "http://localhost"
+    return socket_at(path, host="localhost", origin=origin, cookie=cookie, accept_language=accepts)
 
 
 @asynccontextmanager

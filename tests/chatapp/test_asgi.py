@@ -14,8 +14,7 @@ from chatapp.asgi import SECOND, application
 from chatapp.environment import BadEnvironment, only_server_in
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.sockets import PATIENCE
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT
 
 
 async def test_a_server_keeps_its_folder_until_it_ends(

@@ -12,19 +12,7 @@ from chatapp.forms.preferences import PreferencesForm, ProfileChoice, default_pr
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile
 from condense import INHERIT
-
-PROFILE = {
-    "name": "Claude",
-    "provider": "anthropic",
-    "model": "claude-opus-5",
-    "context_window": 200_000,
-    "max_output": 8_192,
-    "price_input": "5",
-    "price_output": "25",
-    "price_cache_read": "0.5",
-    "price_cache_write": "6.25",
-    "mode": "inherit",
-}
+from tests.chatapp.profile_form import PROFILE
 
 
 def profile_form(owner: User, instance: Profile | None = None, **changes: Any) -> ProfileForm:

@@ -11,8 +11,7 @@ import pytest
 
 from chatapp import installation
 from chatapp.environment import BadEnvironment, read_folder
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT
 
 Load = Callable[[], dict[str, Any]]
 

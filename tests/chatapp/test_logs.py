@@ -6,10 +6,6 @@ import sys
 from collections.abc import Iterator
 from io import StringIO
 from ipaddress import ip_network
-from pathlib import Path
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,8 +19,6 @@ from chatapp import background_jobs, logs, urls
 from chatapp.logs import JsonFormatter, OneLineFormatter
 from chatapp.models import Conversation, Preferences
 from tests.chatapp.sockets import open_page
-from tests.chatapp.test_serve import PATIENCE, serving
-from tests.first_start import FirstStart
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 
@@ -86,20 +80,6 @@ def test_a_line_says_at_its_end_what_it_is_about() -> None:
     with logs.within(request="8c0ffee8", user=7, turn=None):
         assert line("failed") == "ERROR failed [request=8c0ffee8 user=7]"
     assert line("failed") == "ERROR failed"
-
-
-def test_each_line_of_a_server_is_an_object(tmp_path: Path, first_start: FirstStart) -> None:
-    """Where LOG_FORMAT asks for it, Django's own lines as well."""
-    with serving(first_start.copy(tmp_path), LOG_FORMAT="json") as (server, link):
-        place = urlsplit(link.strip())
-        with pytest.raises(HTTPError) as answered:
-            urlopen(f"http://{place.netloc}/sign-in/abc/def/?g=hij", timeout=PATIENCE)
-        answered.value.close()
-        server.terminate()
-        _said, told = server.communicate(timeout=PATIENCE)
-    (found,) = [json.loads(one) for one in told.splitlines()]
-    assert found["request"] == answered.value.headers["X-Request-ID"]
-    assert found["message"] == "Not Found: /sign-in/…/def/"
 
 
 @pytest.fixture

@@ -1,54 +1,65 @@
 """`manage.py serve`: one address when it works, one sentence when it cannot."""
 
 import json
-import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from daphne.http_protocol import HTTPFactory
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
+from django.test import override_settings
+from django.utils import translation
+from twisted.internet.address import IPv4Address
+from twisted.internet.testing import StringTransport
 
-from chatapp.management.commands.serve import address
+from chatapp import processes
+from chatapp.environment import BadEnvironment
+from chatapp.management import request_bodies
+from chatapp.management.commands.serve import QuietServer, address
+from chatapp.sentences import translate
+from tests.chatapp.server_processes import PATIENCE, SIGN_IN, refusal, serving
 from tests.first_start import FirstStart
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 90  # seconds; a busy machine takes its time to end a process
-SIGN_IN = re.compile(r"^http://127\.0\.0\.1:\d+/sign-in/[^/\s]+/\n$")
+
+class Answer(NamedTuple):
+    """What a server answers to a request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
-def start(data: Path, **environment: str) -> subprocess.Popen[str]:
-    """Start a server in a process of its own, on a free port unless one is given."""
-    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"}
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env=inherited | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@dataclass
+class Life:
+    """A server's life, from the link that it printed to its end."""
 
+    server: subprocess.Popen[str]
+    link: str
+    answers: list[Answer] = field(default_factory=list)
+    second: str = ""
+    stdout: str = ""
+    stderr: str = ""
 
-@contextmanager
-def serving(data: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Yield a running server and the address that it printed."""
-    server = start(data, **environment)
-    assert server.stdout
-    try:
-        yield server, server.stdout.readline()
-    finally:
-        server.kill()
-        server.communicate()
+    def ask(self, place: str, form: bytes | None = None) -> None:
+        """Send a request, with a form where there is one."""
+        headers = {"Content-Type": "multipart/form-data"} if form else {}
+        url = f"{self.link.partition('/sign-in/')[0]}{place}"
+        request = urllib.request.Request(url, form, headers)
+        try:
+            answered = urllib.request.urlopen(request, timeout=PATIENCE)
+        except urllib.error.HTTPError as error:
+            answered = error
+        with answered:
+            self.answers.append(Answer(answered.status, answered.headers, answered.read()))
 
 
 def remove_database(data: Path) -> None:
@@ -57,57 +68,77 @@ def remove_database(data: Path) -> None:
         file.unlink()
 
 
-def refusal(data: Path, **environment: str) -> str:
-    """Return the sentence of a start that must fail, without its line end."""
-    stdout, stderr = start(data, **environment).communicate(timeout=PATIENCE)
-    assert stdout == ""
-    assert "Traceback" not in stderr
-    assert stderr.count("\n") == 1, stderr
-    return stderr.strip()
-
-
-def test_a_server_prints_one_address_answers_in_words_and_stays_alone(
-    tmp_path: Path, first_start: FirstStart
-) -> None:
-    """At its first start and later; a second one would end its turns, other commands go on."""
-    assert SIGN_IN.match(first_start.link), first_start.link
-    with serving(first_start.copy(tmp_path)) as (server, url):
-        assert SIGN_IN.match(url), url
-        assert refusal(tmp_path) == (
-            f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR "
-            "to another folder."
-        )
-        done = subprocess.run(
-            [sys.executable, "manage.py", "showmigrations", "--list", "chatapp"],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)},
-            capture_output=True,
-            check=True,
-        )
-        assert b"[X] 0001_squashed" in done.stdout
-        origin = url.partition("/sign-in/")[0]
-        for path in ("/sign-in/", "/healthz"):
-            with urllib.request.urlopen(origin + path) as page:
-                assert page.status == 200
-        form = {"Content-Type": "multipart/form-data"}
-        request = urllib.request.Request(f"{origin}/api/attachments", b"abc", form)
-        with pytest.raises(urllib.error.HTTPError, match="401") as told:
-            urllib.request.urlopen(request)
-        assert json.loads(told.value.read()).keys() == {"detail"}
-        host, port = url.split("/")[2].split(":")
-        with closing(HTTPConnection(host, int(port), timeout=PATIENCE)) as connection:
-            pieces = (bytes(2**20) for _ in range(257))
-            connection.request("POST", "/sign-in/", pieces, encode_chunked=True)
-            answer = connection.getresponse()
-            assert (answer.status, b"up to 256 MB" in answer.read()) == (413, True)
-        remove_database(tmp_path)
-        with pytest.raises(urllib.error.HTTPError, match="503") as told:
-            urllib.request.urlopen(f"{origin}/healthz")
-        assert told.value.read() == b"The database can't be read."
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Life:
+    """The life of a server in a folder where one was started before, until Ctrl+C."""
+    data = first_start.copy(tmp_path_factory.mktemp("data"))
+    with serving(data, LOG_FORMAT="json") as (server, link):
+        life = Life(server, link)
+        with (
+            override_settings(DATA_DIR=data),
+            pytest.raises(BadEnvironment) as second,
+            processes.joined("web"),
+        ):
+            pass
+        life.second = str(second.value).replace(str(data), "HERE")
+        life.ask("/sign-in/")
+        life.ask("/api/attachments", b"abc")
+        life.ask("/sign-in/abc/def/?g=hij")
+        life.ask("/healthz")
+        remove_database(data)
+        life.ask("/healthz")
         server.send_signal(signal.SIGINT)
-        rest, stderr = server.communicate(timeout=PATIENCE)
-    assert (rest, "Traceback" in stderr) == ("", False)
-    assert server.returncode in {0, 130}
+        life.stdout, life.stderr = server.communicate(timeout=PATIENCE)
+    return life
+
+
+def test_a_server_prints_one_address_and_ends_in_order(life: Life, first_start: FirstStart) -> None:
+    """At its first start and later."""
+    assert SIGN_IN.match(first_start.link), first_start.link
+    assert SIGN_IN.match(life.link), life.link
+    assert life.stdout == ""
+    assert life.server.returncode in {0, 130}
+
+
+def test_a_server_stays_alone(life: Life) -> None:
+    """A second one in its folder would end its turns."""
+    assert life.second == (
+        "Another server is running with DATA_DIR HERE. Stop it first, or set DATA_DIR to another "
+        "folder."
+    )
+
+
+def test_a_server_answers_in_words(life: Life) -> None:
+    """Programs too, and where its database is gone."""
+    page, refused, _missing, well, unwell = life.answers
+    assert (page.status, refused.status, well.status, unwell.status) == (200, 401, 200, 503)
+    assert json.loads(refused.body).keys() == {"detail"}
+    assert unwell.body == b"The database can't be read."
+
+
+def test_each_line_of_its_log_is_an_object(life: Life) -> None:
+    """Where LOG_FORMAT asks for it, Django's own lines as well."""
+    lines = [json.loads(one) for one in life.stderr.splitlines()]
+    request = life.answers[2].headers["X-Request-ID"]
+    (found,) = [one["message"] for one in lines if one["request"] == request]
+    assert found == "Not Found: /sign-in/…/def/"
+
+
+def test_a_body_that_is_too_long_is_answered_with_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By Daphne, before the application sees any of it."""
+    monkeypatch.setattr(request_bodies, "LARGEST_BODY", 2**20)
+    server, here = QuietServer(None, ["tcp:0"]), IPv4Address("TCP", "127.0.0.1", 80)
+    server.connections = {}
+    connection = HTTPFactory(server).buildProtocol(None)
+    transport = StringTransport(here, here)
+    connection.makeConnection(transport)
+    head = f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: {2**20 + 1}\r\n\r\n"
+    connection.dataReceived(head.encode() + bytes(2**20 + 1))
+    answer = transport.value()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"up to 1 MB" in answer
 
 
 def test_a_port_in_use_is_said_before_anything_is_written(
@@ -139,15 +170,18 @@ def test_a_read_only_folder_is_one_sentence(settings: LazySettings) -> None:
         call_command("serve")
 
 
-def test_a_damaged_database_is_one_sentence(tmp_path: Path, first_start: FirstStart) -> None:
-    """The file is named, and left as it is."""
+def test_a_damaged_database_is_one_sentence_in_the_terminals_language(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
+    """The file is named, and left as it is; pages would have been in other languages."""
     remove_database(first_start.copy(tmp_path))
     database = tmp_path / "palimpsest.sqlite3"
     database.write_text("no database, but long enough to be taken for one at first" * 100)
-    sentence = refusal(tmp_path)
-    assert sentence == (
-        f"CommandError: The database {database} cannot be used: file is not a database."
-    )
+    said, named = "The database {name} cannot be used: {error}.", {"name": database}
+    with translation.override("de"):
+        german = translate(said, error="file is not a database", **named)
+    assert german != said.format(error="file is not a database", **named)
+    assert refusal(tmp_path, LANG="de_DE.UTF-8") == f"CommandError: {german}"
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,16 @@
 """Settings: what a fresh checkout gets, and what the environment changes."""
 
-import os
-import runpy
 import stat
-import subprocess
-import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-ROOT = Path(__file__).parents[2]
+from tests.chatapp.loaded_settings import Load, load
 
-Load = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Load:
-    """Return the settings that a fresh process sees in an environment."""
-
-    def load(**environment: str) -> dict[str, Any]:
-        with monkeypatch.context() as patch:
-            for name in os.environ:
-                patch.delenv(name)
-            for name, value in {"DATA_DIR": str(tmp_path), **environment}.items():
-                patch.setenv(name, value)
-            return runpy.run_path(str(ROOT / "chatapp" / "settings.py"))
-
-    return load
+__all__ = ["load"]
 
 
 def test_defaults_are_safe(load: Load, tmp_path: Path) -> None:
@@ -174,19 +153,6 @@ def test_an_address_of_a_mail_server_is_taken(
     """Without TLS, with TLS from STARTTLS on, and with TLS from the start."""
     options = load(EMAIL_URL=address)["MAILERS"]["default"]["OPTIONS"]
     assert options.items() >= expected.items()
-
-
-def test_postgresql_and_redis_cost_nothing_where_they_are_not_used() -> None:
-    """No part of it is imported."""
-    code = (
-        "import sys, django; django.setup(); from chatapp import asgi; "
-        "unused = {'psycopg', 'psycopg_pool', 'redis', 'procrastinate', 'chatapp.postgresql'}; "
-        "sys.exit(bool(unused & {*sys.modules}))"
-    )
-    own = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
-    assert (
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=own, check=False).returncode == 0
-    )
 
 
 @pytest.mark.parametrize(

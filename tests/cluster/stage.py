@@ -12,7 +12,7 @@ import pytest
 
 from chatapp.accounts.accounts import OWNER_NAME
 from chatapp.models import ApiToken, SignInToken
-from tests.chatapp.test_shutdown import Visitor
+from tests.chatapp.visitors import Visitor
 from tests.cluster.cluster import Cluster
 from tests.cluster.narrator import Narrator, Story, read_words
 from tests.cluster.nodes import Node

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
-from tests.chatapp.test_serve import ROOT
 from tests.deployment.debian import need
 from tests.deployment.documents import DEPLOY, variables
+from tests.processes import ROOT
 
 UNITS = {"palimpsest-serve@.service": "8001", "palimpsest-work@.service": "1"}
 COMMAND = re.compile(r'manage\.py(?:", "| )([a-z]\w*)')

@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from chatapp.environment import read_database, read_redis
-from tests.chatapp.test_serve import ROOT
 from tests.cluster.services import Redis, free_port
 from tests.deployment.documents import DEPLOY
 from tests.deployment.environments import environment, lend_packages
+from tests.processes import ROOT
 
 # What the compose file has its reader put into .env.
 SECRETS = {

@@ -30,10 +30,11 @@ from chatapp.accounts.credentials import create_api_token
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
 from chatapp.models import ApiToken
 from tests.chatapp.maintenance.installation import Installation
-from tests.chatapp.test_serve import PATIENCE, ROOT, serving
+from tests.chatapp.server_processes import PATIENCE, serving
 from tests.cluster.services import free_port
 from tests.deployment.debian import need, running
 from tests.first_start import FirstStart
+from tests.processes import ROOT
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 

@@ -17,7 +17,7 @@ from django.test import override_settings
 from chatapp.environment import BadEnvironment, database_at
 from chatapp.models.databases import in_use, opened
 from chatapp.processes import FILES, LEFT, joined
-from tests.chatapp.test_serve import serving
+from tests.chatapp.server_processes import serving
 from tests.cluster.services import Postgres, Redis
 from tests.first_start import FirstStart
 from tests.processes import ROOT

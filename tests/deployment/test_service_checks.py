@@ -18,7 +18,7 @@ from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis, ref
 from chatapp.environment import BadEnvironment, database_at
 from chatapp.models.databases import in_use, opened
 from chatapp.postgresql.base import DatabaseWrapper
-from tests.chatapp.test_serve import refusal as refusal_of_a_process
+from tests.chatapp.server_processes import refusal as refusal_of_a_process
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running
 

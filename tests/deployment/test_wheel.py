@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatapp.test_serve import PATIENCE, ROOT, SIGN_IN
-from tests.chatapp.test_shutdown import Visitor
+from tests.chatapp.server_processes import PATIENCE, SIGN_IN
+from tests.chatapp.visitors import Visitor
 from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
+from tests.processes import ROOT
 
 FOLDER = Path(".local", "share", "palimpsest")
 CARRIED = ("README.md", "docs", "static", "templates")

@@ -21,9 +21,10 @@ from typing import Any, Self
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.chatapp.test_serve import PATIENCE, ROOT
-from tests.chatapp.test_shutdown import Visitor
+from tests.chatapp.server_processes import PATIENCE
+from tests.chatapp.visitors import Visitor
 from tests.faults import app, nursery
+from tests.processes import ROOT
 from tests.standin.server import Standin
 
 WORD = re.compile(r"\bw\d+\b")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chatapp.test_shutdown import Visitor
+from tests.chatapp.visitors import Visitor
 from tests.faults import scenarios
 from tests.faults.harness import WORD, Server, Talk
 from tests.faults.scenarios import Scenario

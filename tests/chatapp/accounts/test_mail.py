@@ -17,8 +17,8 @@ from django.utils.translation import gettext
 from pytest_django import Settings
 
 from chatapp.accounts.accounts import preferences_of
-from tests.chatapp.test_languages import OTHERS
-from tests.chatapp.test_settings import Load, load
+from tests.chatapp.loaded_settings import Load, load
+from tests.chatapp.other_languages import OTHERS
 from tests.cluster.services import free_port
 
 __all__ = ["load"]

@@ -48,9 +48,9 @@ from tests.chatapp.claude import converse
 from tests.chatapp.condensation import other_process
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.conftest import Say
+from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import PATIENCE, Page, open_page
-from tests.chatapp.test_forms import PROFILE
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin

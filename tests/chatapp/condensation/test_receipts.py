@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -15,7 +16,6 @@ from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.chatapp.live.test_consumers import fill
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
 
@@ -115,12 +115,20 @@ def test_a_fact_that_is_not_there_is_refused(
     assert len(message_store.read_effective(conversation.pk)) == 1
 
 
+def fill(say: Say) -> None:
+    """Have a conversation that is worth condensing."""
+    for number in range(8):
+        role = "user" if number % 2 == 0 else "assistant"
+        text = f"Message {number} has quite a few words about topic {number}. " * 20
+        say(role, text, tokens=200)
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_a_condensation_stores_its_receipt(
     conversation: Conversation, alice: User, say: Say
 ) -> None:
     """Probed from what it hides, and looked for in what the model reads afterwards."""
-    await fill(say)
+    await sync_to_async(fill)(say)
     async with open_page(conversation, alice) as page:
         await page.say("The port must be 4711.")
         await page.until_idle()

@@ -1,10 +1,13 @@
-"""Watchers that are nobody's page."""
+"""Watchers that are nobody's page, and turns that nobody runs."""
 
 import asyncio
 from typing import Any, override
 
 from chatapp.live import outgoing_frames
+from chatapp.live.channel import Publisher, channel
+from chatapp.live.live_views import LiveView
 from chatapp.live.outgoing_frames import Watchers
+from chatapp.models import Turn
 from tests.chatapp.sockets import PATIENCE
 
 
@@ -36,3 +39,12 @@ class Heard(Watchers):
     def _is_idle(self) -> bool:
         said, last = self.frames[-2:] if len(self.frames) > 1 else ({}, {})
         return said.get("turn") == "" and last.get("type") == "panel.changed"
+
+
+async def follow_turn(view: LiveView) -> Publisher:
+    """Have a view follow a turn, and return what tells its events as soon as it hears them."""
+    turn = Turn(conversation_id=view.conversation_id)
+    told = channel.open(turn.pk, turn.attempt)
+    view.follow(turn.pk)
+    await view._caught_up.wait()
+    return told

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chatapp.live import outgoing_frames
 from chatapp.live.outgoing_frames import BACKLOG, KEPT, Place, Watchers
 from chatapp.models import Conversation
+from tests.chatapp.observers import Clock
 from tests.chatapp.sockets import PATIENCE, Page
 
 # Takes ten seconds at least to be streamed, so that it still is when it is stopped.
@@ -28,18 +29,6 @@ STEPS = st.lists(
     ),
     max_size=30,
 )
-
-
-class Clock:
-    """The time, which goes on when it is told to."""
-
-    def __init__(self) -> None:
-        """Begin late enough to look back."""
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        """Return the seconds that have passed."""
-        return self.now
 
 
 @dataclass
@@ -117,12 +106,7 @@ class Street:
     async def snapshot(self, place: Place) -> outgoing_frames.Frame:
         """Return what a page begins with: all that was sent."""
         return outgoing_frames.snapshot(
-            place,
-            revision=1,
-            turn="",
-            status=str(self.sent),
-            articles=(),
-            panel={},
+            place, revision=1, turn="", status=str(self.sent), articles=(), panel={}
         )
 
 

@@ -29,7 +29,9 @@ __all__ = ["redis"]
 END = TurnEnded("Done.")
 # The last of what is told before it.
 LAST = events.ToolUseStarted("call", "echo")
-WORDS = [f"word{number} " for number in range(200)]
+# Enough for some keyframes between them.
+WORDS = [f"word{number} " for number in range(30)]
+THIRD = len(WORDS) // 3
 
 Process = Callable[[], Channel]
 
@@ -60,6 +62,15 @@ async def tell_slowly(publisher: Publisher, heard: Events, words: Iterable[str])
     return told
 
 
+@pytest.fixture
+def address(redis: "Redis", monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where a Redis is whose channels write and read at once, with keyframes among few words."""
+    values = {"SHORTEST": 0, "AGAIN": 0.01, "KEYFRAME_AFTER": 6}
+    for name, value in values.items():
+        monkeypatch.setattr(f"chatapp.live.redis_channel.{name}", value)
+    return redis.url
+
+
 @pytest.fixture(params=["memory", "redis"])
 async def process(request: pytest.FixtureRequest) -> AsyncIterator[Process]:
     """Return what gives the channel of one more process; in memory, there is one process."""
@@ -68,7 +79,7 @@ async def process(request: pytest.FixtureRequest) -> AsyncIterator[Process]:
         one.start()
         yield lambda: one
         return
-    url = request.getfixturevalue("redis").url
+    url = request.getfixturevalue("address")
     async with AsyncExitStack() as stack:
         yield lambda: redis_channel(url, stack)
 
@@ -84,10 +95,10 @@ def redis_channel(url: str, stack: AsyncExitStack) -> "RedisChannel":
 
 
 @pytest.fixture
-async def across(redis: "Redis") -> AsyncIterator["Callable[[], RedisChannel]"]:
+async def across(address: str) -> AsyncIterator["Callable[[], RedisChannel]"]:
     """Return what gives the channel of one more process, over a Redis that a test may stop."""
     async with AsyncExitStack() as stack:
-        yield lambda: redis_channel(redis.url, stack)
+        yield lambda: redis_channel(address, stack)
 
 
 async def test_all_who_read_are_told_all_in_order(process: Process) -> None:
@@ -262,12 +273,12 @@ async def test_redis_that_comes_back_empty_is_told_all_anew(
     turn, web, worker = uuid.uuid4(), across(), across()
     publisher, told = worker.open(turn, 1), Told(web)
     async with web.read(turn) as heard:
-        before = await tell_slowly(publisher, heard, WORDS[:70])
+        before = await tell_slowly(publisher, heard, WORDS[:THIRD])
         redis.kill()
-        for word in WORDS[70:140]:
+        for word in WORDS[THIRD:-THIRD]:
             publisher.publish(TextStreamed(word))
         redis.start()
-        after = await hear_rest(publisher, heard, WORDS[140:])
+        after = await hear_rest(publisher, heard, WORDS[-THIRD:])
         assert standing(before + after) == [TextStreamed("".join(WORDS)), LAST]
     async with asyncio.timeout(PATIENCE):
         while await told.heard.get() != hints.ChannelRestored():
@@ -304,9 +315,11 @@ async def test_what_is_told_and_read_while_redis_is_away_arrives_when_it_is_back
 
 
 async def test_a_reader_that_is_late_at_a_keyframe_need_not_begin_anew(
-    redis: "Redis", across: "Callable[[], RedisChannel]"
+    across: "Callable[[], RedisChannel]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words that were written together with the keyframe, and before it, are there still."""
+    # Each reads a little after the other has written.
+    monkeypatch.setattr("chatapp.live.redis_channel.SHORTEST", 0.03)
     turn, web, worker = uuid.uuid4(), across(), across()
     publisher = worker.open(turn, 1)
     async with web.read(turn) as heard:
@@ -325,17 +338,17 @@ async def test_a_redis_that_pauses_loses_and_repeats_nothing(
     turn, web, worker = uuid.uuid4(), across(), across()
     publisher = worker.open(turn, 1)
     async with web.read(turn) as heard:
-        before = await tell_slowly(publisher, heard, WORDS[:70])
+        before = await tell_slowly(publisher, heard, WORDS[:THIRD])
         redis.stop_and_keep()
-        for word in WORDS[70:140]:
+        for word in WORDS[THIRD:-THIRD]:
             publisher.publish(TextStreamed(word))
         redis.start()
-        after = await hear_rest(publisher, heard, WORDS[140:])
+        after = await hear_rest(publisher, heard, WORDS[-THIRD:])
     assert standing(before + after) == [TextStreamed("".join(WORDS)), LAST]
 
 
 async def test_what_is_told_last_is_written_before_a_process_ends(
-    redis: "Redis", across: "Callable[[], RedisChannel]"
+    across: "Callable[[], RedisChannel]",
 ) -> None:
     """Turns that it interrupts say so."""
     turn, web, worker = uuid.uuid4(), across(), across()

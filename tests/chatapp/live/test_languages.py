@@ -15,8 +15,7 @@ from django.utils.translation import gettext
 from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings
 from chatapp.sentences import translate
 from tests.chatapp.claude import converse
-from tests.chatapp.live.test_sign_in import socket_of
-from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page, socket_of
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -42,7 +41,7 @@ TOO_OFTEN = (
 
 async def refusal(browser: Client, conversation: Conversation, accepts: str) -> str:
     """Return why a socket of the browser's takes no empty message."""
-    socket = socket_of(browser, conversation, accepts=accepts)
+    socket = socket_of(browser, f"/ws/c/{conversation.pk}/", accepts=accepts)
     assert await socket.connect(PATIENCE) == (True, None)
     page = Page(socket)
     await page.until("snapshot")

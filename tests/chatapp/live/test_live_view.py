@@ -12,11 +12,10 @@ from django.test.signals import template_rendered
 from chatapp import consumers
 from chatapp.agent import events
 from chatapp.live import outgoing_frames
-from chatapp.live.channel import Publisher, channel
 from chatapp.live.live_views import LiveView, views
 from chatapp.live.outgoing_frames import Watchers
-from chatapp.models import Conversation, Turn
-from tests.chatapp.live.heard import Heard
+from chatapp.models import Conversation
+from tests.chatapp.live.heard import Heard, follow_turn
 from tests.chatapp.sockets import PATIENCE, connect
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,15 +36,6 @@ class Failing(Heard):
             self.failed.set()
             raise IndexError("a defect")
         super().send(frame)
-
-
-async def follow_turn(view: LiveView) -> Publisher:
-    """Have a view follow a turn, and return what tells its events as soon as it hears them."""
-    turn = Turn(conversation_id=view.conversation_id)
-    told = channel.open(turn.pk, turn.attempt)
-    view.follow(turn.pk)
-    await view._caught_up.wait()
-    return told
 
 
 @pytest.mark.parametrize("type_", ["text.streamed", "article.upserted", "panel.changed"])

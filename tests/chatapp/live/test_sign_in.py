@@ -15,23 +15,11 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
-from chatapp.asgi import application
 from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Turn
-from tests.chatapp.sockets import PATIENCE, Page
+from tests.chatapp.sockets import PATIENCE, Page, socket_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def socket_of(
-    browser: Client, conversation: Conversation, *, accepts: str = ""
-) -> WebsocketCommunicator:
-    """Return the socket that a browser's page opens to a conversation."""
-    cookies = "; ".join(f"{name}={one.value}" for name, one in browser.cookies.items())
-    sent = {"host": "localhost", "origin": "http://localhost", "cookie": cookies}
-    sent |= {"accept-language": accepts}
-    headers: Any = [(name.encode(), text.encode()) for name, text in sent.items()]
-    return WebsocketCommunicator(application, f"/ws/c/{conversation.pk}/", headers=headers)
 
 
 async def answer(socket: WebsocketCommunicator) -> tuple[str, int | None]:
@@ -63,7 +51,7 @@ async def test_a_socket_opens_while_a_message_waits_for_the_lock(
         assert await asyncio.to_thread(begun.wait, PATIENCE)
         wrappers.remove(note)
         behind = asyncio.create_task(sync_to_async(int)())
-        socket = socket_of(browser, conversation)
+        socket = socket_of(browser, f"/ws/c/{conversation.pk}/")
         assert await socket.connect(PATIENCE) == (True, None)
         await Page(socket).until("snapshot")
         assert not behind.done()
@@ -76,13 +64,14 @@ async def test_nobody_is_signed_in_with_a_session_that_is_over(
     conversation: Conversation, alice: User, browser: Client
 ) -> None:
     """It was removed, its account is closed, or the password is a new one."""
-    assert await answer(socket_of(browser, conversation)) == ("websocket.send", None)
+    path = f"/ws/c/{conversation.pk}/"
+    assert await answer(socket_of(browser, path)) == ("websocket.send", None)
     closed = ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
-    socket = socket_of(browser, conversation)
+    socket = socket_of(browser, path)
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
     assert await answer(socket) == closed
     await User.objects.filter(pk=alice.pk).aupdate(is_active=True, password="another one")
-    assert await answer(socket_of(browser, conversation)) == closed
+    assert await answer(socket_of(browser, path)) == closed
     assert await Session.objects.aexists()
     await Session.objects.all().adelete()
-    assert await answer(socket_of(browser, conversation)) == closed
+    assert await answer(socket_of(browser, path)) == closed

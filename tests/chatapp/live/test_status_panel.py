@@ -8,8 +8,7 @@ import pytest
 from chatapp.agent import events
 from chatapp.live.live_views import LiveView
 from chatapp.models import Conversation
-from tests.chatapp.live.heard import Heard
-from tests.chatapp.live.test_live_view import follow_turn
+from tests.chatapp.live.heard import Heard, follow_turn
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Gate, Reply, rate_limited
 from tests.standin.server import Standin

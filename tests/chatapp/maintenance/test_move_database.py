@@ -16,7 +16,7 @@ from chatapp.models import Attachment, Deletion
 from chatapp.models.databases import in_use, name_of
 from tests.chatapp.maintenance.conftest import KINDS, Make
 from tests.chatapp.maintenance.installation import Installation
-from tests.chatapp.test_serve import serving
+from tests.chatapp.server_processes import serving
 from tests.processes import ROOT
 
 MEGABYTE = 2**20

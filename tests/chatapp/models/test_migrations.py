@@ -26,6 +26,8 @@ from chatapp.models.databases import in_use, opened
 from tests import postgresql
 from tests.chatapp.models.full_database import fill
 
+pytestmark = pytest.mark.django_db
+
 RECORDED = Path(__file__).parent / "recorded"
 TABLES = "chatapp_conversation", "chatapp_message", "chatapp_auditentry", "chatapp_preferences"
 
@@ -100,7 +102,6 @@ def new_schema(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dic
         return schema()
 
 
-@pytest.mark.django_db
 def test_a_database_of_before_goes_on(new_schema: dict[str, list[str]], recorded: None) -> None:
     """It is like a new one, table by table, and all that is in it is there and sound."""
     before = count_rows()
@@ -142,7 +143,6 @@ def test_a_database_goes_back_to_nothing_and_is_made_again(
     assert count_rows()["chatapp_message"] == 0
 
 
-@pytest.mark.django_db
 def test_every_table_has_a_row_in_a_full_database(conversation: Conversation) -> None:
     """So that what moves, erases or checks rows is tried on all of them."""
     fill(conversation)

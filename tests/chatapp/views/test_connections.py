@@ -15,7 +15,7 @@ from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import profiles
-from tests.chatapp.test_forms import PROFILE
+from tests.chatapp.profile_form import PROFILE
 from tests.standin.behaviours import OVERFLOW
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

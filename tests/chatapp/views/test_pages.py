@@ -17,7 +17,7 @@ from chatapp.accounts import accounts, credentials
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
 from condense import INHERIT
-from tests.chatapp.test_forms import PROFILE
+from tests.chatapp.profile_form import PROFILE
 
 PAGES = [
     *("conversations", "condensations", "costs", "profiles", "new_profile", "settings", "search"),
