@@ -1,8 +1,10 @@
 """A conversation in which everything has happened that goes on record."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 
 import condense
 from chatapp import approvals
@@ -90,3 +92,11 @@ def raw(model: type[models.Model]) -> "models.QuerySet[Any]":
 def entries(conversation: Conversation) -> list[AuditEntry]:
     """Return the chain."""
     return list(conversation.audit_entries.in_order())
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Have all that is done in the block undone at its end."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

@@ -17,7 +17,7 @@ from chatapp.models import Conversation
 from tests.chatapp.accounts.conftest import operator
 from tests.chatapp.conftest import Say
 from tests.chatapp.loaded_settings import Load, load
-from tests.deployment.test_files import DEPLOY, variables
+from tests.deployment.documents import DEPLOY, variables
 
 __all__ = ["load", "operator"]
 

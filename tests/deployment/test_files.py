@@ -12,9 +12,9 @@ import yaml
 from django.core.management import get_commands
 
 from tests.deployment.debian import need
+from tests.deployment.documents import DEPLOY, variables
 from tests.processes import ROOT
 
-DEPLOY = ROOT / "docs" / "deploy"
 UNITS = {"palimpsest-serve@.service": "8001", "palimpsest-work@.service": "1"}
 COMMAND = re.compile(r'manage\.py(?:", "| )([a-z]\w*)')
 # What other programs are given.
@@ -40,12 +40,6 @@ def test_a_unit_is_one_that_systemd_takes(unit: str, tmp_path: Path) -> None:
         [verify, "verify", str(tmp_path / instance)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-
-
-def variables(text: str) -> dict[str, str]:
-    """Return what a file of variables sets, as systemd and a shell read it."""
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    return dict(line.split("=", 1) for line in lines)
 
 
 def test_the_variables_make_a_cluster_once_its_keys_are_there(

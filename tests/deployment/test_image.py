@@ -18,10 +18,10 @@ import yaml
 
 from chatapp.environment import read_database, read_redis
 from tests.cluster.services import Redis, free_port
+from tests.deployment.documents import DEPLOY
 from tests.deployment.environments import environment, lend_packages
 from tests.processes import ROOT
 
-DEPLOY = ROOT / "docs" / "deploy"
 # What the compose file has its reader put into .env.
 SECRETS = {
     "POSTGRES_PASSWORD": "one",

@@ -6,8 +6,6 @@ import os
 import re
 import socket
 import ssl
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,10 +21,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from django.contrib.auth.models import User
+from pytest_django import DjangoDbBlocker
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from chatapp.accounts.credentials import create_api_token
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
+from chatapp.models import ApiToken
+from tests.chatapp.maintenance.installation import Installation
 from tests.chatapp.server_processes import PATIENCE, serving
 from tests.cluster.services import free_port
 from tests.deployment.debian import need, running
@@ -56,12 +59,6 @@ http {{
     scgi_temp_path {folder}/scgi;
 {site}
 }}
-"""
-MAKE_TOKEN = """
-from django.contrib.auth.models import User
-from chatapp.accounts.credentials import create_api_token
-from chatapp.models import ApiToken
-print(create_api_token(owner=User.objects.get(), name="T", scope=ApiToken.Scope.WRITE))
 """
 
 
@@ -152,24 +149,6 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Site]:
-    """The site before a server that was told its address and its proxy, and no more of either."""
-    folder = tmp_path_factory.mktemp("nginx")
-    data = first_start.copy(folder / "data")
-    command = [sys.executable, "manage.py", "shell", "--verbosity=0", "--command", MAKE_TOKEN]
-    own = {"PATH": os.environ["PATH"], "DATA_DIR": str(data)}
-    made = subprocess.run(
-        command, cwd=ROOT, env=own, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    with Standin() as standin:
-        own = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url, **PUBLIC}
-        with behind_nginx(folder) as (there, port), serving(data, PORT=port, **own) as (_, link):
-            there.standin, there.token = standin, made
-            sign_in(there, urlsplit(link.strip()).path)
-            yield there
-
-
 @contextmanager
 def behind_nginx(folder: Path) -> Iterator[tuple[Site, str]]:
     """Run nginx with the very file, but for ports and the certificate; yield the server's port.
@@ -202,6 +181,26 @@ def sign_in(site: Site, path: str) -> None:
     form = urlencode({"csrfmiddlewaretoken": TOKEN.findall(page)[0]})
     status, _page = site.ask("POST", path, form, Content_Type="application/x-www-form-urlencoded")
     assert status == 302
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory,
+    first_start: FirstStart,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[Site]:
+    """The site before a server that was told its address and its proxy, and no more of either."""
+    folder = tmp_path_factory.mktemp("nginx")
+    data = first_start.copy(folder / "data")
+    with django_db_blocker.unblock(), Installation(data).entered():
+        owner, scope = User.objects.get(), ApiToken.Scope.WRITE
+        made = create_api_token(owner=owner, name="T", scope=scope)
+    with Standin() as standin:
+        own = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url, **PUBLIC}
+        with behind_nginx(folder) as (there, port), serving(data, PORT=port, **own) as (_, link):
+            there.standin, there.token = standin, made
+            sign_in(there, urlsplit(link.strip()).path)
+            yield there
 
 
 def test_pages_come_over_tls_only(site: Site) -> None:

@@ -1,25 +1,26 @@
 """Services that can't be worked with: each is one sentence at a start, with a way out."""
 
 import contextlib
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.core.checks import CheckMessage
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.db import DEFAULT_DB_ALIAS
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import override_settings
 
-from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis
-from chatapp.environment import read_database
+from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis, refuse_unfit
+from chatapp.environment import BadEnvironment, database_at
+from chatapp.models.databases import in_use, opened
 from chatapp.postgresql.base import DatabaseWrapper
-from tests.chatapp.server_processes import refusal
+from tests.chatapp.server_processes import refusal as refusal_of_a_process
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running
-from tests.processes import ROOT
 
 KEYS = {"SECRET_KEY": "one", "SEAL_KEY": "another"}
 POOLER = """
@@ -36,21 +37,29 @@ ignore_startup_parameters = options, extra_float_digits
 
 
 @pytest.fixture
-def connected(monkeypatch: pytest.MonkeyPatch) -> "Connect":
-    """Return what makes Django's connection to the database at an address."""
-    return Connect(monkeypatch)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys that the processes of a cluster are given."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
 
 
-class Connect:
-    """Makes connections; none is opened before it is used."""
+@contextlib.contextmanager
+def process_with(database: str, redis: str = "") -> Iterator[BaseDatabaseWrapper]:
+    """Be a process with these services until the end of the block; yield its connection."""
+    with (
+        override_settings(REDIS_URL=redis, CLUSTER=bool(redis)),
+        opened(database_at("DATABASE_URL", database)) as connection,
+        in_use(connection),
+    ):
+        yield connection
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._patch = monkeypatch
 
-    def __call__(self, url: str, kind: type[DatabaseWrapper] = DatabaseWrapper) -> DatabaseWrapper:
-        """Return a connection to an address."""
-        self._patch.setenv("URL", url)
-        return kind({"TIME_ZONE": None, **read_database("URL", {})}, DEFAULT_DB_ALIAS)
+def refusal(database: str, redis: str = "") -> str:
+    """Return the one line that ends the start of a process with these services."""
+    with process_with(database, redis), pytest.raises(BadEnvironment) as refused:
+        refuse_unfit()
+    (line,) = str(refused.value).splitlines()
+    return line
 
 
 def told(found: Iterator[CheckMessage]) -> list[str]:
@@ -58,41 +67,41 @@ def told(found: Iterator[CheckMessage]) -> list[str]:
     return [f"{one.msg} {one.hint}" for one in found]
 
 
-def test_services_as_they_should_be_raise_no_complaint(
-    postgres: Postgres, redis: Redis, connected: Connect
-) -> None:
+def told_of(url: str, kind: type[DatabaseWrapper] = DatabaseWrapper) -> list[str]:
+    """Return what the check says of the PostgreSQL at an address."""
+    options = {"TIME_ZONE": None, **database_at("DATABASE_URL", url)}
+    return told(check_postgresql(kind(options, DEFAULT_DB_ALIAS)))
+
+
+def test_services_as_they_should_be_raise_no_complaint(postgres: Postgres, redis: Redis) -> None:
     """What Redis was tried with is gone at once."""
-    assert told(check_postgresql(connected(postgres.url))) == []
+    assert told_of(postgres.url) == []
     assert told(check_redis(redis.url)) == []
     with contextlib.closing(redis.connect()) as client:
         assert client.ttl(PROBE) <= 1
 
 
-@pytest.mark.parametrize("variable", ["DATABASE_URL", "REDIS_URL"])
-def test_an_address_where_nobody_listens_ends_the_start(
-    variable: str, database_url: str, redis: Redis, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("db")
+def test_an_address_where_nobody_listens_ends_the_start(database_url: str, keys: None) -> None:
     """The sentence has the place, and no password."""
     port = free_port()
-    wrong = {
-        "DATABASE_URL": f"postgresql://chat:secret@127.0.0.1:{port}/talk",
-        "REDIS_URL": f"redis://:secret@127.0.0.1:{port}/0",
-    }
-    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis.url, variable: wrong[variable]}
-    said = refusal(tmp_path, **urls, **KEYS)
-    assert said.startswith(f"{variable} can't be used: ")
-    assert said.endswith(", or correct the address.")
-    assert f"{port}" in said
-    assert "onnection refused" in said
-    assert "secret" not in said
+    there = f"secret@127.0.0.1:{port}"
+    for name, said in (
+        ("DATABASE_URL", refusal(f"postgresql://chat:{there}/talk")),
+        ("REDIS_URL", refusal(database_url, f"redis://:{there}/0")),
+    ):
+        assert said.startswith(f"{name} can't be used: ")
+        assert said.endswith(", or correct the address.")
+        assert f"{port}" in said
+        assert "onnection refused" in said
+        assert "secret" not in said
 
 
-def test_a_wrong_password_ends_the_start(
-    postgres: Postgres, redis: Redis, database_url: str, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("db")
+def test_a_wrong_password_ends_the_start(postgres: Postgres, redis: Redis, keys: None) -> None:
     """It is in no sentence, and a password that is not given is told like a wrong one."""
     wrong = postgres.url.replace(postgres.password.read_text(), "secret")
-    assert refusal(tmp_path, DATABASE_URL=wrong) == (
+    assert refusal(wrong) == (
         f'DATABASE_URL can\'t be used: connection to server at "127.0.0.1", port {postgres.port} '
         'failed: FATAL:  password authentication failed for user "palimpsest". '
         "Start PostgreSQL, or correct the address."
@@ -102,50 +111,45 @@ def test_a_wrong_password_ends_the_start(
         "Start Redis, or correct the address."
     )
     wrong = redis.url.replace(redis.password, "secret")
-    assert refusal(tmp_path, DATABASE_URL=database_url, REDIS_URL=wrong, **KEYS) == said
+    assert refusal(postgres.url, wrong) == said
     assert told(check_redis(redis.url.replace(f":{redis.password}@", ""))) == [said]
 
 
-def test_a_database_that_is_not_there_ends_the_start(postgres: Postgres, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("db")
+def test_a_database_that_is_not_there_ends_the_start(postgres: Postgres) -> None:
     """Nobody is asked to read a stack."""
-    url = f"{postgres.url}_of_nobody"
-    assert 'database "postgres_of_nobody" does not exist' in refusal(tmp_path, DATABASE_URL=url)
+    said = refusal(f"{postgres.url}_of_nobody")
+    assert 'database "postgres_of_nobody" does not exist' in said
 
 
 def test_a_database_without_its_tables_ends_the_start_of_a_cluster(
     database_url: str, redis: Redis, tmp_path: Path
 ) -> None:
     """One process makes them, not whoever comes first; the queue's are asked for, too."""
-    said = refusal(tmp_path, DATABASE_URL=database_url, REDIS_URL=redis.url, **KEYS)
+    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis.url}
+    said = refusal_of_a_process(tmp_path, **urls, **KEYS)
     assert said.startswith("The database lacks ")
     assert "chatapp, " in said
     assert "procrastinate, " in said
     assert said.endswith("). Run `manage.py migrate` once, before processes start.")
 
 
+@pytest.mark.usefixtures("db")
 def test_the_command_that_checks_services_names_all_that_is_wrong(
-    database_url: str, redis: Redis, tmp_path: Path
+    database_url: str, keys: None
 ) -> None:
     """Other commands and the plain check do without the network."""
-    own = {
-        "PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "DATABASE_URL": database_url,
-        "REDIS_URL": f"redis://:secret@127.0.0.1:{free_port()}/0", **KEYS,
-    }  # fmt: skip
-
-    def check(*options: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "manage.py", "check", *options]
-        return subprocess.run(
-            command, cwd=ROOT, env=own, capture_output=True, text=True, check=False
-        )
-
-    done = check("--deploy", "--tag", "services")
-    assert done.returncode == 1
+    nobody = f"redis://:secret@127.0.0.1:{free_port()}/0"
+    with process_with(database_url, nobody) as connection:
+        call_command("check")
+        assert connection.connection is None
+        with pytest.raises(SystemCheckError) as found:
+            call_command("check", deploy=True, tags=["services"])
     for number in ("E013", "E015"):
-        assert f"palimpsest.{number}" in done.stderr
-    assert check().returncode == 0
+        assert f"palimpsest.{number}" in str(found.value)
 
 
-def test_an_old_postgresql_is_named(postgres: Postgres, connected: Connect) -> None:
+def test_an_old_postgresql_is_named(postgres: Postgres) -> None:
     """As Django's backend says which is new enough."""
 
     class Features(DatabaseWrapper.features_class):  # type: ignore[name-defined,misc]
@@ -154,13 +158,13 @@ def test_an_old_postgresql_is_named(postgres: Postgres, connected: Connect) -> N
     class Newer(DatabaseWrapper):
         features_class = Features
 
-    (said,) = told(check_postgresql(connected(postgres.url, Newer)))
+    (said,) = told_of(postgres.url, Newer)
     assert said.startswith("PostgreSQL ")
     assert said.endswith(" is too old. Use 999 or newer.")
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction"])
-def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres, connected: Connect) -> None:
+def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres) -> None:
     """One that gives each transaction another one loses what a session holds."""
     pooler, own = need("pgbouncer"), free_port()
     password = postgres.password.read_text()
@@ -171,7 +175,7 @@ def test_a_pooler_has_to_keep_sessions(mode: str, postgres: Postgres, connected:
             shutil.chown(file.name, postgres.user)
         with running(own, *tied("TERM", pooler, "--quiet", file.name, user=postgres.user)):
             url = f"postgresql://palimpsest@127.0.0.1:{own}/postgres"
-            found = told(check_postgresql(connected(url)))
+            found = told_of(url)
     assert len(found) == (mode == "transaction")
     for said in found:
         assert said == (

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -18,9 +17,9 @@ from tests.chatapp.server_processes import PATIENCE, SIGN_IN
 from tests.chatapp.visitors import Visitor
 from tests.deployment.debian import need
 from tests.deployment.environments import environment, lend_packages, pip
-from tests.deployment.test_nginx import ORIGIN, PUBLIC, TOKEN, behind_nginx, sign_in
 from tests.processes import ROOT
 
+FOLDER = Path(".local", "share", "palimpsest")
 CARRIED = ("README.md", "docs", "static", "templates")
 
 
@@ -31,13 +30,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip("wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={folder}", str(ROOT))
     (built,) = folder.iterdir()
     return built
-
-
-def install(wheel: Path, folder: Path) -> Path:
-    """Install nothing but the wheel; return the command that it brings."""
-    python = environment(folder)
-    pip("install", "--no-index", "--no-deps", str(wheel), python=python)
-    return folder / "bin" / "palimpsest"
 
 
 def run(program: Path, *arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
@@ -52,13 +44,32 @@ def run(program: Path, *arguments: str, home: Path) -> "subprocess.CompletedProc
     )
 
 
+@pytest.fixture(scope="module")
+def bare(
+    wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> "subprocess.CompletedProcess[str]":
+    """What the command that the wheel brings says where nothing else is installed."""
+    home = tmp_path_factory.mktemp("home")
+    python = environment(tmp_path_factory.mktemp("environment"))
+    pip("install", "--no-index", "--no-deps", str(wheel), python=python)
+    return run(python.with_name("palimpsest"), "serve", home=home)
+
+
+@pytest.fixture(scope="module")
+def program(bare: "subprocess.CompletedProcess[str]") -> Path:
+    """The same command where all that it needs is installed, too."""
+    program = Path(bare.args[0])
+    lend_packages(program.parents[1])
+    return program
+
+
 @contextmanager
-def serving(program: Path, home: Path, **told: str) -> Iterator[list[str]]:
+def serving(program: Path, home: Path) -> Iterator[list[str]]:
     """Run a server that is told its port at most; yield the two lines that it prints."""
     with subprocess.Popen(
         [program, "serve"],
         cwd=home,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0", **told},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": "0"},
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
@@ -71,7 +82,7 @@ def serving(program: Path, home: Path, **told: str) -> Iterator[list[str]]:
 
 def converse(program: Path, home: Path) -> None:
     """Do the main job with a server that never ran before: a message, and an answer that stays."""
-    data = home / ".local" / "share" / "palimpsest"
+    data = home / FOLDER
     with serving(program, home) as (link, place):
         assert SIGN_IN.match(link), link
         assert place == f"Everything is stored in {data}, unless DATA_DIR says otherwise.\n"
@@ -127,17 +138,16 @@ def test_a_wheel_has_every_file_that_a_server_reads(wheel: Path) -> None:
     assert held == own
 
 
-def test_a_server_runs_from_its_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+def test_a_server_runs_from_its_wheel_alone(
+    bare: "subprocess.CompletedProcess[str]", program: Path, tmp_path: Path
+) -> None:
     """In the user's folder for data, and with every command under one name."""
-    folder, home = tmp_path / "environment", tmp_path / "home"
-    home.mkdir()
-    program = install(wheel, folder)
-    refused = run(program, "serve", home=home)
-    assert (refused.returncode, refused.stderr) == (
+    assert (bare.returncode, bare.stderr) == (
         1,
         "palimpsest needs the extra `app`: install the wheel as `palimpsest-….whl[app]`.\n",
     )
-    lend_packages(folder)
+    home = tmp_path / "home"
+    home.mkdir()
     converse(program, home)
     checked = run(program, "check_integrity", home=home)
     assert checked.returncode == 0, checked.stderr
@@ -145,36 +155,9 @@ def test_a_server_runs_from_its_wheel_alone(wheel: Path, tmp_path: Path) -> None
     assert [*home.iterdir()] == [home / ".local"]
 
 
-def test_a_wheel_serves_behind_nginx(wheel: Path, tmp_path: Path) -> None:
-    """With the site and the variables of the documents: pages over TLS, and an open socket."""
-    program, home = install(wheel, tmp_path / "environment"), tmp_path / "home"
-    home.mkdir()
-    lend_packages(tmp_path / "environment")
-    with (
-        behind_nginx(tmp_path) as (site, port),
-        serving(program, home, PORT=port, **PUBLIC) as said,
-    ):
-        link = said[0].strip()
-        assert link.startswith(f"{ORIGIN}/sign-in/"), link
-        sign_in(site, urlsplit(link).path)
-        with site.asked("GET", "/settings/") as page:
-            assert page.status == 200
-            assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
-        with site.asked("GET", "/", Host="evil.example") as elsewhere:
-            assert elsewhere.headers["Location"] == f"{ORIGIN}/"
-        _status, page_text = site.ask("GET", "/")
-        form = urlencode({"csrfmiddlewaretoken": TOKEN.findall(page_text)[0]})
-        kind = "application/x-www-form-urlencoded"
-        with site.asked("POST", "/c/new/", form, Content_Type=kind) as made:
-            path = made.headers["Location"]
-        with site.open_socket(path, ORIGIN) as socket:
-            assert json.loads(socket.recv(PATIENCE))["type"] == "snapshot"
-
-
-def test_a_unit_runs_the_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_a_unit_runs_the_wheel(program: Path, tmp_path: Path) -> None:
     """With the command that it brings; systemd takes it, and rates it as no more than medium."""
     analyze = need("systemd-analyze", "systemd")
-    program = install(wheel, tmp_path / "environment")
     text = (ROOT / "docs" / "deploy" / "palimpsest-serve@.service").read_text("utf-8")
     checkout = "/opt/palimpsest/.venv/bin/python manage.py serve"
     assert checkout in text

@@ -31,7 +31,7 @@ from chatapp.models import (
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
-from tests.chatapp.storage.test_requests import Session
+from tests.chatapp.storage.recorded_session import Session
 from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db

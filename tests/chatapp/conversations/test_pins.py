@@ -1,14 +1,12 @@
 """A pin keeps a message word for word; it is on record, and never silently lost."""
 
 import json
-import uuid
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 
-import condense
 from chatapp import errors
 from chatapp.conversations import rewind
 from chatapp.conversations.locks import find_broken
@@ -21,13 +19,13 @@ from chatapp.models import (
     Profile,
     Source,
     Turn,
-    hidden_messages,
     message_store,
 )
 from chatapp.transfer.readable_copy import write_markdown
 from chatapp.transfer.record_export import write_record
 from tests.chatapp.audited import entries, problems, raw
-from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conversations.carried_pins import carrying
 from tests.chatapp.scripted_turns import ask, end, retry
 
 RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f600."
@@ -36,21 +34,6 @@ RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f6
 def pins(conversation: Conversation) -> list[int]:
     """Return the numbers of the messages that are pinned, as the engine is told."""
     return [one.seq for one in message_store.read_effective(conversation.pk) if one.tags.pinned]
-
-
-def carrying(conversation: Conversation, *hidden: Message) -> Message:
-    """Return the summary behind which messages are hidden, with what is pinned among them."""
-    seen = [message_store.to_engine(Message.objects.get(pk=one.pk)) for one in hidden]
-    heading = "## Pinned Message, Verbatim ({0.role}, {0.id})\n{0.text}"
-    carried = [condense.TextBlock(heading.format(one)) for one in seen if one.tags.pinned]
-    summary = condense.Message(
-        role="user",
-        content=(condense.TextBlock("What was said."), *carried),
-        tags=condense.Tags(condense_id=uuid.uuid4().hex),
-    )
-    return hidden_messages.apply_reduction(
-        conversation.pk, reduction_of(summary, tuple(o.id for o in seen))
-    )
 
 
 def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(

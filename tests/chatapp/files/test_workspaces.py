@@ -91,9 +91,7 @@ def test_other_folders_are_the_operator_s_to_share(
     assert choose(conversation, "project") == root / "project"
 
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
+@pytest.mark.django_db(transaction=True)
 async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: User) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
 

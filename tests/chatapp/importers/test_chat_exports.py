@@ -2,177 +2,32 @@
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from os import urandom
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 
+from chatapp import errors
 from chatapp.conversations import rewind
+from chatapp.importers import read_file, recognise
+from chatapp.languages import in_words
 from chatapp.models import Conversation, Source, message_store
 from chatapp.models.versions import read_versions
 from chatapp.transfer.archives import MOST_ENTRIES
-from tests.chatapp.pictures import make_png
+from chatapp.transfer.record_import import load_conversations
+from tests.chatapp.importers.exports import CHATGPT, CLAUDE, EXPORTS, node, zipped
 from tests.chatapp.views.test_imports import send
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# An import through the page is a background job.
+by_page = pytest.mark.django_db(transaction=True)
 
-DAY, ISO = 1_700_000_000, "2023-11-14T22:13:20.000000Z"
-PNG = make_png()
-ROOT = "00000000-0000-4000-8000-000000000000"
-IMAGE = "data:image/png;base64," + b64encode(PNG).decode()
-
-
-def node(
-    name: str, parent: str | None, role: str, *parts: Any, kind: str = "text", **more: Any
-) -> dict[str, Any]:
-    """Return an entry of ChatGPT's mapping."""
-    content = {"content_type": kind, "parts": [*parts], **more.pop("content", {})}
-    message = {"author": {"role": role}, "content": content, "create_time": DAY + len(name), **more}
-    return {name: {"id": name, "parent": parent, "children": [], "message": message}}
-
-
-def picture(pointer: str) -> dict[str, str]:
-    """Return a part of a message that is an image."""
-    return {"content_type": "image_asset_pointer", "asset_pointer": pointer}
-
-
-HIDDEN = {"metadata": {"is_visually_hidden_from_conversation": True}}
-CITED = {
-    "model_slug": "gpt-x",
-    "content_references": [
-        {"matched_text": "\ue200cite\ue202turn0\ue201", "alt": "([word08](https://a.example))"}
-    ],
-}
-CAT = {"attachments": [{"id": "file-AbC123", "name": "word02.png"},
-                       {"id": "file_00f", "name": "word03.txt"},
-                       {"id": "file-Gone", "name": "word04.pdf"}]}  # fmt: skip
-CHATGPT = [
-    {"title": "word00 cats", "create_time": DAY, "update_time": DAY + 60, "current_node": "g",
-     "mapping": {
-        "root": {"id": "root", "parent": None, "children": [], "message": None},
-        **node("s", "root", "system", ""),
-        **node("s1", "s", "user", kind="user_editable_context",
-               content={"user_profile": "word19"}, **HIDDEN),
-        **node("a", "s1", "user", "word01 \ue206?", picture("file-service://file-AbC123"),
-               {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_9"},
-               {"content_type": "audio_transcription", "text": "word05"},
-               kind="multimodal_text", metadata=CAT),
-        **node("b", "a", "assistant", kind="thoughts",
-               content={"thoughts": [{"summary": "word06", "content": "word07"}]}, weight=0),
-        **node("bb", "b", "assistant", kind="code", recipient="python",
-               content={"text": "print('word09')"}, weight=0),
-        **node("bbb", "bb", "tool", kind="execution_output", content={"text": "word10"}, weight=0),
-        **node("be", "bbb", "tool", picture("sediment://file-AbC123"), kind="multimodal_text"),
-        **node("c", "be", "assistant", "A cat \ue200cite\ue202turn0\ue201\ue206.", metadata=CITED),
-        **node("cc", "be", "assistant", "word11 tabby."),
-        **node("d", "c", "user", "word12 older edit"),
-        **node("dd", "d", "assistant", "word13"),
-        **node("f", "c", "user", "word14 newer edit"),
-        **node("g", "f", "assistant", kind="code", recipient="browser", content={"text": "word15"}),
-        **node("gg", "g", "assistant", "word16", weight=0),
-    }},
-    {"title": None, "mapping": node("x", None, "user", "word17"), "current_node": "lost"},
-    {"title": "word18 empty", "mapping": {}},
-]  # fmt: skip
-CLAUDE = [
-    {"uuid": "c", "name": "word00 news", "created_at": ISO, "updated_at": ISO, "chat_messages": [
-        {"uuid": "1", "sender": "human", "parent_message_uuid": ROOT, "text": "word01",
-         "content": [{"type": "text", "text": "word01"}], "created_at": ISO, "files": [
-             {"file_name": "word02.png"}, {"file_name": "cat.png", "file_uuid": "u-1"}],
-         "attachments": [{"file_name": "word03.txt", "extracted_content": "word04 <b>"}]},
-        {"uuid": "2", "sender": "assistant", "parent_message_uuid": "1", "created_at": ISO,
-         "content": [
-             {"type": "thinking", "thinking": "word05"},
-             {"type": "tool_use", "id": None, "name": "web_search", "input": {"q": "word06"}},
-             {"type": "tool_result", "name": "web_search", "is_error": True,
-              "content": [{"type": "text", "text": "word07"}]},
-             {"type": "tool_use", "id": "t", "name": "artifacts", "input": ["word08"]},
-             {"type": "text", "text": "word09"}, {"type": "voice_note", "text": "word10"},
-             {"type": "token_budget"}]},
-        {"uuid": "3", "sender": "assistant", "parent_message_uuid": "1", "text": "word11",
-         "content": [], "created_at": ISO},
-        {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word12"},
-        {"uuid": "4", "sender": "human", "parent_message_uuid": "3", "text": "word13"},
-        {"uuid": "5", "sender": "robot", "text": "word14", "created_at": ISO, "attachments": [
-            {"file_name": "x.txt", "extracted_content": "word16"}]},
-        {"uuid": "6", "sender": "human", "text": "word15", "created_at": ISO},
-    ]},
-    {"uuid": "d", "name": "", "chat_messages": []},
-]  # fmt: skip
-TOOL = (
-    '<details type="reasoning" done="true" duration="3">\n<summary>Thought</summary>\n'
-    "&gt; word05\n</details>\nword06\n"
-    '<details type="tool_calls" done="true" id="c1" name="look" arguments="{&quot;a&quot;: '
-    '&quot;word07&quot;}" result="&quot;word08&quot;"><summary>Done</summary></details>'
-    '<details type="tool_calls" name="again" arguments="{}"><summary>Done</summary>\n'
-    '&quot;word16&quot;\n</details>word09 <details type="reasoning"> word10'
-)
-WEBUI = [
-    {"id": "c", "title": "word00 chat", "created_at": DAY, "updated_at": DAY + 60, "chat": {
-        "system": "word01", "history": {"currentId": "3", "messages": {
-            "0": {"id": "0", "parentId": None, "role": "system", "content": "word17"},
-            "1": {"id": "1", "parentId": "0", "role": "user", "content": "word02",
-                  "timestamp": DAY, "files": [
-                      {"type": "image", "url": IMAGE, "name": "cat.png"},
-                      {"type": "file", "name": "word03.txt",
-                       "file": {"filename": "x", "data": {"content": "word04"}}},
-                      {"type": "collection", "name": "word15"}]},
-            "2": {"id": "2", "parentId": "1", "role": "assistant", "content": TOOL,
-                  "model": "llama", "timestamp": DAY + 1, "merged": {"content": "word11"}},
-            "3": {"id": "3", "parentId": "1", "role": "assistant", "content": "word12",
-                  "model": "qwen", "timestamp": DAY + 1},
-            "4": {"id": "4", "parentId": "2", "role": "user", "content": "word13",
-                  "timestamp": DAY + 2},
-            "5": {"id": "5", "parentId": "4", "role": "assistant", "content": "",
-                  "timestamp": DAY + 3, "error": {"content": "word14"}}}}}},
-]  # fmt: skip
-LIBRE = {
-    "conversationId": "c", "endpoint": "openAI", "title": "word00 talk", "branches": True,
-    "recursive": True, "options": {"promptPrefix": "word01"}, "messagesTree": [
-        {"messageId": "1", "parentMessageId": ROOT, "isCreatedByUser": True, "text": "word02",
-         "createdAt": ISO, "files": [{"filename": "word03.pdf", "file_id": "f"}], "children": [
-            {"messageId": "2", "isCreatedByUser": False, "model": "gpt-x", "createdAt": ISO,
-             "content": [
-                 {"type": "think", "think": "word04"},
-                 {"type": "tool_call", "tool_call": {
-                     "id": "c1", "name": "look", "args": '{"a": "word05"}', "output": "word06"}},
-                 {"type": "text", "text": {"value": "word07"}},
-                 {"type": "error", "error": "word08 \ud800"}], "children": []},
-            {"messageId": "3", "isCreatedByUser": False, "text": "word09", "createdAt": ISO,
-             "children": [{"messageId": "4", "isCreatedByUser": True, "text": "word10",
-                           "createdAt": ISO, "children": [
-                               {"messageId": "5", "error": True, "text": "word11"}]}]}]}],
-}  # fmt: skip
-
-
-def zipped(**files: Any) -> bytes:
-    """Return an archive; a name has its dots and slashes as ``_dot_`` and ``_in_``."""
-    packed = BytesIO()
-    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            told = name.replace("_dot_", ".").replace("_in_", "/")
-            archive.writestr(told, data if isinstance(data, bytes) else json.dumps(data))
-    return packed.getvalue()
-
-
-EXPORTS: dict[str, tuple[str, Any, Any]] = {
-    "chatgpt": ("export.zip", CHATGPT, zipped(**{
-        "x_in_conversations-000_dot_json": CHATGPT[:1], "x_in_conversations-001_dot_json":
-        CHATGPT[1:], "user_dot_json": {"id": 1}, "x_in_file-AbC123-cat_dot_png": PNG,
-        "file_00f-1_dot_txt": b"word20"})),
-    "claude_ai": ("claude.zip", CLAUDE, zipped(**{
-        "conversations_dot_json": CLAUDE, "projects_dot_json": [{"name": "x"}],
-        "u-1": PNG})),
-    "open_webui": ("chat-export.json", WEBUI, WEBUI),
-    "librechat": ("talk.json", LIBRE, LIBRE),
-}  # fmt: skip
 # What the model sees of the first conversation, how many versions its places have, and its models.
 SEEN = {
     "chatgpt": (["word01 \ue206?\n\nword05", "", "word10", "A cat ([word08](https://a.example)).",
@@ -195,6 +50,7 @@ def results_and_words(conversation: Conversation) -> Iterator[str]:
         yield "\n".join(results) or one.words
 
 
+@by_page
 @pytest.mark.parametrize("form", EXPORTS)
 def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> None:
     """Each word is in a conversation, or in the list of what could not be used.
@@ -237,6 +93,7 @@ def test_an_export_comes_over_whole(browser: Client, alice: User, form: str) -> 
     assert (made.created_at.year, made.updated_at.year) == (2023, 2023)
 
 
+@by_page
 @pytest.mark.parametrize("form", EXPORTS)
 def test_each_branch_can_be_gone_to_and_back(browser: Client, alice: User, form: str) -> None:
     """As if the versions had been written here."""
@@ -256,6 +113,7 @@ def test_each_branch_can_be_gone_to_and_back(browser: Client, alice: User, form:
     assert {message_store.to_engine(one).words for one in asked} <= seen
 
 
+@by_page
 def test_several_conversations_are_listed_with_what_is_missing(
     browser: Client, alice: User, bob: User
 ) -> None:
@@ -265,7 +123,8 @@ def test_several_conversations_are_listed_with_what_is_missing(
     assert "2 conversations imported" in page
     for one in Conversation.objects.filter(owner=alice):
         assert f'href="{reverse("chat", args=[one.pk])}"' in page
-    assert "word18 empty" in page
+    # Both are others' words, whatever way these are written.
+    assert '<li><bdi>word18 empty</bdi> <span class="hint"><bdi>' in page
     assert "user.json" in page
     assert "This is no conversation." in page
     other = Client()
@@ -293,22 +152,33 @@ SILENT |= node("b", "0", "user", "x") | node("c", "1", "user", "x") | node("d", 
 CIRCLE = node("a", "b", "user", "x") | node("b", "a", "assistant", "y")
 
 
+def import_file(owner: User, path: Path, data: bytes) -> Iterator[str]:
+    """Import a file as the page does; yield what is said of each conversation, after its title."""
+    path.write_bytes(data)
+    form = recognise(path)
+    assert form
+    for one in load_conversations(read_file(form, path), owner=owner, source=Source(form=form)):
+        reasons = [one.refusal, *[problem["reason"] for problem in one.source.problems]]
+        yield "\n".join(f"{one.title} {in_words(reason)}" for reason in reasons)
+
+
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
         *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
-        ({"a": 5}, '<li><bdi>x</bdi> <span class="hint"><bdi>It is not built as it should be.'),
+        ({"a": 5}, "It is not built as it should be."),
     ],
 )
 def test_a_tree_of_any_shape_comes_over_or_is_refused(
-    browser: Client, mapping: dict[str, Any], said: str
+    alice: User, tmp_path: Path, mapping: dict[str, Any], said: str
 ) -> None:
     """However deep it is, and however often a part of it would have to be repeated."""
-    answer = send(browser, ("a.json", [{"title": "x", "mapping": mapping}, CHATGPT[0]]))
-    page = browser.get(answer["Location"], follow=True).text
-    assert said in page
+    data = json.dumps([{"title": "x", "mapping": mapping}, CHATGPT[0]]).encode()
+    about, _other = import_file(alice, tmp_path / "a.json", data)
+    assert about.startswith("x ")
+    assert said in about
     assert Conversation.objects.filter(title="x").exists() == (not said)
-    assert first_of(User.objects.get())
+    assert first_of(alice)
 
 
 def named(name: str, data: bytes, **about: Any) -> bytes:
@@ -323,7 +193,6 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("name", "data", "about", "said"),
     [
@@ -333,34 +202,47 @@ def named(name: str, data: bytes, **about: Any) -> bytes:
         ("b.json", b" " * 2**23, {}, "It is suspiciously large when unpacked."),
         ("a.json", b"[]", {"compress_type": 99}, "packed in a way that is not known here"),
         ("a.json", b"[{}]", {"CRC": 1}, "a.json The file is damaged."),
-        ("c.json", b"[]", {"file_size": 2**33}, "The archive holds too much."),
         ("u-1", urandom(2**20 + 1), {}, "“cat.png” is too large."),
         ("__MACOSX/._conversations.json", b"\0", {}, ""),
-        (
-            "conversations.json",
-            json.dumps(CLAUDE).encode(),
-            {},
-            "Nothing in this ZIP can be imported.",
-        ),
     ],
 )
 def test_a_trap_in_an_archive_is_named_and_the_rest_is_read(
-    browser: Client, settings: Any, name: str, data: bytes, about: dict[str, int], said: str
+    alice: User, tmp_path: Path, name: str, data: bytes, about: dict[str, int], said: str
 ) -> None:
     """Nothing is written where its name says, and nothing is unpacked without end."""
-    settings.LARGEST_ATTACHMENT = 1
-    answer = send(browser, ("x.zip", named(name, data, **about)))
-    page = browser.get(answer["Location"], follow=True).text
-    for one in Source.objects.all():
-        page += browser.get(reverse("source", args=[one.pk])).text
-    assert said in " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert "._conversations" not in page
-    assert Conversation.objects.exists() is (name not in {"conversations.json", "c.json"})
+    packed = named(name, data, **about)
+    with override_settings(LARGEST_ATTACHMENT=1):
+        told = "\n".join(import_file(alice, tmp_path / "x.zip", packed))
+    assert said in told
+    assert "._conversations" not in told
+    assert first_of(alice)
 
 
-@pytest.mark.parametrize(("width", "said"), [(5, "too much"), (250, "too many files")])
-def test_an_archive_of_too_many_files_is_refused(browser: Client, width: int, said: str) -> None:
-    """By their number, or as soon as the list of them is too long."""
-    packed = zipped(**{f"{number:0{width}}": b"" for number in range(MOST_ENTRIES + 1)})
-    answer = send(browser, ("x.zip", packed))
-    assert said in browser.get(answer["Location"], follow=True).text
+@by_page
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_archive_with_two_of_one_name_is_refused(browser: Client) -> None:
+    """Which of them is meant is not said."""
+    packed = named("conversations.json", json.dumps(CLAUDE).encode())
+    page = browser.get(send(browser, ("x.zip", packed))["Location"], follow=True).text
+    assert "Nothing in this ZIP can be imported." in page
+    assert not Conversation.objects.exists()
+
+
+MANY = range(MOST_ENTRIES + 1)
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (lambda: named("c.json", b"[]", file_size=2**33), "too much"),
+        (lambda: zipped(**{f"{number:05}": b"" for number in MANY}), "too much"),
+        (lambda: zipped(**{f"{number:0250}": b"" for number in MANY}), "too many files"),
+    ],
+)
+def test_an_archive_of_too_much_is_refused(
+    alice: User, tmp_path: Path, packed: Callable[[], bytes], said: str
+) -> None:
+    """By the size and number of its files, or as soon as the list of them is too long."""
+    with pytest.raises(errors.Refused, match=said):
+        [*import_file(alice, tmp_path / "x.zip", packed())]
+    assert not Conversation.objects.exists()

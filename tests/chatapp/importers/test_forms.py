@@ -17,7 +17,7 @@ from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
 from chatapp.transfer.record_import import load_conversation, load_conversations
-from tests.chatapp.importers.test_chat_exports import CHATGPT, CLAUDE, LIBRE, WEBUI
+from tests.chatapp.importers.exports import CHATGPT, CLAUDE, LIBRE, WEBUI
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {
@@ -349,11 +349,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_anywhere_breaks_an_import(
     alice: User, tmp_path: Path, data: st.DataObject

@@ -1,5 +1,6 @@
-"""Databases beside the tests' own, and one in which everything has happened."""
+"""Databases beside the tests' own, one in which everything has happened, and installations."""
 
+import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -27,12 +28,15 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.environment import database_at
 from chatapp.maintenance import row_copy
+from chatapp.maintenance.backups import KEY
 from chatapp.models import Conversation, Deletion, message_store
 from chatapp.models.databases import draft_at, in_use, opened, tables
 from tests import postgresql
+from tests.chatapp.maintenance.installation import Installation
 from tests.chatapp.models.full_database import fill
 from tests.chatapp.transfer.lives import HUGE, Life
 from tests.conftest import IN_CI
+from tests.first_start import FirstStart, Once
 
 Rows = dict[str, list[tuple[Any, ...]]]
 Make = Callable[[str], BaseDatabaseWrapper]
@@ -57,25 +61,27 @@ def postgresql_address(postgresql_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def templates(
-    postgresql_server: str,
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
-    tmp_path_factory: pytest.TempPathFactory,
+    postgresql_server: str, once: Once, django_db_setup: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Callable[[str], str]]:
     """Return a database with its tables of each kind, made with the first that asks for it."""
+
+    def migrate(options: Any) -> None:
+        with django_db_blocker.unblock(), opened(options) as database, in_use(database):
+            row_copy.migrate()
+
+    def make_file(folder: Path) -> None:
+        folder.mkdir()
+        migrate(draft_at(folder / "template.sqlite3"))
+
     with ExitStack() as stack:
 
         @cache
         def made(kind: str) -> str:
             if kind == "file":
-                place = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
-                options: Any = draft_at(Path(place))
-            else:
-                place = stack.enter_context(postgresql.database(postgresql_server))
-                options = database_at("--to", place)
-            with django_db_blocker.unblock(), opened(options) as database, in_use(database):
-                row_copy.migrate()
-            return place
+                return str(once.make("template", make_file) / "template.sqlite3")
+            address = stack.enter_context(postgresql.database(postgresql_server))
+            migrate(database_at("--to", address))
+            return address
 
         yield made
 
@@ -99,6 +105,61 @@ def make_database(
             return stack.enter_context(opened(options))
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def talked(
+    once: Once,
+    first_start: FirstStart,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Path:
+    """The folder of a server with one conversation of two messages, and the file of that."""
+
+    def talk(data: Path) -> None:
+        first_start.copy(data)
+        said = (("user", "Where is north?"), ("assistant", "Up."))
+        session = data / "session.json"
+        session.write_text(json.dumps([{"role": role, "content": text} for role, text in said]))
+        with django_db_blocker.unblock():
+            Installation(data).run("import_transcript", str(session))
+
+    return once.make("talked", talk)
+
+
+@pytest.fixture(scope="session")
+def moved(
+    talked: Path, templates: Callable[[str], str], django_db_blocker: DjangoDbBlocker
+) -> Iterator[str]:
+    """The address of what that server's file becomes in PostgreSQL."""
+    template = templates("postgresql")
+    with postgresql.database(template, template=template.rpartition("/")[2]) as address:
+        with django_db_blocker.unblock():
+            Installation(talked).run("move_database", "--to", address)
+        yield address
+
+
+@pytest.fixture
+def here(talked: Path, tmp_path: Path, db: None) -> Installation:
+    """A server with one conversation of two messages, in a file."""
+    return Installation(Path(shutil.copytree(talked, tmp_path / "server")))
+
+
+@pytest.fixture
+def on_postgresql(here: Installation, moved: str) -> Iterator[Installation]:
+    """The same after it was moved to PostgreSQL."""
+    here.file.unlink()
+    with postgresql.database(moved, template=moved.rpartition("/")[2]) as address:
+        yield Installation(here.data, address)
+
+
+@pytest.fixture
+def elsewhere(here: Installation, tmp_path: Path) -> Installation:
+    """A folder without a database, as another machine has it, with the same key."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    shutil.copy(here.data / KEY, folder)
+    return Installation(folder)
 
 
 @pytest.fixture

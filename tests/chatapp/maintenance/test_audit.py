@@ -3,8 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -33,7 +32,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from tests.chatapp.audited import entries, live_through, problems, raw, talk
+from tests.chatapp.audited import entries, live_through, problems, raw, taken_back, talk
 from tests.chatapp.condensation.test_receipts import finding
 
 Tamper = Callable[[Conversation], object]
@@ -44,14 +43,6 @@ def record(conversation: Conversation) -> Conversation:
     """A conversation in which everything has happened."""
     live_through(conversation)
     return conversation
-
-
-@contextmanager
-def taken_back() -> Iterator[None]:
-    """Have all that is done in the block undone at its end."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def change_entry(number: int, **columns: Any) -> Tamper:
@@ -77,28 +68,28 @@ def delete(model: type[Any]) -> Tamper:
     return lambda _conversation: raw(model).filter(pk=model.objects.latest("pk").pk).delete()
 
 
-@pytest.mark.parametrize(
-    "tamper",
-    [
-        change_entry(5, kind=lambda _: "seal"),
-        change_entry(5, payload=lambda text: text.replace("1", "2", 1)),
-        change_entry(5, previous=lambda text: text[::-1]),
-        change_entry(12, hash=lambda text: text[::-1]),
-        change_entry(5, at=lambda at: at + timedelta(microseconds=1)),
-        change_entry(1, openings=lambda salts: {**salts, "message 2": "00" * 16}),
-        delete_entry,
-        *map(delete, (Condensation, Rewind, Question, Review)),
-        lambda conversation: raw(Message).filter(conversation=conversation, seq=2).delete(),
-        lambda conversation: raw(AuditEntry).filter(conversation=conversation).delete(),
-    ],
-)
-def test_every_tampering_is_found(record: Conversation, tamper: Tamper) -> None:
+TAMPERINGS: dict[str, Tamper] = {
+    "an entry's kind": change_entry(5, kind=lambda _: "seal"),
+    "its payload": change_entry(5, payload=lambda text: text.replace("1", "2", 1)),
+    "its predecessor": change_entry(5, previous=lambda text: text[::-1]),
+    "the last hash": change_entry(12, hash=lambda text: text[::-1]),
+    "a moment": change_entry(5, at=lambda at: at + timedelta(microseconds=1)),
+    "a salt": change_entry(1, openings=lambda salts: {**salts, "message 2": "00" * 16}),
+    "an entry that is gone": delete_entry,
+    **{one.__name__: delete(one) for one in (Condensation, Rewind, Question, Review)},
+    "a message": lambda talked: raw(Message).filter(conversation=talked, seq=2).delete(),
+    "all entries": lambda talked: raw(AuditEntry).filter(conversation=talked).delete(),
+}
+
+
+def test_every_tampering_is_found(record: Conversation) -> None:
     """Of an entry, of a message or of a record; the conversation knows how many entries it has."""
-    with taken_back():
-        tamper(record)
-        found = problems(record)
-    assert found
-    assert all(one.endswith(".") for one in found)
+    for name, tamper in TAMPERINGS.items():
+        with taken_back():
+            tamper(record)
+            found = problems(record)
+        assert found, name
+        assert all(one.endswith(".") for one in found), name
 
 
 # Columns of records that no entry tells of: keys, the turn, what a rewind took along (its tag), and

@@ -4,71 +4,56 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from tests.chatapp.maintenance.test_commands import manage
-from tests.chatapp.server_processes import serving
-from tests.first_start import FirstStart
-
-JOIN = """
 from django.contrib.auth.models import User
-from chatapp.conversations import conversations
-carol = User.objects.create_user("carol", pk=7)
-conversations.start_conversation(owner=carol, title="Carol's")
-"""
-LEAVE = """
 from django.utils import timezone
-from chatapp.models import Deletion
+
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Deletion
 from chatapp.turns.account_deletions import delete_due
-Deletion.objects.create(user_id=7, due_at=timezone.now())
-delete_due()
-"""
-TELL = """
-from django.contrib.auth.models import User
-from chatapp.models import Conversation
-print(*User.objects.values_list("username", flat=True).order_by("pk"), Conversation.objects.count())
-"""
+from tests.chatapp.maintenance.installation import Installation
+
+NUMBER = 7
+
+
+def names_in(installation: Installation) -> list[str]:
+    """Return who has an account, and the titles of all conversations."""
+    with installation.entered():
+        users = User.objects.order_by("pk").values_list("username", flat=True)
+        return [*users, *Conversation.objects.order_by("pk").values_list("title", flat=True)]
 
 
 @pytest.mark.parametrize("kind", ["file", pytest.param("postgresql", marks=pytest.mark.soak)])
 def test_a_restore_deletes_again_what_was_deleted(
-    kind: str, tmp_path: Path, first_start: FirstStart, request: pytest.FixtureRequest
+    kind: str, here: Installation, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """With its files, in place or on another machine; by a list that lies beside the backups.
 
     Somebody else's account of the same number stays.
     """
-    there = {}
     if kind == "postgresql":
-        there = {"DATABASE_URL": request.getfixturevalue("postgresql_address")}
-
-    def run(data: Path, *words: str) -> str:
-        done = manage(data, *words, **there)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
-
-    def do(code: str) -> str:
-        return run(data, "shell", "-v0", "-c", code).strip()
-
-    data = first_start.copy(tmp_path / "data")
-    run(data, "migrate")
-    before = do(TELL)
-    do(JOIN)
-    plan = data / "workspaces" / "users" / "7" / "plan.txt"
+        here = request.getfixturevalue("on_postgresql")
+    with here.entered():
+        carol = User.objects.create_user("carol", pk=NUMBER)
+        conversations.start_conversation(owner=carol, title="Carol's")
+    before = names_in(here)
+    plan = here.data / "workspaces" / "users" / f"{NUMBER}" / "plan.txt"
     plan.parent.mkdir(parents=True)
     plan.write_text("Carol's plan.")
-    file = data / "backups" / "early.tar.gz"
+    file = here.data / "backups" / "early.tar.gz"
     file.parent.mkdir()
-    run(data, "backup", str(file))
-    do(LEAVE)
-    after = do(TELL)
-    assert "carol" not in after
+    here.run("backup", str(file))
+    with here.entered():
+        Deletion.objects.create(user=carol, due_at=timezone.now())
+        delete_due()
+    after = names_in(here)
+    assert {"carol", "Carol's"} & {*after} == set()
     assert not plan.exists()
 
-    said = run(data, "restore", str(file), "--replace")
+    said = here.run("restore", str(file), "--replace")
     assert "1 account in it was deleted since, and was so again." in said
-    assert do(TELL) == after
+    assert names_in(here) == after
     assert not plan.exists()
-    run(data, "check_integrity")
+    here.run("check_integrity")
 
     names = {"list": "deleted-accounts.json", "archive": file.name}
     kept = tmp_path / "kept"
@@ -76,28 +61,15 @@ def test_a_restore_deletes_again_what_was_deleted(
     for name in names.values():
         shutil.copy(file.parent / name, kept)
     shutil.rmtree(file.parent)
-    assert "deleted since" in run(data, "restore", str(kept / file.name), "--replace")
-    assert do(TELL) == after
+    shutil.rmtree(*here.data.glob("before-restore-*"))
+    assert "deleted since" in here.run("restore", str(kept / file.name), "--replace")
+    assert names_in(here) == after
 
     # Whoever has the number on another server joined at another moment.
-    for one in (kept, data / "backups"):
+    for one in (kept, here.data / "backups"):
         listed = one / names["list"]
         listed.write_text(listed.read_text().replace('"joined": "2', '"joined": "1'))
-    assert "deleted since" not in run(data, "restore", str(kept / file.name), "--replace")
-    assert do(TELL).split() == [*before.split()[:-1], "carol", "1"]
+    shutil.rmtree(*here.data.glob("before-restore-*"))
+    assert "deleted since" not in here.run("restore", str(kept / file.name), "--replace")
+    assert names_in(here) == before
     assert plan.exists()
-
-
-def test_a_server_that_starts_deletes_what_is_due(tmp_path: Path, first_start: FirstStart) -> None:
-    """Nobody has to do anything for it."""
-    data = first_start.copy(tmp_path)
-
-    def do(code: str) -> str:
-        return manage(data, "shell", "-v0", "-c", code).stdout
-
-    do(JOIN + LEAVE.removesuffix("delete_due()\n"))
-    assert "carol" in do(TELL)
-    with serving(data):
-        while "carol" in do(TELL):
-            pass
-    assert "deleted:7" in do(TELL)

@@ -13,18 +13,20 @@ from django.db import connection, models
 from django.test import Client
 from django.utils import timezone
 
+import condense
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.files.workspaces import OWN
 from chatapp.maintenance import erasure
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.maintenance.integrity import find_problems
-from chatapp.models import Conversation, Deletion, Message
+from chatapp.models import Conversation, Deletion
 from chatapp.models.databases import tables
 from chatapp.models.fields import ReceiptField
 from chatapp.toolbox.toolbox import outputs_of
 from chatapp.turns.account_deletions import delete_due
 from tests.chatapp.maintenance.conftest import Rows, live, own_database, rows_in
 from tests.chatapp.queries import statements
+from tests.records import append_many
 
 # In every column of Alice's that can hold one.
 WORD = "zanzibar"
@@ -186,15 +188,15 @@ def test_an_erasure_that_was_killed_is_gone_on_with(
     assert files() == before[1]
 
 
-def test_many_rows_are_deleted_in_pieces(alice: User, conversation: Conversation) -> None:
+def test_many_rows_are_deleted_in_pieces(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So that nobody who writes meanwhile waits for all of them."""
-    texts = [{"role": "user", "content": [], "tokens": 1, "conversation": conversation}] * 2_000
-    Message.objects.bulk_create(
-        Message(seq=number, position=number, **text) for number, text in enumerate(texts, 1)
-    )
+    monkeypatch.setattr(erasure, "ROWS", 10)
+    append_many(conversation.pk, [(condense.Message("user", ""), 1)] * 40)
     make_due(alice)
     with statements() as sent:
         delete_due()
     pieces = [one.count("%s") for one in sent if one.startswith('DELETE FROM "chatapp_message" ')]
-    assert sum(pieces) == len(texts)
-    assert max(pieces) <= erasure.ROWS
+    assert sum(pieces) == 40
+    assert max(pieces) <= 10

@@ -115,21 +115,23 @@ def test_a_damaged_index_of_words_is_found_and_made_anew(
     assert (len(found["places"]), found["problem"]) == (1, "")
 
 
-@pytest.mark.parametrize("content", [5, [None], {"type": "text"}])
 def test_a_damaged_message_says_so_in_its_row(
-    talk: Conversation, browser: Client, content: Any
+    talk: Conversation, browser: Client, say: Say
 ) -> None:
     """The page shows all others, and the check names it."""
-    sound = Message.objects.get(seq=2)
-    Message.objects.filter(pk=sound.pk).update(content=content)
+    sound = [say("user", "Well?") for _ in range(3)]
+    damage: tuple[Any, ...] = (5, [None], {"type": "text"})
+    for row, content in zip(sound, damage, strict=True):
+        Message.objects.filter(pk=row.pk).update(content=content)
     for name in ("chat", "transcript", "inspector", "export_markdown"):
         page = browser.get(reverse(name, args=[talk.pk]))
         assert (name, page.status_code) == (name, 200)
     shown = browser.get(reverse("chat", args=[talk.pk])).text
-    assert "This message is damaged" in shown
+    assert shown.count("This message is damaged") == len(sound)
     assert "And now?" in shown
-    assert f"Message {sound.pk} can't be read." in problems()
-    Message.objects.filter(pk=sound.pk).update(content=sound.content)
+    assert {f"Message {row.pk} can't be read." for row in sound} <= {*problems()}
+    for row in sound:
+        Message.objects.filter(pk=row.pk).update(content=row.content)
 
 
 def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> None:

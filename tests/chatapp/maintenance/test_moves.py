@@ -21,7 +21,8 @@ from chatapp.models.databases import in_use, opened
 from chatapp.search import Query
 from tests import postgresql
 from tests.chatapp.maintenance.conftest import KINDS, Make, own_database, rows_in
-from tests.chatapp.storage.test_requests import Session
+from tests.chatapp.maintenance.installation import Installation
+from tests.chatapp.storage.recorded_session import Session
 from tests.records import put_on_record
 
 
@@ -215,9 +216,7 @@ def test_a_database_that_holds_something_is_left_alone(
         assert User.objects.get().username == "somebody"
 
 
-def test_a_database_that_lacks_letters_is_refused(
-    postgresql_server: str, transactional_db: None
-) -> None:
+def test_a_database_that_lacks_letters_is_refused(postgresql_server: str, db: None) -> None:
     """Before its tables are made: it would stop at the first text of another script."""
     with (
         postgresql.database(postgresql_server, encoding="SQL_ASCII") as address,
@@ -251,3 +250,15 @@ def test_a_database_of_an_older_version_is_migrated_first(make_database: Make) -
         MigrationRecorder(connection).migration_qs.filter(app="chatapp").delete()
         with pytest.raises(NotCopied, match=r"of an older version: run `manage\.py migrate`"):
             row_copy.check_migrated()
+
+
+def test_what_can_not_be_a_target_is_said_in_one_line(
+    here: Installation, postgresql_address: str
+) -> None:
+    """A wrong address, a server that is not there, a database that was never made."""
+    wrong = here.refusal("move_database", "--to", "mysql://somewhere")
+    assert wrong.startswith("--to must be an address such as postgresql://user:password@host/")
+    for address in ("postgresql://127.0.0.1:1/none", f"{postgresql_address}_none"):
+        refused = here.refusal("move_database", "--to", address)
+        assert refused.startswith("Nothing was moved: connection ")
+    assert "is there already" in here.refusal("move_database", "--to", "sqlite")

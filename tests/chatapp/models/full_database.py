@@ -24,7 +24,7 @@ from chatapp.models import (
     TurnRequest,
 )
 from tests.chatapp.audited import condense_on_record, live_through
-from tests.chatapp.storage.test_requests import Session
+from tests.chatapp.storage.recorded_session import Session
 
 
 def fill(conversation: Conversation) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pytest_django import DjangoDbBlocker
 
 from chatapp import errors
 from chatapp.models import Condensation, Conversation, Message, Review
@@ -29,15 +31,23 @@ VALUES: tuple[Any, ...] = (
 PAGES = ("chat", "audit", "inspector", "todo", "export", "files", "conversation_costs", "pins")
 
 
+@pytest.fixture(scope="module")
+def written(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> bytes:
+    """What is written of a conversation in which all has happened, and of which nothing is left."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        life = Life(User.objects.create_user("somebody"))
+        life.say(2)
+        for name in ("talk", "use_huge", "record", "pin", "talk", "edit", "clear", "truncate"):
+            life.do(name, 1)
+        found = write(life.conversation)
+        transaction.set_rollback(True)
+    return found
+
+
 @pytest.fixture
-def record(alice: User) -> dict[str, Any]:
-    """The record of a conversation in which all has happened."""
-    life = Life(alice)
-    life.say(2)
-    for name in ("talk", "use_huge", "record", "pin", "talk", "edit", "clear", "truncate"):
-        life.do(name, 1)
-    found: dict[str, Any] = json.loads(write(life.conversation))
-    life.conversation.delete()
+def record(written: bytes) -> dict[str, Any]:
+    """The record of such a conversation."""
+    found: dict[str, Any] = json.loads(written)
     return found
 
 
@@ -63,8 +73,6 @@ def with_value(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> An
 
 
 @settings(
-    max_examples=25,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

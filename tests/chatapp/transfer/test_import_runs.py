@@ -22,7 +22,7 @@ from chatapp.models import Conversation, ImportRun, Source
 from chatapp.models.import_runs import SILENCE
 from chatapp.transfer import Begin, Piece, import_jobs
 from chatapp.transfer.import_jobs import begin_import, find_import, find_running, run_import
-from tests.chatapp.transfer.test_in_pieces import ended_process
+from tests.chatapp.transfer.ended_process import ended_process
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,8 +3,6 @@
 import itertools
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,14 +20,22 @@ from chatapp.maintenance.audit_check import verify
 from chatapp.maintenance.audit_seals import make_seal
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
-from chatapp.models.turns import describe, this_process
-from chatapp.transfer import FORMAT, import_jobs
-from chatapp.transfer.import_spool import ITEMS
+from chatapp.models.turns import this_process
+from chatapp.transfer import FORMAT, import_jobs, import_spool
+from tests.chatapp.transfer.ended_process import ended_process
 from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
 from tests.sessions import session
 
+# How many messages a piece has here.
+ITEMS = 20
 MESSAGES = 2 * ITEMS
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a file of few messages stored in pieces, too."""
+    monkeypatch.setattr(import_spool, "ITEMS", ITEMS)
 
 
 def record(**sections: Any) -> bytes:
@@ -73,7 +79,7 @@ class Onlooker:
 
 
 @pytest.fixture
-def onlooker(db: None, alice: User, tmp_path: Path) -> Iterator[Onlooker]:
+def onlooker(small_pieces: None, alice: User, tmp_path: Path) -> Iterator[Onlooker]:
     """Somebody else who writes, beside whatever this test does."""
     with database_in(tmp_path), connection.execute_wrapper(watching := Onlooker(
         tmp_path / "copy.sqlite3"
@@ -122,16 +128,8 @@ def test_an_import_takes_as_many_statements_as_it_has_batches_and_records(
     assert len(found) < 100
 
 
-def ended_process() -> str:
-    """Return a process of this machine that is over, as an owner."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        owner = describe(process.pid)
-        process.communicate(b"\n")
-    return owner
-
-
 @pytest.fixture
-def half(alice: User, tmp_path: Path) -> Conversation:
+def half(small_pieces: None, alice: User, tmp_path: Path) -> Conversation:
     """What a process has left that was killed before the last piece."""
     made = read(record(), alice, tmp_path)
     Source.objects.update(importer=ended_process())

@@ -7,8 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.models import AuditEntry, Conversation, Message
-from tests.chatapp.audited import live_through, raw
-from tests.chatapp.maintenance.test_audit import taken_back
+from tests.chatapp.audited import live_through, raw, taken_back
 from tests.chatapp.queries import statements
 
 HTMX = {"HX-Request": "true"}

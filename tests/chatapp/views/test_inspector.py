@@ -32,7 +32,7 @@ from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from chatapp.transcript.condensation_page import read_record
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
-from tests.chatapp.storage.test_requests import MODEL, Session, text
+from tests.chatapp.storage.recorded_session import MODEL, Session, text
 from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
