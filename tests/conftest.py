@@ -45,8 +45,7 @@ LEFT_TO = {
 # They test what changes with one commit in twenty.
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
-    *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_erased_again.py"),
-    "chatapp/maintenance/test_move_database.py",
+    *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
 )
 COUNTED = pytest.StashKey[Counter[str]]()
 
