@@ -19,8 +19,6 @@ from tests.chatapp.api.programs import Manager, Sender, bearer, read
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 Ask = Callable[[Client, str], Any]
 
 # What an account has chosen, what its program accepts, and what both get by that.
@@ -177,6 +175,7 @@ def test_without_a_token_only_the_program_says_what_it_reads(alice: User) -> Non
         assert answer.json() == {"detail": said_in("de", sentence)} != {"detail": sentence}
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_stream_says_in_it_why_no_turn_began(
     sender: Sender, conversation: Conversation, anthropic_standin: Standin
 ) -> None:

@@ -19,7 +19,7 @@ from chatapp.models import Conversation, Source, message_store
 from chatapp.models.versions import read_versions
 from chatapp.transfer.archives import MOST_ENTRIES
 from tests.chatapp.pictures import make_png
-from tests.chatapp.views.test_imports import send
+from tests.chatapp.views.uploads import send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,10 +8,9 @@ from django.urls import reverse
 
 from chatapp.models import AuditEntry, Conversation, Message
 from tests.chatapp.audited import live_through, raw
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.maintenance.test_audit import taken_back
 from tests.chatapp.queries import statements
-
-HTMX = {"HX-Request": "true"}
 
 
 def test_a_tab_says_whether_the_record_holds(browser: Client, conversation: Conversation) -> None:

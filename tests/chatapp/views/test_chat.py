@@ -12,19 +12,18 @@ from django.urls import reverse
 import condense
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Profile, message_store
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import send
+from tests.records import append_many
 
-pytestmark = pytest.mark.django_db(transaction=True)
-HTMX = {"HX-Request": "true"}
+pytestmark = pytest.mark.django_db
 
 
-def test_a_link_to_an_old_place_opens_there(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
+def test_a_link_to_an_old_place_opens_there(browser: Client, conversation: Conversation) -> None:
     """However far up it is; what was said before and after it is fetched on demand."""
-    for number in range(200):
-        say("user", f"Number {number}.")
+    rows = [(condense.Message("user", f"Number {number}."), 1) for number in range(200)]
+    append_many(conversation.pk, rows)
     page = browser.get(f"/c/{conversation.pk}/?at=100").text
     assert "Number 99." in page
     assert "Number 199." not in page
@@ -109,11 +108,11 @@ def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     assert "Deny (inherited)" in page.text
     assert "Allow (default)" in page.text
     page = browser.post(address, {"workspace": "project/"}, follow=True)
-    assert "It takes effect with the next turn." in page.content.decode()
+    assert "It takes effect with the next turn." in page.text
     page = browser.post(address, {"workspace": "../etc", "system_prompt": "Typed."})
     assert page.status_code == 422
     for kept in ("You have no workspace folder ../etc", 'value="../etc"', "Typed."):
-        assert kept in page.content.decode()
+        assert kept in page.text
     browser.post(address, {"system_prompt": "Told alone."})
     conversation.refresh_from_db()
     assert (conversation.workspace, conversation.system_prompt) == (own, "Told alone.")

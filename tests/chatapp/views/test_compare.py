@@ -49,7 +49,7 @@ def truncated(conversation: Conversation, hidden: Message, text: str) -> Message
 def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
     """Return the page that compares."""
     address = reverse("compare", args=[attempt.conversation_id, attempt.pk])
-    return browser.get(address, query).content.decode()
+    return browser.get(address, query).text
 
 
 def test_a_summary_is_told_with_its_generation(
@@ -162,7 +162,7 @@ def test_what_models_write_is_text(conversation: Conversation, say: Say, browser
     put_on_record(conversation, **failed, error=f"No: {HOSTILE}", details=f"Why: {HOSTILE}")
     marker = truncated(conversation, said, f"{carryover.REQUEST}\n{HOSTILE}")
     kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=said.seq)
-    chat = browser.get(reverse("chat", args=[conversation.pk])).content.decode()
+    chat = browser.get(reverse("chat", args=[conversation.pk])).text
     assert all(f"{word}&lt;script" in chat for word in ("No: ", "Why: ", "<li>"))
     for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
         assert "<script>alert" not in page

@@ -17,6 +17,7 @@ from django.views.generic import RedirectView
 
 import condense
 from chatapp.models import Conversation, ModelCall, Profile, Question, Review, Rewind, Turn
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.records import put_on_record
@@ -201,7 +202,7 @@ def test_no_value_is_an_error_of_the_server(
                 break
         for value in values:
             form = dict.fromkeys(KEYS, value)
-            answer = outsider.post(place, form, headers={"HX-Request": "true"})
+            answer = outsider.post(place, form, headers=HTMX)
             assert answer.status_code < 500, f"POST {place}: {value[:20]!r}"
             if not hasattr(answer.wsgi_request, "_post"):
                 break

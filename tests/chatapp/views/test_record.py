@@ -28,7 +28,7 @@ def attempt_in(conversation: Conversation, **columns: Any) -> Condensation:
 def page_of(browser: Client, attempt: Condensation) -> str:
     """Return an attempt's page."""
     address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
-    return browser.get(address).content.decode()
+    return browser.get(address).text
 
 
 def test_the_decision_is_told_with_its_numbers(

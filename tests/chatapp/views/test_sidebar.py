@@ -17,8 +17,8 @@ from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from chatapp.sentences import ZONE_COOKIE
 from chatapp.views.sidebar import name_day
+from tests.chatapp.browsers import HTMX
 
-HTMX = {"HX-Request": "true"}
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 NAMED = [
     (timedelta(hours=-1), "Today"),

@@ -1,0 +1,13 @@
+"""Browsers of users, and what a page's script sends with its requests."""
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+HTMX = {"HX-Request": "true"}
+
+
+def browser_of(user: User) -> Client:
+    """Return a browser in which a user is signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
