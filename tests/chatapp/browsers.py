@@ -3,6 +3,8 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
+from chatapp.accounts.accounts import preferences_of
+
 HTMX = {"HX-Request": "true"}
 
 
@@ -11,3 +13,10 @@ def browser_of(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def choose(user: User, language: str) -> None:
+    """Have a user choose a language in the settings."""
+    preferences = preferences_of(user)
+    preferences.language = language
+    preferences.save()

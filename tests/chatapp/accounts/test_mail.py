@@ -16,8 +16,8 @@ from django.utils import translation
 from django.utils.translation import gettext
 from pytest_django import Settings
 
-from chatapp.accounts.accounts import preferences_of
 from tests.chatapp.accounts.members import sets_password_once
+from tests.chatapp.browsers import choose
 from tests.chatapp.test_languages import OTHERS
 from tests.chatapp.test_settings import Load, load
 from tests.cluster.services import free_port
@@ -150,13 +150,6 @@ def test_who_asks_too_often_holds_nobody_else_back(bob: User, mails: list[EmailM
     assert (status, "Wait a few minutes" in words) == (429, True)
     assert ask("bob@example.org", REMOTE_ADDR="192.0.2.7")[0] == 200
     assert len(mails) == 6
-
-
-def choose(user: User, language: str) -> None:
-    """Have a user choose a language in the settings."""
-    preferences = preferences_of(user)
-    preferences.language = language
-    preferences.save()
 
 
 def in_language(language: str, *sentences: str) -> list[str]:

@@ -26,11 +26,8 @@ def bobs(bob: User) -> Client:
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_members_find_no_page_of_operators(bobs: Client, bob: User, method: str) -> None:
     """Neither the list nor what can be done there."""
-    places = [
-        reverse("users"),
-        reverse("invite"),
-        reverse("change_user", args=[bob.pk, "operator"]),
-    ]
+    change_bob = reverse("change_user", args=[bob.pk, "operator"])
+    places = [reverse("users"), reverse("invite"), change_bob]
     assert {getattr(bobs, method)(place).status_code for place in places} <= {404, 405}
     bob.refresh_from_db()
     assert not bob.is_superuser
@@ -92,11 +89,9 @@ def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> No
 
 def test_a_link_from_the_operator_sets_a_password_once(operator: Client, bob: User) -> None:
     """Without any mail."""
-    found = re.search(
-        r"http://testserver(/account/password/reset/key/[^\"]+)", change(operator, bob, "password")
-    )
-    assert found
-    assert sets_password_once("bob", found.group(1))
+    page = change(operator, bob, "password")
+    (link,) = re.findall(r"http://testserver(/account/password/reset/key/[^\"]+)", page)
+    assert sets_password_once("bob", link)
 
 
 @pytest.mark.parametrize(("sent", "stored"), [("12.50", Decimal("12.50")), ("", None)])
@@ -115,17 +110,11 @@ def test_a_budget_that_is_set_holds_whatever_its_user_wants(
 ) -> None:
     """They are told whom to ask for more."""
     change(operator, bob, "budget", budget="1")
-    assert (
-        bobs.post(
-            reverse("settings"), {"threshold": 90, "step_limit": 5, "month_budget": "100"}
-        ).status_code
-        == 302
-    )
+    wanted = {"threshold": 90, "step_limit": 5, "month_budget": "100"}
+    assert bobs.post(reverse("settings"), wanted).status_code == 302
     conversation = start_conversation(owner=bob)
     check_spending(conversation.pk)
-    ModelCall.objects.create(
-        conversation=conversation, purpose="chat", status="succeeded", cost=Decimal(1)
-    )
+    ModelCall.objects.create(conversation=conversation, purpose="chat", cost=Decimal(1))
     with pytest.raises(SpendingLimitReached, match=r"\$1\.00 of \$1\.00\. Ask an operator"):
         check_spending(conversation.pk)
 

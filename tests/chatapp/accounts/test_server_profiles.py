@@ -202,9 +202,8 @@ async def test_who_used_what_is_shared_no_longer_is_told_to_choose(
     async with open_page(bobs, bob) as page:
         assert "no profile. Choose one in its header" in await page.refusal("Hi")
         assert anthropic_standin.requests == []
-        other = await sync_to_async(answered_by)(
-            bob, "anthropic", "claude-opus-5", anthropic_standin.url
-        )
+        at = (bob, "anthropic", "claude-opus-5", anthropic_standin.url)
+        other = await sync_to_async(answered_by)(*at)
         await Conversation.objects.filter(pk=bobs.pk).aupdate(profile=other)
         await page.ask("Hi")
     assert await Turn.objects.acount() == 1

@@ -13,6 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Profile, message_store
 from tests.chatapp.browsers import HTMX
+from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import send
 from tests.records import append_many
@@ -73,9 +74,7 @@ def test_another_profile_can_be_chosen(
     browser: Client, conversation: Conversation, alice: User, bob: User
 ) -> None:
     """Only one of the user's own, also for a new conversation."""
-    profile = alice.profiles.create(
-        name="Other", provider="offline", model="offline", context_window=9_000, max_output=900
-    )
+    profile = answered_by(alice, "offline", "offline", "")
     browser.post(f"/c/{conversation.pk}/profile/", {"profile": profile.pk})
     conversation.refresh_from_db()
     assert conversation.profile == profile
@@ -122,16 +121,14 @@ def test_a_message_s_words_are_sent_once_and_fetched_for_copying(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
     """As they were written."""
-    say("user", "Say <b>this</b>.\n\n* as it is")
+    words = "Say <b>this</b>.\n\n* as it is"
+    say("user", words)
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     address = reverse("message_text", args=[conversation.pk, 1])
     assert f'data-text="{address}"' in page
     assert page.count("as it is") == 1
     answer = browser.get(address)
-    assert (answer.text, answer["Content-Type"]) == (
-        "Say <b>this</b>.\n\n* as it is",
-        "text/plain; charset=utf-8",
-    )
+    assert (answer.text, answer["Content-Type"]) == (words, "text/plain; charset=utf-8")
     assert "no-store" in answer["Cache-Control"]
     assert browser.get(reverse("message_text", args=[conversation.pk, 9])).status_code == 404
 

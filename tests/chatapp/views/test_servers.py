@@ -17,6 +17,7 @@ from chatapp.toolbox import mcp_servers as own_servers
 from chatapp.toolbox import toolbox
 from chatapp.tools.mcp.servers import Definition, Listing
 from tests.chatapp.browsers import HTMX, browser_of
+from tests.chatapp.claude import answered_by
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "sesame-open-wide"
@@ -194,9 +195,7 @@ def test_a_server_of_someone_else_is_neither_seen_nor_used(
     """Not even by its name; whose it is removes it with its secrets, after a question."""
     client = browser_of(bob)
     assert "tools" not in client.get(reverse("mcp_servers")).text.split("<ul", 1)[1]
-    other = bob.profiles.create(
-        name="Bob's", provider="offline", model="m", context_window=9_000, max_output=100
-    )
+    other = answered_by(bob, "offline", "offline", "")
     names = [spec.name for spec in toolbox.offered(None, other)]
     assert "tools__add" not in names
     address = reverse("delete_mcp_server", args=[server.pk])

@@ -133,10 +133,7 @@ def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     """Only the button of the card that has them; the other one keeps the prompt in force."""
     writer = conversations.start_conversation(owner=alice).profile
     assert writer is not None
-    limits = {"context_window": 50_000, "max_output": 500}
-    other = Profile.objects.create(
-        owner=alice, name="Other", provider="offline", model="offline", **limits
-    )
+    other = answered_by(alice, "offline", "offline", "")
     named = alice.condensing_prompts.create(name="Own", text="Named.")
     mine = Profile.objects.filter(pk=conversation.profile_id)
     mine.update(condensing_prompt=named)
@@ -174,11 +171,8 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert anthropic_standin.requests == []
     ask = {"ask": "fresh_start||", **fields}
     for confirmed in ("0.00001", "nan"):
-        refused = browser.post(
-            reverse("what_if", args=[claude.pk]),
-            {"prompt": "", "writer": "", "predicted": confirmed, **ask},
-            headers=HTMX,
-        )
+        sent = {"prompt": "", "writer": "", "predicted": confirmed, **ask}
+        refused = browser.post(reverse("what_if", args=[claude.pk]), sent, headers=HTMX)
         assert refused.status_code == 422
     assert anthropic_standin.requests == []
     answer = compare(browser, claude, predicted=str(card.predicted_cost), **ask)
@@ -261,9 +255,7 @@ def test_a_spending_limit_stops_it_as_well(
     claude: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
     """It is said on the card, and nobody is asked."""
-    ModelCall.objects.create(
-        conversation=claude, purpose=ModelCall.Purpose.CHAT, model="x", cost=Decimal(2)
-    )
+    ModelCall.objects.create(conversation=claude, purpose="chat", model="x", cost=Decimal(2))
     Conversation.objects.filter(pk=claude.pk).update(budget=Decimal(1))
     fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "1"}
     answer = compare(browser, claude, **fields)
