@@ -104,7 +104,7 @@ def asked(
 ) -> Iterator[Asked]:
     """A server with a conversation, and a program that may do everything."""
     data = first_start.copy(tmp_path / "asked" / "data")
-    with django_db_blocker.unblock(), database_at(data / SQLITE["NAME"].name):
+    with django_db_blocker.unblock(), database_at(data / "palimpsest.sqlite3"):
         owner = User.objects.get()
         known, headers = store(owner), bearer(owner, "all")
     with serving(data.parent) as server:
