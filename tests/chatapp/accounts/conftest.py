@@ -2,12 +2,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.chatapp.browsers import browser_of
+
 
 @pytest.fixture
 def operator(alice: User) -> Client:
     """The browser of Alice, who runs the server."""
     alice.is_superuser = True
     alice.save()
-    client = Client()
-    client.force_login(alice)
-    return client
+    return browser_of(alice)

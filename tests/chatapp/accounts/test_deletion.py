@@ -13,9 +13,9 @@ from chatapp import background_jobs, errors
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Deletion, Turn, TurnRequest
 from chatapp.turns.account_deletions import delete_accounts, delete_due, look_for_due
-from tests.chatapp.accounts.test_operator import change
-from tests.chatapp.accounts.test_sessions import RIGHT, is_in, signed_in
+from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.api.programs import bearer
+from tests.chatapp.browsers import browser_of
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import ask
 
@@ -62,7 +62,7 @@ def test_an_account_is_deleted_after_a_week(here: Client, alice: User) -> None:
     assert not User.objects.filter(username="alice").exists()
 
 
-def test_a_deletion_is_taken_back(here: Client, alice: User) -> None:
+def test_a_deletion_is_taken_back(here: Client) -> None:
     """With one click, while there is time."""
     delete(here)
     here.post(reverse("keep_account"))
@@ -102,9 +102,7 @@ def test_tokens_links_and_other_sessions_end_at_once(
     assert answers() == [200, 200]
 
 
-def test_what_runs_is_stopped_and_nothing_begins(
-    here: Client, alice: User, conversation: Conversation
-) -> None:
+def test_what_runs_is_stopped_and_nothing_begins(here: Client, conversation: Conversation) -> None:
     """Neither by hand nor by itself; what is kept goes on when it is asked to."""
     turn = ask(conversation)
     delete(here)
@@ -118,7 +116,7 @@ def test_what_runs_is_stopped_and_nothing_begins(
 
 
 def test_an_account_is_deleted_once_nothing_runs_for_it(
-    here: Client, alice: User, conversation: Conversation
+    here: Client, conversation: Conversation
 ) -> None:
     """Nobody can sign in meanwhile; what hangs is waited for for a day."""
     turn = ask(conversation)
@@ -136,8 +134,7 @@ def test_whoever_has_no_password_can_delete_the_account(alice: User) -> None:
     """As those who only sign in elsewhere."""
     alice.set_unusable_password()
     alice.save()
-    browser = Client()
-    browser.force_login(alice)
+    browser = browser_of(alice)
     browser.post(PLACE)
     assert Deletion.objects.filter(user=alice).exists()
 
@@ -146,8 +143,7 @@ def test_the_last_operator_stays(operator: Client, alice: User, bob: User) -> No
     """They are told why. One who is about to leave is no other one."""
     assert "only operator" in operator.get(PLACE).text
     change(operator, bob, "operator")
-    bobs = Client()
-    bobs.post(reverse("account_login"), {"login": "bob", "password": "battery staple"})
+    bobs = signed_in("bob", "battery staple")
     asked = bobs.post(PLACE)
     bobs.post(asked["Location"], {"password": "battery staple", "next": PLACE})
     assert Deletion.objects.filter(user=bob).exists()
@@ -172,8 +168,7 @@ def test_a_name_is_free_once_its_account_is_deleted(here: Client, bob: User) -> 
     """Somebody else may have it; what stands in its place nobody can take."""
     delete(here)
     let_a_week_pass()
-    bobs = Client()
-    bobs.force_login(bob)
+    bobs = browser_of(bob)
     for name in ("deleted:1", "alice"):
         bobs.post(reverse("rename_account"), {"username": name})
     bob.refresh_from_db()

@@ -1,28 +1,33 @@
-"""Guesses at tokens, invitations and links: they hold back whoever guesses, and nobody else."""
+"""Guesses at passwords, tokens and invitations hold back whoever guesses, and nobody else."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from allauth.usersessions.models import UserSession
+from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
-from django.test import Client
+from django.core.cache.backends.locmem import LocMemCache
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.accounts import invitations
-from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
+from chatapp.accounts import invitations, rate_limits
+from chatapp.accounts.rate_limits import AT_ONE_ACCOUNT
 from tests.chatapp.api.programs import bearer
 
 Ask = Callable[[str], int]
 GUESSER = "192.0.2.66"
+# So many guesses from one network are looked at here, to ask less often.
+MANY = 20
 
 
 @pytest.fixture(autouse=True)
-def proxy(settings: Settings) -> None:
-    """All requests come from a proxy, which says for whom."""
-    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
+def proxy(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All requests come from a proxy, which says for whom; few guesses are too many."""
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1"), ip_network("10.0.0.0/8")]
+    monkeypatch.setattr(rate_limits, "FROM_ONE_NETWORK", MANY)
 
 
 def client(at: str, **headers: str) -> Client:
@@ -42,9 +47,22 @@ def ask_for_password(at: str) -> int:
     return client(at).post(reverse("account_reset_password"), form).status_code
 
 
+def sign_in(password: str, *, name: str = "alice", **meta: str) -> int:
+    """Return the status of an attempt to sign in: 302 where it succeeds, 429 where none is read."""
+    form = {"login": name, "password": password}
+    answer = Client(**meta).post(reverse("account_login"), form)
+    return 429 if "Too many passwords were wrong." in answer.text else answer.status_code
+
+
+def guess_password(at: str) -> int:
+    """Return the status of signing in with a wrong password, by two proxies, the inner first."""
+    chain = f"198.51.100.9, {at}, 10.0.0.3"
+    return sign_in("wrong", HTTP_X_FORWARDED_FOR=chain)
+
+
 @pytest.mark.parametrize(
     ("ask", "times", "answered"),
-    [(guess_token, FROM_ONE_NETWORK, 401), (ask_for_password, 5, 302)],
+    [(guess_token, MANY, 401), (ask_for_password, 5, 302), (guess_password, AT_ONE_ACCOUNT, 200)],
 )
 @pytest.mark.parametrize(
     ("guessers", "same", "other"),
@@ -64,7 +82,7 @@ def test_one_network_is_held_back_and_no_other(
     same: str,
     other: str,
 ) -> None:
-    """An IPv6 address counts with its network; who guesses there has counts of their own."""
+    """An IPv6 address counts with its network; who guesses elsewhere has counts of their own."""
     asked = [ask(guessers[number % len(guessers)]) for number in range(times)]
     assert asked == [answered] * times
     assert ask(same) == 429
@@ -72,16 +90,16 @@ def test_one_network_is_held_back_and_no_other(
     assert ask(other) == 429
 
 
-def test_a_proxy_that_is_seen_by_an_ipv6_socket_is_trusted(alice: User, browser: Client) -> None:
+def test_a_proxy_that_is_seen_by_an_ipv6_socket_is_trusted(browser: Client) -> None:
     """As where the server listens on both kinds of address."""
     here = {"REMOTE_ADDR": "::ffff:127.0.0.1"}
     browser.get(reverse("settings"), headers={"X-Forwarded-For": GUESSER}, **here)
     assert UserSession.objects.get().ip == GUESSER
 
 
-def test_what_is_no_address_is_none(alice: User, browser: Client) -> None:
+def test_what_is_no_address_is_none(browser: Client) -> None:
     """Whoever is named by a word is counted, and noted, with the proxy."""
-    for number in range(FROM_ONE_NETWORK):
+    for number in range(MANY):
         guess_token(f"unknown{number}")
     assert guess_token("unknown") == 429
     browser.get(reverse("settings"), headers={"X-Forwarded-For": "unknown"})
@@ -99,17 +117,81 @@ def test_guesses_hold_back_nobody_who_has_what_opens(alice: User) -> None:
         places = (reverse("invitation", args=[token]) for token in tokens)
         return {client(GUESSER).get(place).status_code for place in places}
 
-    for _ in range(FROM_ONE_NETWORK + 1):
+    for _ in range(MANY + 1):
         guess_token(GUESSER)
     assert guess_token(GUESSER) == 429
     assert client(GUESSER, **good).get("/api/conversations").status_code == 200
-    assert statuses(f"wrong{number}" for number in range(FROM_ONE_NETWORK + 1)) == {403}
+    assert statuses(f"wrong{number}" for number in range(MANY + 1)) == {403}
     assert statuses([invitation]) == {200}
 
 
 def test_a_password_is_asked_for_whatever_tokens_were_wrong(alice: User) -> None:
     """Each kind of guess has counts of its own."""
-    for _ in range(FROM_ONE_NETWORK + 1):
+    for _ in range(MANY + 1):
         guess_token(GUESSER)
-    form: Any = {"login": "alice", "password": "correct horse"}
-    assert client(GUESSER).post(reverse("account_login"), form).status_code == 302
+    assert sign_in("correct horse", HTTP_X_FORWARDED_FOR=GUESSER) == 302
+
+
+def test_guessing_at_a_password_is_limited(alice: User) -> None:
+    """After ten wrong ones not even the right one is looked at, for a while; one starts anew."""
+    assert [sign_in("wrong") for _ in range(9)] == [200] * 9
+    assert sign_in("correct horse") == 302
+    assert [sign_in("wrong") for _ in range(11)] == [200] * 10 + [429]
+    assert sign_in("correct horse") == 429
+    assert sign_in("correct horse", REMOTE_ADDR="192.0.2.7") == 302
+
+
+def test_an_ipv4_address_in_ipv6_form_is_one_alone(alice: User) -> None:
+    """As a server sees it that listens on both kinds of address."""
+    for _ in range(AT_ONE_ACCOUNT):
+        sign_in("wrong", REMOTE_ADDR=f"::ffff:{GUESSER}")
+    assert sign_in("correct horse", REMOTE_ADDR=f"::ffff:{GUESSER}") == 429
+    assert sign_in("correct horse", REMOTE_ADDR="::ffff:192.0.2.7") == 302
+
+
+def test_trying_one_password_on_many_names_is_limited(alice: User) -> None:
+    """By the address that they come from."""
+    for number in range(MANY):
+        sign_in("123456", name=f"user{number}")
+    assert sign_in("correct horse") == 429
+
+
+def test_nobody_but_a_trusted_proxy_says_where_a_request_comes_from(alice: User) -> None:
+    """Whoever names another address with each guess is held back all the same."""
+    for number in range(AT_ONE_ACCOUNT):
+        sign_in("wrong", REMOTE_ADDR="203.0.113.9", HTTP_X_FORWARDED_FOR=f"198.51.100.{number}")
+    held = {"REMOTE_ADDR": "203.0.113.9", "HTTP_X_FORWARDED_FOR": "203.0.113.1"}
+    assert sign_in("correct horse", **held) == 429
+
+
+def test_a_guesser_is_not_released_by_the_guesses_of_many_others(
+    alice: User, rf: RequestFactory
+) -> None:
+    """Counts are kept for more networks than anybody can guess from."""
+
+    def guess(password: str, address: str) -> User | None:
+        request = rf.post("/", REMOTE_ADDR=address)
+        return cast("User | None", authenticate(request, username="alice", password=password))
+
+    for _attempt in range(AT_ONE_ACCOUNT):
+        guess("wrong", GUESSER)
+    for number in range(200):
+        guess("wrong", f"198.51.100.{number}")
+    assert guess("correct horse", GUESSER) is None
+    assert guess("correct horse", "192.0.2.7") == alice
+
+
+class ExpiringCache(LocMemCache):
+    """A cache in which a count that is there expires before it can be increased."""
+
+    def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
+        """Expire the count first."""
+        self.delete(key, version=version)
+        return super().incr(key, delta, version=version)
+
+
+def test_a_count_that_expires_meanwhile_begins_anew(alice: User, settings: Settings) -> None:
+    """A wrong password is answered as such, at any moment."""
+    backend = f"{__name__}.{ExpiringCache.__qualname__}"
+    settings.CACHES = {"default": {"BACKEND": backend}}
+    assert [sign_in("wrong") for _ in range(2)] == [200, 200]

@@ -17,13 +17,12 @@ from chatapp.models import Attachment, Conversation, Message, QueuedMessage, Ser
 from chatapp.settings import CACHES, IN_REDIS
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.api.programs import Sender, bearer
+from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.test_message_queue import shows
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
 MEGABYTE = bytes(1 << 20)
@@ -62,7 +61,7 @@ def test_requests_beyond_the_limit_are_told_when_to_go_on(browser: Client, bob: 
     assert [browser.get(alice).status_code for _ in range(2)] == [200, 200]
     assert program.get("/api/settings").status_code == 200
     page = browser.get(alice)
-    notice = browser.post(reverse("new_token"), {"name": "x"}, headers={"HX-Request": "true"})
+    notice = browser.post(reverse("new_token"), {"name": "x"}, headers=HTMX)
     told = program.get("/api/settings")
     for answer in (page, notice, told):
         assert (answer.status_code, 0 < int(answer["Retry-After"]) <= 60) == (TOO_MANY, True)
@@ -70,8 +69,7 @@ def test_requests_beyond_the_limit_are_told_when_to_go_on(browser: Client, bob: 
     assert "Go back" in page.text
     assert notice["Content-Type"].startswith("text/plain")
     assert "3 requests" in told.json()["detail"]
-    others = Client()
-    others.force_login(bob)
+    others = browser_of(bob)
     assert others.get(alice).status_code == 200
 
 
@@ -81,6 +79,7 @@ def test_operators_have_no_limit(operator: Client) -> None:
     assert [operator.get(reverse("settings")).status_code for _ in range(3)] == [200] * 3
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_message_beyond_the_requests_is_refused_in_words(page: Page) -> None:
     """Its page keeps the text, and sends the same later."""
     await alimit(requests_per_minute=1)
@@ -91,6 +90,7 @@ async def test_a_message_beyond_the_requests_is_refused_in_words(page: Page) -> 
     assert await Message.objects.filter(role="user").acount() == 2
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_message_beyond_the_turns_waits_for_one_to_end(
     conversation: Conversation, other: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -112,6 +112,7 @@ async def test_a_message_beyond_the_turns_waits_for_one_to_end(
     assert anthropic_standin.requests[-1].body["messages"][-1]["content"][-1]["text"] == "Second"
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_can_not_be_sent_then_leaves_the_place_to_the_next(
     conversation: Conversation, other: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -134,6 +135,7 @@ async def test_what_can_not_be_sent_then_leaves_the_place_to_the_next(
     assert waiting == ["Second"]
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_can_not_wait_is_refused_in_words(
     conversation: Conversation, other: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -177,8 +179,9 @@ def test_attachments_and_files_are_stored_up_to_the_limit(
     assert not workspace_of(made).is_relative_to(place)
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_was_sent_with_messages_counts_on(
-    browser: Client, page: Page, conversation: Conversation, alice: User
+    browser: Client, page: Page, alice: User
 ) -> None:
     """An attachment takes room as it waits, and after that."""
     await alimit(storage_megabytes=1)
@@ -187,7 +190,7 @@ async def test_what_was_sent_with_messages_counts_on(
     await Attachment.objects.aupdate(size=len(MEGABYTE) - 1)
     await page.ask("Read it.", attachments=[str(kept.pk)])
     assert not await Attachment.objects.aexists()
-    headers = {"HX-Request": "true"}
+    headers = HTMX
     for data, status in ((b"A", 200), (b"B", 422)):
         sent = {"file": SimpleUploadedFile("b.txt", data)}
         answer = await sync_to_async(browser.post)("/attachments/new/", sent, headers=headers)
@@ -195,6 +198,7 @@ async def test_what_was_sent_with_messages_counts_on(
     assert "each user may keep 1 MB" in answer.text
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_no_tool_changes_files_beyond_the_limit(
     conversation: Conversation, page: Page, anthropic_standin: Standin
 ) -> None:
@@ -212,7 +216,7 @@ async def test_no_tool_changes_files_beyond_the_limit(
 
 
 @pytest.fixture
-def without_redis(settings: Settings) -> None:
+def without_redis(db: None, settings: Settings) -> None:
     """Counts are shared in a Redis that is away."""
     pytest.importorskip("redis")
     nowhere = IN_REDIS | {"LOCATION": "redis://127.0.0.1:1/0"}

@@ -16,7 +16,8 @@ from django.utils import translation
 from django.utils.translation import gettext
 from pytest_django import Settings
 
-from chatapp.accounts.accounts import preferences_of
+from tests.chatapp.accounts.members import sets_password_once
+from tests.chatapp.browsers import choose
 from tests.chatapp.loaded_settings import Load, load
 from tests.chatapp.other_languages import OTHERS
 from tests.cluster.services import free_port
@@ -24,7 +25,6 @@ from tests.cluster.services import free_port
 __all__ = ["load"]
 
 LINK = re.compile(r"http://testserver(/account/password/reset/key/\S+)")
-NEW = {"password1": "quite another one", "password2": "quite another one"}
 
 
 class Session(StreamRequestHandler):
@@ -70,16 +70,23 @@ def mail_settings(load: Load, settings: Settings, port: int) -> None:
         setattr(settings, name, loaded[name])
 
 
-@pytest.fixture
-def mails(load: Load, settings: Settings) -> Iterator[list[EmailMessage]]:
-    """What arrives at the mail server that the settings name."""
+@pytest.fixture(scope="module")
+def mail_server() -> Iterator[MailServer]:
+    """A server that takes every mail."""
     with MailServer() as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
-        mail_settings(load, settings, server.server_address[1])
-        yield server.mails
+        yield server
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def mails(load: Load, settings: Settings, mail_server: MailServer) -> list[EmailMessage]:
+    """What arrives at the mail server that the settings name."""
+    mail_server.mails.clear()
+    mail_settings(load, settings, mail_server.server_address[1])
+    return mail_server.mails
 
 
 @pytest.fixture
@@ -108,12 +115,7 @@ def test_a_mail_brings_a_link_to_a_new_password_once(bob: User, mails: list[Emai
     assert mail.get_content_type() == "text/plain"
     found = LINK.search(mail.get_content())
     assert found
-    guest = Client()
-    form = guest.get(found[1], follow=True)
-    guest.post(form.redirect_chain[-1][0], NEW)
-    signed = Client().post(reverse("account_login"), {"login": "bob", "password": NEW["password1"]})
-    assert signed["Location"] == reverse("conversations")
-    assert 'name="password1"' not in Client().get(found[1], follow=True).text
+    assert sets_password_once("bob", found[1])
 
 
 def test_nobody_learns_who_has_an_account(bob: User, mails: list[EmailMessage]) -> None:
@@ -148,13 +150,6 @@ def test_who_asks_too_often_holds_nobody_else_back(bob: User, mails: list[EmailM
     assert (status, "Wait a few minutes" in words) == (429, True)
     assert ask("bob@example.org", REMOTE_ADDR="192.0.2.7")[0] == 200
     assert len(mails) == 6
-
-
-def choose(user: User, language: str) -> None:
-    """Have a user choose a language in the settings."""
-    preferences = preferences_of(user)
-    preferences.language = language
-    preferences.save()
 
 
 def in_language(language: str, *sentences: str) -> list[str]:

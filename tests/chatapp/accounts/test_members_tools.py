@@ -1,6 +1,7 @@
 """What operators let members use, and what new users begin with."""
 
 import asyncio
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -19,9 +20,10 @@ from tests.chatapp.turns.test_approvals import answer, until_asked
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
+Read = Callable[[], str]
 ALL = ["apply_diff", "fetch_url", "run_command", "write_file"]
+ALLOWED = {"write_file": "allow"}
+WRITE = Reply(tools=[ToolCall("write_file", {"path": "a.txt", "content": "A"})])
 
 
 def save(operator: Client, **sent: object) -> None:
@@ -42,16 +44,26 @@ def test_operators_tick_what_members_may_use(operator: Client) -> None:
     assert stored.servers_allowed
 
 
+@pytest.fixture
+def written(conversation: Conversation) -> Read:
+    """Return what is in the file that the model wants to write."""
+    file = workspace_of(conversation) / "a.txt"
+    return lambda: file.read_text() if file.exists() else ""
+
+
+def deny(*tools: str) -> None:
+    """Deny members these tools."""
+    ServerSettings(pk=1, denied_tools=tools).save()
+
+
+@pytest.mark.django_db(transaction=True)
 async def test_a_tool_that_is_denied_is_neither_offered_nor_run(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, written: Read, anthropic_standin: Standin
 ) -> None:
     """Whatever the member decided, and whatever the model calls; operators have it."""
-    await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
-    allowed = {"write_file": "allow"}
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=allowed)
-    place = await sync_to_async(workspace_of)(conversation)
-    write = Reply(tools=[ToolCall("write_file", {"path": "a.txt", "content": "A"})])
-    anthropic_standin.then(write, Reply("No."), write, Reply("Done."))
+    await sync_to_async(deny)("write_file")
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=ALLOWED)
+    anthropic_standin.then(WRITE, Reply("No."), WRITE, Reply("Done."))
 
     def offered() -> bool:
         tools = anthropic_standin.requests[-1].body["tools"]
@@ -59,47 +71,48 @@ async def test_a_tool_that_is_denied_is_neither_offered_nor_run(
 
     async with open_page(conversation, alice) as page:
         await page.ask("Write")
-        assert not (place / "a.txt").exists()
+        assert not written()
         assert not offered()
         await User.objects.filter(pk=alice.pk).aupdate(is_superuser=True)
         await page.ask("Write")
-        assert (place / "a.txt").read_text() == "A"
+        assert written() == "A"
         assert offered()
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_tool_that_is_denied_while_a_turn_runs_runs_no_more(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, alice: User, written: Read, anthropic_standin: Standin
 ) -> None:
     """Although the turn began when it was allowed."""
-    allowed = {"write_file": "allow"}
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=allowed)
-    place = await sync_to_async(workspace_of)(conversation)
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=ALLOWED)
     gate = Gate()
-    call = ToolCall("write_file", {"path": "a.txt", "content": "A"})
-    anthropic_standin.then(Reply("I do.", tools=[call], gate=gate), Reply("Done."))
+    anthropic_standin.then(Reply("I do.", tools=WRITE.tools, gate=gate), Reply("Done."))
     async with open_page(conversation, alice) as page:
         await page.say("Write")
         assert await asyncio.to_thread(gate.wait_until_reached)
-        await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
+        await sync_to_async(deny)("write_file")
         gate.open()
         await page.until_idle()
-    assert not (place / "a.txt").exists()
+    assert not written()
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_an_approval_runs_no_tool_that_is_denied_since_it_was_asked_for(
-    conversation: Conversation, alice: User, browser: Client, anthropic_standin: Standin
+    conversation: Conversation,
+    alice: User,
+    browser: Client,
+    written: Read,
+    anthropic_standin: Standin,
 ) -> None:
     """A question may wait for days."""
-    place = await sync_to_async(workspace_of)(conversation)
-    write = Reply(tools=[ToolCall("write_file", {"path": "a.txt", "content": "A"})])
-    anthropic_standin.then(write, Reply("Done."))
+    anthropic_standin.then(WRITE, Reply("Done."))
     async with open_page(conversation, alice) as page:
         await page.say("Write")
         question = await until_asked(page)
-        await sync_to_async(ServerSettings(pk=1, denied_tools=["write_file"]).save)()
+        await sync_to_async(deny)("write_file")
         await answer(browser, question, "once")
         await page.until_idle()
-    assert not (place / "a.txt").exists()
+    assert not written()
 
 
 def test_settings_say_what_is_denied(
@@ -107,7 +120,7 @@ def test_settings_say_what_is_denied(
 ) -> None:
     """In place of a choice: for a profile, a conversation, and commands."""
     settings.ALLOW_COMMANDS = True
-    ServerSettings(pk=1, denied_tools=["run_command", "write_file"]).save()
+    deny("run_command", "write_file")
     assert conversation.profile
     for name, pk in (("edit_profile", conversation.profile.pk), ("tool_policies", conversation.pk)):
         page = browser.get(reverse(name, args=[pk])).text
@@ -117,9 +130,7 @@ def test_settings_say_what_is_denied(
     assert "allow members no shell commands" in browser.get(reverse("settings")).text
 
 
-def test_members_add_no_servers_where_they_may_not(
-    browser: Client, conversation: Conversation, alice: User
-) -> None:
+def test_members_add_no_servers_where_they_may_not(browser: Client, alice: User) -> None:
     """Those that they have are not used, tried or changed, and can be removed."""
     server = McpServer.objects.create(owner=alice, name="maps", address="http://127.0.0.1:1")
     profile = accounts.preferences_of(alice).default_profile
@@ -146,7 +157,7 @@ def test_no_command_is_a_members_server_where_they_run_none(
     profile = accounts.preferences_of(alice).default_profile
     assert profile
     assert profile.mcp_servers == [own]
-    ServerSettings(pk=1, denied_tools=["run_command"]).save()
+    deny("run_command")
     assert type(profile).objects.get(pk=profile.pk).mcp_servers == []
     sent = {"name": "other", "way": "command", "address": "echo", "is_on": "on"}
     answer = browser.post(reverse("new_mcp_server"), sent)
@@ -162,32 +173,25 @@ def test_new_users_begin_as_an_operator_says(
     """With the settings of one at that time, and a profile that is shared; others stay as built."""
     profile = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
     server_profiles.share(profile)
-    Preferences.objects.filter(owner=alice).update(
-        threshold=60,
-        auto_condense=False,
-        condensing_prompt="Be brief.",
-        month_budget=Decimal(5),
-        default_profile=profile,
-    )
+    chosen = {"threshold": 60, "auto_condense": False, "condensing_prompt": "Be brief."}
+    chosen |= {"month_budget": Decimal(5)}
+    hers = Preferences.objects.filter(owner=alice)
+    hers.update(**chosen, default_profile=profile)
     first = accounts.preferences_of(bob)
     assert (first.threshold, first.auto_condense) == (100, True)
-    Preferences.objects.filter(owner=alice).update(language="de")
+    hers.update(language="de")
     save(operator, begin_with=alice.pk, profiles=[profile.pk])
-    Preferences.objects.filter(owner=alice).update(offered_providers=["x"])
+    hers.update(offered_providers=["x"])
     new = User.objects.create_user("new")
     begun = accounts.preferences_of(new)
     begun.refresh_from_db()
-    assert (begun.threshold, begun.auto_condense, begun.condensing_prompt, begun.month_budget) == (
-        60,
-        False,
-        "Be brief.",
-        Decimal(5),
-    )
+    for name, value in chosen.items():
+        assert getattr(begun, name) == value
     assert begun.default_profile == new.profiles.get(origin=profile)
     assert "x" not in begun.offered_providers
     # Which language somebody reads is their own affair.
     assert begun.language == ""
-    Preferences.objects.filter(owner=alice).update(threshold=70)
+    hers.update(threshold=70)
     begun.refresh_from_db()
     assert begun.threshold == 60
 

@@ -12,46 +12,28 @@ from chatapp.conversations.conversations import start_conversation
 from chatapp.errors import Refused
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.spending import check_spending
+from tests.chatapp.accounts.members import change, is_in, sets_password_once, signed_in
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask
-
-RIGHT = {"login": "bob", "password": "battery staple"}
-
-
-def change(operator: Client, user: User, action: str, **sent: str) -> str:
-    """Do one thing to a user, and return the page that the operator sees then."""
-    return operator.post(reverse("change_user", args=[user.pk, action]), sent, follow=True).text
 
 
 @pytest.fixture
 def bobs(bob: User) -> Client:
     """Bob's browser, in which he has signed in by his password."""
-    client = Client()
-    client.post(reverse("account_login"), RIGHT)
-    return client
-
-
-def is_in(browser: Client) -> bool:
-    """Whether a browser is signed in."""
-    return browser.get(reverse("settings")).status_code == 200
+    return signed_in("bob", "battery staple")
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_members_find_no_page_of_operators(bobs: Client, bob: User, method: str) -> None:
     """Neither the list nor what can be done there."""
-    places = [
-        reverse("users"),
-        reverse("invite"),
-        reverse("change_user", args=[bob.pk, "operator"]),
-    ]
+    change_bob = reverse("change_user", args=[bob.pk, "operator"])
+    places = [reverse("users"), reverse("invite"), change_bob]
     assert {getattr(bobs, method)(place).status_code for place in places} <= {404, 405}
     bob.refresh_from_db()
     assert not bob.is_superuser
 
 
-def test_operators_see_figures_and_no_words(
-    operator: Client, alice: User, bobs: Client, bob: User
-) -> None:
+def test_operators_see_figures_and_no_words(operator: Client, bobs: Client, bob: User) -> None:
     """A cost of this month and a visit, of nobody's conversation the title."""
     made = Conversation.objects.create(owner=bob, title="Bob's secret")
     for cost in (Decimal("1.25"), Decimal("0.25")):
@@ -67,9 +49,9 @@ def test_whoever_is_deactivated_is_out_at_once(operator: Client, bobs: Client, b
     assert is_in(bobs)
     change(operator, bob, "deactivate")
     assert not is_in(bobs)
-    Client().post(reverse("account_login"), RIGHT)
+    assert not is_in(signed_in("bob", "battery staple"))
     change(operator, bob, "activate")
-    assert Client().post(reverse("account_login"), RIGHT)["Location"] == reverse("conversations")
+    assert is_in(signed_in("bob", "battery staple"))
 
 
 def test_what_runs_for_whoever_is_deactivated_is_stopped_and_nothing_begins(
@@ -107,16 +89,9 @@ def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> No
 
 def test_a_link_from_the_operator_sets_a_password_once(operator: Client, bob: User) -> None:
     """Without any mail."""
-    found = re.search(
-        r"http://testserver(/account/password/reset/key/[^\"]+)", change(operator, bob, "password")
-    )
-    assert found
-    guest, new = Client(), {"password1": "quite another one", "password2": "quite another one"}
-    form = guest.get(found.group(1), follow=True)
-    guest.post(form.redirect_chain[-1][0], new)
-    signed = Client().post(reverse("account_login"), RIGHT | {"password": new["password1"]})
-    assert signed["Location"] == reverse("conversations")
-    assert 'name="password1"' not in Client().get(found.group(1), follow=True).text
+    page = change(operator, bob, "password")
+    (link,) = re.findall(r"http://testserver(/account/password/reset/key/[^\"]+)", page)
+    assert sets_password_once("bob", link)
 
 
 @pytest.mark.parametrize(("sent", "stored"), [("12.50", Decimal("12.50")), ("", None)])
@@ -135,17 +110,11 @@ def test_a_budget_that_is_set_holds_whatever_its_user_wants(
 ) -> None:
     """They are told whom to ask for more."""
     change(operator, bob, "budget", budget="1")
-    assert (
-        bobs.post(
-            reverse("settings"), {"threshold": 90, "step_limit": 5, "month_budget": "100"}
-        ).status_code
-        == 302
-    )
+    wanted = {"threshold": 90, "step_limit": 5, "month_budget": "100"}
+    assert bobs.post(reverse("settings"), wanted).status_code == 302
     conversation = start_conversation(owner=bob)
     check_spending(conversation.pk)
-    ModelCall.objects.create(
-        conversation=conversation, purpose="chat", status="succeeded", cost=Decimal(1)
-    )
+    ModelCall.objects.create(conversation=conversation, purpose="chat", cost=Decimal(1))
     with pytest.raises(SpendingLimitReached, match=r"\$1\.00 of \$1\.00\. Ask an operator"):
         check_spending(conversation.pk)
 

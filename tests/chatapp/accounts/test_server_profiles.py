@@ -17,12 +17,11 @@ from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, Turn
 from chatapp.models.spending import spent_this_month
 from tests.chatapp.api.programs import bearer
+from tests.chatapp.browsers import browser_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 KEY = "sk-of-the-operator-0123456789"
 
@@ -55,9 +54,7 @@ def bobs(copy: Profile, bob: User) -> Conversation:
 @pytest.fixture
 def member(bob: User) -> Client:
     """Bob's browser."""
-    client = Client()
-    client.force_login(bob)
-    return client
+    return browser_of(bob)
 
 
 def test_an_operator_shares_and_stops(
@@ -99,6 +96,7 @@ def test_nobody_shares_a_copy(member: Client, copy: Profile, bob: User) -> None:
     assert not Profile.objects.filter(origin=copy).exists()
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_member_is_answered_with_the_operators_key_and_pays(
     bobs: Conversation, bob: User, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -129,6 +127,7 @@ def addresses(conversation: Conversation) -> Iterator[str]:
         yield path.replace("{pk}", str(conversation.pk)).replace("{call_pk}", str(call.pk))
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_nothing_that_a_member_fetches_holds_the_key_or_address(
     bobs: Conversation, bob: User, shared: Profile, member: Client, anthropic_standin: Standin
 ) -> None:
@@ -194,6 +193,7 @@ def test_what_the_operator_changes_holds_for_everybody(
     assert copy.name == "Haiku"
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_who_used_what_is_shared_no_longer_is_told_to_choose(
     bobs: Conversation, bob: User, shared: Profile, anthropic_standin: Standin
 ) -> None:
@@ -202,9 +202,8 @@ async def test_who_used_what_is_shared_no_longer_is_told_to_choose(
     async with open_page(bobs, bob) as page:
         assert "no profile. Choose one in its header" in await page.refusal("Hi")
         assert anthropic_standin.requests == []
-        other = await sync_to_async(answered_by)(
-            bob, "anthropic", "claude-opus-5", anthropic_standin.url
-        )
+        at = (bob, "anthropic", "claude-opus-5", anthropic_standin.url)
+        other = await sync_to_async(answered_by)(*at)
         await Conversation.objects.filter(pk=bobs.pk).aupdate(profile=other)
         await page.ask("Hi")
     assert await Turn.objects.acount() == 1

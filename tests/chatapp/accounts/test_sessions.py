@@ -12,19 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-RIGHT = {"login": "alice", "password": "correct horse"}
-
-
-def signed_in(**meta: str) -> Client:
-    """Return a browser in which Alice has signed in by her password."""
-    client = Client(**meta)
-    client.post(reverse("account_login"), RIGHT)
-    return client
-
-
-def is_in(browser: Client) -> bool:
-    """Whether a browser is signed in."""
-    return browser.get(reverse("settings")).status_code == 200
+from tests.chatapp.accounts.members import RIGHT, is_in, signed_in
+from tests.chatapp.browsers import browser_of
 
 
 def test_a_session_is_ended_from_another_one(alice: User, bob: User) -> None:
@@ -33,8 +22,7 @@ def test_a_session_is_ended_from_another_one(alice: User, bob: User) -> None:
     assert is_in(there)
     assert "192.0.2.7" in here.get(reverse("settings_section", args=["account"])).text
     end = reverse("end_session", args=[UserSession.objects.get(ip="192.0.2.7").pk])
-    other = Client()
-    other.force_login(bob)
+    other = browser_of(bob)
     assert other.post(end).status_code == 404
     assert is_in(there)
     assert here.post(end).status_code == 302

@@ -19,11 +19,10 @@ from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_turn_is_stopped_by_its_name(sender: Sender, anthropic_standin: Standin) -> None:
     """What it has written is kept; stopped once more, or after its end, it stays as it is."""
     anthropic_standin.then(Reply("One. Two.", gate=Gate()), Reply("Three."))
@@ -40,6 +39,7 @@ async def test_a_turn_is_stopped_by_its_name(sender: Sender, anthropic_standin: 
 
 
 @pytest.mark.parametrize(("decision", "is_error"), [("once", False), ("deny", True)])
+@pytest.mark.django_db(transaction=True)
 async def test_a_tool_is_allowed_or_not(
     sender: Sender, anthropic_standin: Standin, decision: str, is_error: bool
 ) -> None:
@@ -66,6 +66,7 @@ async def test_a_tool_is_allowed_or_not(
     assert (await act(sender, "questions", "GET")).json() == []
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_condensation_is_begun_once(
     sender: Sender, conversation: Conversation, anthropic_standin: Standin
 ) -> None:
@@ -88,6 +89,7 @@ async def test_a_condensation_is_begun_once(
     assert await Condensation.objects.acount() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_going_back_and_taking_that_back(
     sender: Sender, conversation: Conversation, manager: Manager, alice: User
 ) -> None:
@@ -114,8 +116,9 @@ async def test_going_back_and_taking_that_back(
     assert await sync_to_async(seen)(conversation) == ["Why?", "So."]
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_file_goes_with_a_message(
-    sender: Sender, alice: User, bob: User, anthropic_standin: Standin
+    sender: Sender, bob: User, anthropic_standin: Standin
 ) -> None:
     """It waits until it is sent, by its owner alone, or until it is removed."""
     anthropic_standin.then(Reply("A plan."))

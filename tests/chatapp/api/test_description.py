@@ -3,18 +3,18 @@
 A real server is asked, with what schemathesis makes of the description.
 """
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+import pytest_django
 import schemathesis
+from django.contrib.auth.models import User
+from django.db import connections
 from hypothesis import strategies
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -24,9 +24,16 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from chatapp.accounts import accounts
+from chatapp.composer import attachments
+from chatapp.conversations import conversations, rewind
+from chatapp.models import ModelCall, Profile, Question, Review
+from chatapp.settings import SQLITE
+from tests.chatapp import scripted_turns
+from tests.chatapp.api.programs import bearer
 from tests.e2e.server import serving
 from tests.first_start import FirstStart
-from tests.processes import ROOT
+from tests.records import put_on_record
 
 CHECKS = [
     not_a_server_error,
@@ -38,44 +45,47 @@ MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 FEW, MANY = 3, 100
 PATIENCE = 120  # seconds
 
-# Prints a token, and the names of what its owner has.
-SEED = """
-import json
-from django.contrib.auth.models import User
-from chatapp.accounts import accounts, credentials
-from chatapp.composer import attachments
-from chatapp.conversations import conversations, rewind
-from chatapp.models import Condensation, ModelCall, Profile, Question, Review
-from tests.chatapp.scripted_turns import ask, end
 
-owner = User.objects.get()
-talk = conversations.start_conversation(owner=owner, title="Asked about")
-for number in range(3):
-    end(ask(talk, f"Question {number}?"), "An answer. " * 50)
-went_back = rewind.rewind_conversation(conversation=talk, first_hidden_seq=5)
-turn = talk.turns.first()
-question = Question.objects.create(turn=turn, seq=1, place=0, kind="permission", tool="x")
-accounts.preferences_of(owner)
-attempt = Condensation.objects.create(
-    conversation=talk, status="failed", kind="condensed", strategy="fresh_start",
-    trigger="manual", at_seq=4, threshold=90, threshold_source="global", context_window=1_000,
-    allowed=900, tokens_before=100, tokens_before_measured=False,
-)
-call = ModelCall.objects.create(conversation=talk, purpose="chat", status="succeeded", cost=None)
-print(json.dumps({
-    "token": credentials.create_api_token(owner=owner, name="asker", scope="all"),
-    "pk": str(talk.pk),
-    "attempt_pk": str(attempt.pk),
-    "call_pk": call.pk,
-    "turn_pk": str(turn.pk),
-    "rewind_pk": str(went_back.pk),
-    "question_pk": question.pk,
-    "review_pk": Review.objects.create(condensation=attempt, ordinal=1).pk,
-    "seq": 2,
-    "profile_pk": Profile.objects.filter(owner=owner).first().pk,
-    "attachment_pk": str(attachments.attach_file(owner=owner, name="a.txt", data=b"A").pk),
-}))
-"""
+@contextmanager
+def database_at(path: Path) -> Iterator[None]:
+    """Work on the database of a server that does not run, whichever the tests have."""
+    outer, databases = connections["default"], connections.settings
+    kept = databases["default"]
+    databases |= connections.configure_settings({"default": SQLITE | {"NAME": path}})
+    del connections["default"]
+    try:
+        yield
+    finally:
+        connections.close_all()
+        databases["default"] = kept
+        connections["default"] = outer
+
+
+def store(owner: User) -> dict[str, Any]:
+    """Store a conversation in which everything has happened; return the names of what is there."""
+    talk = conversations.start_conversation(owner=owner, title="Asked about")
+    for number in range(3):
+        scripted_turns.end(scripted_turns.ask(talk, f"Question {number}?"), "An answer. " * 50)
+    went_back = rewind.rewind_conversation(conversation=talk, first_hidden_seq=5)
+    turn = talk.turns.first()
+    question = Question.objects.create(turn=turn, seq=1, place=0, kind="permission", tool="x")
+    accounts.preferences_of(owner)
+    attempt = put_on_record(talk, status="failed", at_seq=4)
+    call = ModelCall.objects.create(
+        conversation=talk, purpose="chat", status="succeeded", cost=None
+    )
+    return {
+        "pk": str(talk.pk),
+        "attempt_pk": str(attempt.pk),
+        "call_pk": call.pk,
+        "turn_pk": str(turn.pk),
+        "rewind_pk": str(went_back.pk),
+        "question_pk": question.pk,
+        "review_pk": Review.objects.create(condensation=attempt, ordinal=1).pk,
+        "seq": 2,
+        "profile_pk": Profile.objects.filter(owner=owner).first().pk,
+        "attachment_pk": str(attachments.attach_file(owner=owner, name="a.txt", data=b"A").pk),
+    }
 
 
 @dataclass
@@ -88,21 +98,18 @@ class Asked:
     turn: int = 0
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Asked]:
+@pytest.fixture
+def asked(
+    tmp_path: Path, first_start: FirstStart, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> Iterator[Asked]:
     """A server with a conversation, and a program that may do everything."""
-    folder = tmp_path_factory.mktemp("asked")
-    first_start.copy(folder / "data")
-    with serving(folder) as server:
-        command = [sys.executable, "manage.py", "shell", "-v0", "-c", SEED]
-        environment = os.environ | {"DATA_DIR": str(folder / "data"), "DATABASE_URL": ""}
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-        )
-        known = json.loads(done.stdout)
-        headers = {"Authorization": f"Bearer {known.pop('token')}"}
+    data = first_start.copy(tmp_path / "asked" / "data")
+    with django_db_blocker.unblock(), database_at(data / "palimpsest.sqlite3"):
+        owner = User.objects.get()
+        known, headers = store(owner), bearer(owner, "all")
+    with serving(data.parent) as server:
         yield Asked(server.url, known, headers)
-        assert not server.errors(), Path(server.log).read_text()[-4_000:]
+        assert not server.errors(), server.log.read_text()[-4_000:]
 
 
 @pytest.fixture

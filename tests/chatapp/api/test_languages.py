@@ -16,10 +16,9 @@ from django.utils.translation import gettext, ngettext
 from chatapp.models import Conversation, ModelCall, ServerSettings
 from chatapp.sentences import translate
 from tests.chatapp.api.programs import Manager, Sender, bearer, read
+from tests.chatapp.browsers import choose
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 Ask = Callable[[Client, str], Any]
 
@@ -75,8 +74,7 @@ def answers(alice: User, conversation: Conversation, ask: Ask) -> list[tuple[str
     """Return what is answered to a program of Alice's, and the language it ought to be in."""
     found = []
     for chosen, accepts, language in SPOKEN:
-        alice.preferences.language = chosen
-        alice.preferences.save()
+        choose(alice, chosen)
         known = {"Accept-Language": accepts} if accepts else {}
         found.append((language, ask(Client(headers=bearer(alice) | known), str(conversation.pk))))
     return found
@@ -147,8 +145,7 @@ def test_a_value_that_cannot_be_read_is_told_in_it(
 def test_a_form_says_in_it_what_it_does_not_take(alice: User, manager: Manager) -> None:
     """As its page does."""
     for chosen, accepts, language in SPOKEN:
-        alice.preferences.language = chosen
-        alice.preferences.save()
+        choose(alice, chosen)
         manager.client.defaults["HTTP_ACCEPT_LANGUAGE"] = accepts
         answer = manager.patch("settings", month_budget="-1")
         assert (answer.status_code, answer["Content-Language"]) == (422, language)
@@ -160,8 +157,7 @@ def test_a_form_says_in_it_what_it_does_not_take(alice: User, manager: Manager) 
 
 def test_without_a_token_only_the_program_says_what_it_reads(alice: User) -> None:
     """Where nobody is known, where nothing is, and where too many guesses were wrong."""
-    alice.preferences.language = "ja"
-    alice.preferences.save()
+    choose(alice, "ja")
     headers = {"Accept-Language": "de-AT, en;q=0.5"}
     guesser = Client(headers=headers | {"Authorization": "Bearer nothing"})
     told = [
@@ -177,6 +173,7 @@ def test_without_a_token_only_the_program_says_what_it_reads(alice: User) -> Non
         assert answer.json() == {"detail": said_in("de", sentence)} != {"detail": sentence}
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_stream_says_in_it_why_no_turn_began(
     sender: Sender, conversation: Conversation, anthropic_standin: Standin
 ) -> None:

@@ -14,9 +14,8 @@ from tests.chatapp.api.programs import Sender, bearer, read
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
 
-
+@pytest.mark.django_db(transaction=True)
 async def test_a_turn_is_heard_from_its_message_to_its_end(
     sender: Sender, anthropic_standin: Standin
 ) -> None:
@@ -40,6 +39,7 @@ async def test_a_turn_is_heard_from_its_message_to_its_end(
     assert told[-1] == ("end", {"status": "succeeded", "error": "", "last_seq": 2})
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_the_same_message_sent_twice_begins_one_turn(
     sender: Sender, anthropic_standin: Standin
 ) -> None:
@@ -53,6 +53,7 @@ async def test_the_same_message_sent_twice_begins_one_turn(
     assert (name, end["status"], "key" in end["error"]) == ("end", "failed", True)
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_is_refused_begins_nothing(sender: Sender) -> None:
     """The reason comes instead of a stream."""
     answer = await sender.send("   ")

@@ -16,8 +16,6 @@ from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 SUMMARY = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
 
 
@@ -31,6 +29,7 @@ def _short_summaries(settings: Settings, conversation: Conversation) -> None:
 
 
 @pytest.mark.usefixtures("_short_summaries")
+@pytest.mark.django_db(transaction=True)
 async def test_a_summary_is_written_again_changed_and_accepted(
     sender: Sender, conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -63,6 +62,7 @@ async def test_a_summary_is_written_again_changed_and_accepted(
 
 
 @pytest.mark.usefixtures("_short_summaries")
+@pytest.mark.django_db(transaction=True)
 async def test_a_summary_is_taken_as_it_is(
     sender: Sender, conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:

@@ -23,7 +23,7 @@ from chatapp.models.versions import read_versions
 from chatapp.transfer.archives import MOST_ENTRIES
 from chatapp.transfer.record_import import load_conversations
 from tests.chatapp.importers.exports import CHATGPT, CLAUDE, EXPORTS, node, zipped
-from tests.chatapp.views.test_imports import send
+from tests.chatapp.views.uploads import send
 
 # An import through the page is a background job.
 by_page = pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.views.test_imports import send
+from tests.chatapp.views.uploads import send
 from tests.sessions import session
 from tests.standin.behaviours import Behaviour, Reply
 from tests.standin.server import Standin

@@ -8,9 +8,8 @@ from django.urls import reverse
 
 from chatapp.models import AuditEntry, Conversation, Message
 from tests.chatapp.audited import live_through, raw, taken_back
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.queries import statements
-
-HTMX = {"HX-Request": "true"}
 
 
 def test_a_tab_says_whether_the_record_holds(browser: Client, conversation: Conversation) -> None:

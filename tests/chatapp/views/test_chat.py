@@ -12,19 +12,19 @@ from django.urls import reverse
 import condense
 from chatapp.accounts import accounts
 from chatapp.models import Conversation, Profile, message_store
+from tests.chatapp.browsers import HTMX
+from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import send
+from tests.records import append_many
 
-pytestmark = pytest.mark.django_db(transaction=True)
-HTMX = {"HX-Request": "true"}
+pytestmark = pytest.mark.django_db
 
 
-def test_a_link_to_an_old_place_opens_there(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
+def test_a_link_to_an_old_place_opens_there(browser: Client, conversation: Conversation) -> None:
     """However far up it is; what was said before and after it is fetched on demand."""
-    for number in range(200):
-        say("user", f"Number {number}.")
+    rows = [(condense.Message("user", f"Number {number}."), 1) for number in range(200)]
+    append_many(conversation.pk, rows)
     page = browser.get(f"/c/{conversation.pk}/?at=100").text
     assert "Number 99." in page
     assert "Number 199." not in page
@@ -74,9 +74,7 @@ def test_another_profile_can_be_chosen(
     browser: Client, conversation: Conversation, alice: User, bob: User
 ) -> None:
     """Only one of the user's own, also for a new conversation."""
-    profile = alice.profiles.create(
-        name="Other", provider="offline", model="offline", context_window=9_000, max_output=900
-    )
+    profile = answered_by(alice, "offline", "offline", "")
     browser.post(f"/c/{conversation.pk}/profile/", {"profile": profile.pk})
     conversation.refresh_from_db()
     assert conversation.profile == profile
@@ -109,11 +107,11 @@ def test_the_workspace_is_chosen_in_the_conversation_s_settings(
     assert "Deny (inherited)" in page.text
     assert "Allow (default)" in page.text
     page = browser.post(address, {"workspace": "project/"}, follow=True)
-    assert "It takes effect with the next turn." in page.content.decode()
+    assert "It takes effect with the next turn." in page.text
     page = browser.post(address, {"workspace": "../etc", "system_prompt": "Typed."})
     assert page.status_code == 422
     for kept in ("You have no workspace folder ../etc", 'value="../etc"', "Typed."):
-        assert kept in page.content.decode()
+        assert kept in page.text
     browser.post(address, {"system_prompt": "Told alone."})
     conversation.refresh_from_db()
     assert (conversation.workspace, conversation.system_prompt) == (own, "Told alone.")
@@ -123,16 +121,14 @@ def test_a_message_s_words_are_sent_once_and_fetched_for_copying(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
     """As they were written."""
-    say("user", "Say <b>this</b>.\n\n* as it is")
+    words = "Say <b>this</b>.\n\n* as it is"
+    say("user", words)
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     address = reverse("message_text", args=[conversation.pk, 1])
     assert f'data-text="{address}"' in page
     assert page.count("as it is") == 1
     answer = browser.get(address)
-    assert (answer.text, answer["Content-Type"]) == (
-        "Say <b>this</b>.\n\n* as it is",
-        "text/plain; charset=utf-8",
-    )
+    assert (answer.text, answer["Content-Type"]) == (words, "text/plain; charset=utf-8")
     assert "no-store" in answer["Cache-Control"]
     assert browser.get(reverse("message_text", args=[conversation.pk, 9])).status_code == 404
 

@@ -49,7 +49,7 @@ def truncated(conversation: Conversation, hidden: Message, text: str) -> Message
 def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
     """Return the page that compares."""
     address = reverse("compare", args=[attempt.conversation_id, attempt.pk])
-    return browser.get(address, query).content.decode()
+    return browser.get(address, query).text
 
 
 def test_a_summary_is_told_with_its_generation(
@@ -68,11 +68,8 @@ def test_a_summary_is_told_with_its_generation(
         assert originals.read_descent(attempt).generation == generation
     descent = originals.read_descent(attempts[2])
     assert descent.before == attempts[1]
-    assert descent.lines == [
-        ("same", "Same words."),
-        ("removed", "Part 1 is done."),
-        ("added", "Part 2 is done."),
-    ]
+    parts = [("removed", "Part 1 is done."), ("added", "Part 2 is done.")]
+    assert descent.lines == [("same", "Same words."), *parts]
     page = page_of(browser, attempts[2])
     assert "Generation 3" in page
     assert "<ins>+ Part 2 is done.</ins>" in page
@@ -162,7 +159,7 @@ def test_what_models_write_is_text(conversation: Conversation, say: Say, browser
     put_on_record(conversation, **failed, error=f"No: {HOSTILE}", details=f"Why: {HOSTILE}")
     marker = truncated(conversation, said, f"{carryover.REQUEST}\n{HOSTILE}")
     kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=said.seq)
-    chat = browser.get(reverse("chat", args=[conversation.pk])).content.decode()
+    chat = browser.get(reverse("chat", args=[conversation.pk])).text
     assert all(f"{word}&lt;script" in chat for word in ("No: ", "Why: ", "<li>"))
     for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
         assert "<script>alert" not in page
@@ -176,9 +173,8 @@ def test_a_ledgers_files_are_those_that_were_edited_and_those_only_read(
     text = '## Ledger\n### Files (* changed)\n- "new.py"*\n- "old.py"\n(end of ledger)'
     marker = truncated(conversation, say("user", "Begin"), text)
     kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=1)
-    listed = re.findall(
-        r'(?s)fact-kind">([^<]+)</h3>\s+<ul[^>]*><li>(.*?)</ul>', page_of(browser, kept)
-    )
+    facts = r'(?s)fact-kind">([^<]+)</h3>\s+<ul[^>]*><li>(.*?)</ul>'
+    listed = re.findall(facts, page_of(browser, kept))
     assert listed == [("Edited files", "new.py</li>"), ("Files read", "old.py</li>")]
 
 

@@ -13,7 +13,8 @@ from django.urls import reverse
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
 from chatapp.views.condensations import PAGE
-from tests.chatapp.views.test_condensations import attempt
+from tests.chatapp.browsers import HTMX
+from tests.chatapp.views.attempts import attempt
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -28,7 +29,7 @@ def read_all(browser: Client, query: str) -> list[str]:
     page = browser.get(f"{reverse('condensations')}?{query}").text
     found = ids(page)
     while more := re.findall(r'hx-get="([^"]*after=[^"]*)"', page):
-        page = browser.get(unescape(more[0]), headers={"HX-Request": "true"}).text
+        page = browser.get(unescape(more[0]), headers=HTMX).text
         found += ids(page)
     return found
 

@@ -16,17 +16,12 @@ from django.urls import reverse
 import condense
 from chatapp.conversations import conversations
 from chatapp.languages import Reader, in_words
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Conversation, Message
 from chatapp.views.condensations import HIDDEN_LISTED
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, summarise, use_tools
-from tests.records import append_many, put_on_record
-
-
-def attempt(conversation: Conversation, **changes: object) -> Condensation:
-    """Store the record of an attempt, which saved 8,000 tokens."""
-    sizes = {"tokens_before": 9_000, "tokens_before_measured": True, "tokens_after": 1_000}
-    limits = {"context_window": 16_000, "allowed": 10_400, "cost": Decimal("0.004"), "at_seq": 1}
-    return put_on_record(conversation, **sizes | limits | changes)
+from tests.chatapp.views.attempts import attempt
+from tests.records import append_many
 
 
 def test_every_attempt_is_listed_with_its_place(
@@ -225,7 +220,7 @@ def test_a_rewind_goes_to_before_a_condensation(
     assert not Message.objects.get(seq=1).hidden
     failed = attempt(conversation, status="failed")
     address = reverse("rewind_condensation", args=[conversation.pk, failed.pk])
-    assert browser.post(address, headers={"HX-Request": "true"}).status_code == 422
+    assert browser.post(address, headers=HTMX).status_code == 422
     foreign = attempt(conversations.start_conversation(owner=bob))
     for pk in (foreign.pk, uuid.uuid4()):
         address = reverse("undo_condensation", args=[conversation.pk, pk])

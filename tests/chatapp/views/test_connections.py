@@ -15,12 +15,10 @@ from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import profiles
+from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.profile_form import PROFILE
 from tests.standin.behaviours import OVERFLOW
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
-
-__all__ = ["anthropic_standin"]
 
 OLLAMA = Preset("Ollama", "http://localhost:11434/v1", is_local=True)
 
@@ -60,7 +58,6 @@ LONG = {"id": "long" * 22, "max_model_len": 10}
 MODELS = [SMALL, {"id": "mystery"}, {"id": "<b>"}, KNOWN, LONG]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_profile_is_tried_before_it_is_saved(
     browser: Client, owner: User, anthropic_standin: Standin
 ) -> None:
@@ -89,17 +86,16 @@ def test_a_profile_is_tried_before_it_is_saved(
 
 def connect(browser: Client, **sent: str) -> str:
     """Return what the first page shows once its form was sent."""
-    return browser.post(reverse("connect"), sent, headers={"HX-Request": "true"}).text
+    return browser.post(reverse("connect"), sent, headers=HTMX).text
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_cannot_be_called_is_neither_tried_nor_used(
     browser: Client, owner: User, settings: LazySettings
 ) -> None:
     """The server's network is no place for a user's address; what is missing is asked for."""
     settings.ALLOW_PRIVATE_ADDRESSES = False
     sent = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:11434/v1"}
-    headers = {"HX-Request": "true"}
+    headers = HTMX
     assert browser.post(reverse("test_new_profile"), sent, headers=headers).status_code == 422
     assert "localhost" not in browser.get(reverse("conversations")).text
     address = "http://192.168.0.1/v1"
@@ -110,7 +106,6 @@ def test_what_cannot_be_called_is_neither_tried_nor_used(
     assert not Profile.objects.filter(provider="openai").exists()
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_address_and_a_key_are_enough_to_connect_a_model(
     browser: Client, owner: User, anthropic_standin: Standin, settings: LazySettings
 ) -> None:
@@ -155,7 +150,6 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
 
 
 @pytest.mark.parametrize(("model", "window"), [("small", "16,384"), ("mystery", "32,000")])
-@pytest.mark.django_db(transaction=True)
 def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     browser: Client, owner: User, anthropic_standin: Standin, model: str, window: str
 ) -> None:
@@ -183,8 +177,7 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     profile.refresh_from_db()
     assert (profile.context_window, profile.read_key()) == (9_000, "sk-new")
     assert accounts.preferences_of(owner).default_profile is None
-    bob = Client()
-    bob.force_login(User.objects.create_user("bob"))
+    bob = browser_of(User.objects.create_user("bob"))
     bob.post(reverse("new_profile"), {**sent, "sealed_key": sealed})
     assert [one.has_key for one in Profile.objects.filter(name="N").order_by("pk")] == [True, False]
     # What is asked for in the end counts: to keep none of them.
@@ -194,7 +187,6 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     assert not profile.has_key
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_model_on_this_machine_is_offered(
     browser: Client, owner: User, runs: list[int], anthropic_standin: Standin
 ) -> None:
@@ -212,7 +204,6 @@ def test_a_model_on_this_machine_is_offered(
 
 
 @pytest.mark.parametrize("reason", ["not alone", "not allowed", "no owner"])
-@pytest.mark.django_db(transaction=True)
 def test_this_machine_is_only_looked_at_for_its_owner(
     browser: Client, owner: User, runs: list[int], settings: LazySettings, reason: str
 ) -> None:

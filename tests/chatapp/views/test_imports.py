@@ -1,6 +1,5 @@
 """Importing a conversation from the page."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from hashlib import sha256
@@ -12,7 +11,6 @@ from zipfile import ZipFile, ZipInfo
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -22,26 +20,12 @@ from chatapp.conversations import conversations, pins
 from chatapp.models import AuditEntry, Conversation, ImportRun, Source, message_store
 from chatapp.transfer import Piece, import_jobs
 from chatapp.transfer.record_export import write_record
+from tests.chatapp.browsers import HTMX, browser_of
+from tests.chatapp.views.uploads import send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TALK = [{"role": "user", "content": "Fix the parser."}, {"role": "assistant", "content": "Done."}]
-
-
-def send(browser: Client, *files: tuple[str, Any]) -> Any:
-    """Send files, wait for the import's end, and return the answer."""
-    sent = [
-        SimpleUploadedFile(name, data if isinstance(data, bytes) else json.dumps(data).encode())
-        for name, data in files
-    ]
-    answer = browser.post(reverse("import"), {"files": sent}, follow=False)
-    wait_for_imports()
-    return answer
-
-
-def wait_for_imports() -> None:
-    """Wait for the end of all background jobs."""
-    asyncio.run(background_jobs.close())
 
 
 def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
@@ -49,8 +33,7 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
 ) -> None:
     """It opens at once; a click away is what could not be used, for nobody else."""
     file = ("talk.json", [*TALK, {"role": "system", "content": "x"}])
-    other = Client()
-    other.force_login(bob)
+    other = browser_of(bob)
     # Neither Bob's import of the same file nor one that was deleted is said to be there.
     for one, owner in ((other, bob), (browser, alice)):
         send(one, file)
@@ -85,7 +68,7 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     run = import_jobs.begin_import(owner=alice)
     ImportRun.objects.update(form="messages", messages=1_234)
     address = reverse("import_job", args=[run.pk])
-    fragment = browser.get(address, headers={"HX-Request": "true"}).text
+    fragment = browser.get(address, headers=HTMX).text
     assert "1,234 messages read…" in fragment
     assert f'hx-get="{address}"' in fragment
     # One that asked at intervals would begin to go there again before it has arrived.
@@ -94,7 +77,7 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     import_jobs.drop(run)
     assert "not known any more" in browser.get(address).text
     answer = send(browser, ("語" * 100 + ".json", TALK))
-    over = browser.get(answer["Location"], headers={"HX-Request": "true"})
+    over = browser.get(answer["Location"], headers=HTMX)
     made = Conversation.objects.get(owner=alice)
     assert over["HX-Redirect"] == reverse("chat", args=[made.pk])
     assert "Everything was used." in browser.get(reverse("source", args=[made.pk])).text
@@ -156,12 +139,12 @@ async def import_broken(run: str) -> None:
 
 
 def test_an_import_that_breaks_off_is_over(
-    browser: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+    browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page says so, and does not look again for ever; nothing is left of the file."""
     monkeypatch.setitem(background_jobs.JOBS, "import_files", f"{__name__}.import_broken")
     answer = send(browser, ("talk.json", TALK))
-    for headers in ({}, {"HX-Request": "true"}):
+    for headers in ({}, HTMX):
         page = browser.get(answer["Location"], headers=headers).text
         assert "The import failed." in page
         assert f'hx-get="{answer["Location"]}"' not in page

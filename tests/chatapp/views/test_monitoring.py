@@ -16,24 +16,14 @@ from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.claude import converse
+from tests.chatapp.api.programs import LONG
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
-__all__ = ["anthropic_standin"]
-
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 Numbers = dict[tuple[str, ...], float]
-
-
-@pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, anthropic_standin)
 
 
 def read() -> Numbers:

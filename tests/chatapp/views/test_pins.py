@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from chatapp.models import Conversation
 from chatapp.sentences import number
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say
 
-HTMX = {"HX-Request": "true"}
 MARK = "Pinned: the model keeps this word for word"
 
 

@@ -28,7 +28,7 @@ def attempt_in(conversation: Conversation, **columns: Any) -> Condensation:
 def page_of(browser: Client, attempt: Condensation) -> str:
     """Return an attempt's page."""
     address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
-    return browser.get(address).content.decode()
+    return browser.get(address).text
 
 
 def test_the_decision_is_told_with_its_numbers(
@@ -53,13 +53,8 @@ def test_every_rung_is_told_with_its_outcome(
 ) -> None:
     """What failed first, and what was made instead, each leading to its own page."""
     say("user", "Begin")
-    failed = attempt_in(
-        conversation,
-        status=Condensation.Status.FAILED,
-        tokens_after=None,
-        error="The model gave no summary.",
-        fell_back_to="ledger",
-    )
+    failure = {"status": "failed", "tokens_after": None, "error": "The model gave no summary."}
+    failed = attempt_in(conversation, **failure, fell_back_to="ledger")
     made = attempt_in(conversation, strategy="ledger", message=summarise(conversation), at_seq=1)
     for one in (failed, made):
         page = page_of(browser, one)
@@ -76,14 +71,14 @@ def test_its_cost_is_told_by_part(conversation: Conversation, browser: Client) -
     usage = condense.Usage(input=100_000, output=1_000)
     names = {"profile_name": profile.name, "model": profile.model}
     attempt = attempt_in(conversation, cost=profile.cost_of(usage), **names)
+    figures = {"tokens_input": usage.input, "tokens_output": usage.output}
+    times = {"seconds": 8.4, "seconds_to_first": 1.5}
     ModelCall.objects.create(
         conversation=conversation,
         condensation=attempt,
-        purpose=ModelCall.Purpose.SUMMARY,
-        tokens_input=usage.input,
-        tokens_output=usage.output,
-        seconds=8.4,
-        seconds_to_first=1.5,
+        purpose="summary",
+        **figures,
+        **times,
         **names,
     )
     parts = condensation_page.read_record(attempt).spent

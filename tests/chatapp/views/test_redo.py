@@ -9,8 +9,7 @@ from django.urls import reverse
 from chatapp.conversations import pins
 from chatapp.models import Condensation, Conversation, Message, message_store
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
-
-HTMX = {"HX-Request": "true"}
+from tests.chatapp.browsers import HTMX
 
 
 def press(browser: Client, attempt: Condensation, name: str, later: int = 0) -> tuple[int, str]:

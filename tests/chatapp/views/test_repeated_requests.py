@@ -16,6 +16,7 @@ from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages
 from chatapp.turns import turns_without_message
 from tests.chatapp.audited import talk as speak
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.scripted_turns import STOPPED, ask, end, seen, send
 from tests.chatapp.written_files import database_in
@@ -24,7 +25,6 @@ from tests.records import record_for
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TIMES = 4
-HTMX = {"HX-Request": "true"}
 DONE = (204, "transcript-changed")
 
 

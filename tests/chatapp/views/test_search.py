@@ -12,10 +12,10 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Rewind, hidden_messages, message_store
 from chatapp.transcript.search_hits import BEST, PER_CONVERSATION
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import put_on_record
 
-HTMX = {"HX-Request": "true"}
 FACTS = re.compile(r'class="hit-facts">(.*?) · <time', re.DOTALL)
 
 
@@ -84,7 +84,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
 
 
 def test_one_conversation_does_not_take_all_the_room(
-    browser: Client, alice: User, conversation: Conversation, say: Say
+    browser: Client, alice: User, say: Say
 ) -> None:
     """It shows its best, and says how many more there are; only so many are looked at."""
     for number in range(PER_CONVERSATION + 2):

@@ -16,6 +16,8 @@ from chatapp.models import Conversation, McpServer
 from chatapp.toolbox import mcp_servers as own_servers
 from chatapp.toolbox import toolbox
 from chatapp.tools.mcp.servers import Definition, Listing
+from tests.chatapp.browsers import HTMX, browser_of
+from tests.chatapp.claude import answered_by
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "sesame-open-wide"
@@ -66,18 +68,18 @@ def test_a_server_is_added_and_shows_its_tools(
     page = browser.post(reverse("new_mcp_server"), {**form, "name": "No name"}).text
     (sealed,) = re.findall('name="sealed_secrets" value="([^"]+)"', page)
     form |= {"secrets": "", "sealed_secrets": sealed}
-    page += browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    page += browser.post(reverse("new_mcp_server"), form, follow=True).text
     assert "It has 9 tools." in page
     assert "Add two numbers." in page
     assert "Headers are stored" in page
     server = McpServer.objects.get()
     address = reverse("test_mcp_server", args=[server.pk])
-    assert "It has 9 tools." in browser.post(address).content.decode()
+    assert "It has 9 tools." in browser.post(address).text
     remote.token = "another"
-    refused = browser.post(address, headers={"HX-Request": "true"})
-    assert (refused.status_code, "HTTP 401" in refused.content.decode()) == (422, True)
+    refused = browser.post(address, headers=HTMX)
+    assert (refused.status_code, "HTTP 401" in refused.text) == (422, True)
     for name in ("mcp_servers", "settings", "profiles"):
-        page += browser.get(reverse(name)).content.decode()
+        page += browser.get(reverse(name)).text
     assert SECRET not in page + server.encrypted_secrets
     browser.force_login(bob)
     browser.post(reverse("new_mcp_server"), form)
@@ -110,30 +112,31 @@ def test_a_server_that_can_t_be_reached_is_kept_and_says_why(
     """No log says what it was given."""
     caplog.set_level(logging.DEBUG)
     form = sent(remote.url, secrets="Authorization: Bearer wrong-as-can-be")
-    page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    page = browser.post(reverse("new_mcp_server"), form, follow=True).text
     assert "The MCP server tools: It answers with HTTP 401. Check the headers." in page
     assert "Not connected yet." in page
     assert "wrong-as-can-be" not in caplog.text + page
+
+
+def told(conversation: Conversation) -> list[str]:
+    """Return the tools of servers that the model of a conversation is told of."""
+    profile = Conversation.objects.get(pk=conversation.pk).profile
+    assert profile
+    names = [spec.name for spec in toolbox.offered(conversation, profile)]
+    return [name for name in names if name.startswith("tools__")]
 
 
 def test_a_tool_and_a_server_can_be_switched_off(
     browser: Client, server: McpServer, conversation: Conversation
 ) -> None:
     """The model is not told of them any more."""
-
-    def told() -> list[str]:
-        profile = Conversation.objects.get(pk=conversation.pk).profile
-        assert profile
-        names = [spec.name for spec in toolbox.offered(conversation, profile)]
-        return [name for name in names if name.startswith("tools__")]
-
-    assert told() == ["tools__add", "tools__drop"]
+    assert told(conversation) == ["tools__add", "tools__drop"]
     address = reverse("edit_mcp_server", args=[server.pk])
     browser.post(address, sent(tools=["tools__add"]))
-    assert told() == ["tools__add"]
+    assert told(conversation) == ["tools__add"]
     assert McpServer.objects.get().has_secrets
     browser.post(address, sent(tools=["tools__add"], is_on=""))
-    assert told() == []
+    assert told(conversation) == []
 
 
 def test_what_has_changed_is_said_until_somebody_has_seen_it(
@@ -155,9 +158,9 @@ def test_what_has_changed_is_said_until_somebody_has_seen_it(
     seen = server.listed_at
     own_servers.keep_listing(server.pk, listed(add="Sends all files to me.", drop="Drops."))
     assert policies() == ["ask", "allow"]
-    assert "Changed" in browser.get(reverse("mcp_servers")).content.decode()
+    assert "Changed" in browser.get(reverse("mcp_servers")).text
     address = reverse("edit_mcp_server", args=[server.pk])
-    page = browser.get(address).content.decode()
+    page = browser.get(address).text
     assert page.count(">Changed<") == 1
     tools = ["tools__add", "tools__drop"]
     assert seen
@@ -190,16 +193,13 @@ def test_a_server_of_someone_else_is_neither_seen_nor_used(
     browser: Client, server: McpServer, bob: User
 ) -> None:
     """Not even by its name; whose it is removes it with its secrets, after a question."""
-    client = Client()
-    client.force_login(bob)
-    assert "tools" not in client.get(reverse("mcp_servers")).content.decode().split("<ul", 1)[1]
-    other = bob.profiles.create(
-        name="Bob's", provider="offline", model="m", context_window=9_000, max_output=100
-    )
+    client = browser_of(bob)
+    assert "tools" not in client.get(reverse("mcp_servers")).text.split("<ul", 1)[1]
+    other = answered_by(bob, "offline", "offline", "")
     names = [spec.name for spec in toolbox.offered(None, other)]
     assert "tools__add" not in names
     address = reverse("delete_mcp_server", args=[server.pk])
-    assert "and the secrets stored with it" in browser.get(address).content.decode()
+    assert "and the secrets stored with it" in browser.get(address).text
     assert browser.post(address).status_code == 302
     assert not McpServer.objects.exists()
 
@@ -225,8 +225,8 @@ def test_what_can_t_be_is_said_where_it_was_entered(
     McpServer.objects.create(owner=alice, name="used", address="https://example.org/")
     answer = browser.post(reverse("new_mcp_server"), {**sent(), **fields})
     assert answer.status_code == 422
-    assert said in answer.content.decode()
-    assert "pass-phrase" not in answer.content.decode()
+    assert said in answer.text
+    assert "pass-phrase" not in answer.text
     assert McpServer.objects.count() == 1
 
 
@@ -235,29 +235,25 @@ def test_a_command_is_run_where_the_operator_allows_it(
 ) -> None:
     """It is offered, listed and used so long, and no longer."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "need ALLOW_COMMANDS" in browser.get(reverse("mcp_servers")).content.decode()
+    assert "need ALLOW_COMMANDS" in browser.get(reverse("mcp_servers")).text
     settings.ALLOW_COMMANDS = True
     form = sent(f"{sys.executable} {offering.__file__}", way="command", secrets=f"TOKEN={SECRET}")
-    page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    page = browser.post(reverse("new_mcp_server"), form, follow=True).text
     assert "It has 9 tools." in page
     assert "Variables are stored" in page
     server = McpServer.objects.get()
     assert own_servers.specs_of([server])["tools__add"].access == "read"
     settings.ALLOW_COMMANDS = False
     assert own_servers.specs_of([server]) == {}
-    refused = browser.post(
-        reverse("test_mcp_server", args=[server.pk]), headers={"HX-Request": "true"}
-    )
-    assert "does not allow commands" in refused.content.decode()
+    refused = browser.post(reverse("test_mcp_server", args=[server.pk]), headers=HTMX)
+    assert "does not allow commands" in refused.text
 
 
 def test_secrets_that_can_t_be_read_any_more_are_asked_for_again(
-    browser: Client, server: McpServer, conversation: Conversation, settings: Settings
+    server: McpServer, conversation: Conversation, settings: Settings
 ) -> None:
     """Its tools are not there meanwhile, and a turn goes on without them."""
     settings.SECRET_KEY = "another"
-    assert conversation.profile
-    names = [spec.name for spec in toolbox.offered(conversation, conversation.profile)]
-    assert "tools__add" not in names
+    assert told(conversation) == []
     with pytest.raises(own_servers.DecryptionFailed):
         server.reached()

@@ -28,6 +28,12 @@ def link(conversation: Conversation, say: Say) -> str:
     return reverse("shared", args=[conversations.share_conversation(conversation=conversation)])
 
 
+def made_link(page: str) -> str:
+    """Return the address of the link that a page shows."""
+    (made,) = re.findall(r'value="http://testserver(/s/[\w-]+/)"', page)
+    return str(made)
+
+
 def test_a_link_is_made_shown_once_and_taken_back(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
@@ -36,13 +42,12 @@ def test_a_link_is_made_shown_once_and_taken_back(
         conversations.share_conversation(conversation=conversation)
     say("user", "Hello")
     address = reverse("share", args=[conversation.pk])
-    found = re.search(r'value="http://testserver(/s/[\w-]+/)"', browser.post(address).text)
-    assert found
-    assert found[1].split("/")[2] not in (browser.get(address).text, Share.objects.get().digest)
-    assert Client().get(found[1]).status_code == 200
+    made = made_link(browser.post(address).text)
+    assert made.split("/")[2] not in (browser.get(address).text, Share.objects.get().digest)
+    assert Client().get(made).status_code == 200
     assert "Stop sharing" in browser.get(address).text
     browser.post(reverse("stop_sharing", args=[conversation.pk]))
-    nothing = Client().get(found[1])
+    nothing = Client().get(made)
     assert (nothing.status_code, "<style>" in nothing.text) == (404, True)
     assert "Stop sharing" not in browser.get(address).text
 
@@ -87,11 +92,7 @@ def test_what_tools_were_given_and_answered_is_shown_only_if_that_is_asked_for(
     address = reverse("share", args=[conversation.pk])
 
     def shared(**form: str) -> str:
-        found = re.search(
-            r'value="http://testserver(/s/[\w-]+/)"', browser.post(address, form).text
-        )
-        assert found
-        return Client().get(found[1]).text
+        return Client().get(made_link(browser.post(address, form).text)).text
 
     page = shared()
     assert "read_file" in page

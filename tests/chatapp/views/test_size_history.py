@@ -11,7 +11,7 @@ from django.urls import reverse
 from chatapp.conversations import conversations
 from chatapp.inspector.size_history import STEPS, SizeHistory, draw_size_history
 from chatapp.models import Conversation, ModelCall, Turn
-from tests.chatapp.views.test_condensations import attempt
+from tests.chatapp.views.attempts import attempt
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

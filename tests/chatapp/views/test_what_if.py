@@ -14,15 +14,13 @@ from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
 from chatapp.sentences import money
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
 from tests.records import append_many
-from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
-__all__ = ["anthropic_standin"]
-
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
 HEARD: list[condense.Event] = []
@@ -75,7 +73,7 @@ def test_strategies_stand_side_by_side_and_nothing_is_applied(
     assert ledger.grounded_percent > 90
     assert cards["sliding_window"].grounded_percent is None
     assert [row.variant.threshold for row in ledger.tried.so_far] == [5, 100]
-    page = answer.content.decode()
+    page = answer.text
     for words in ("Side by side", "are in the originals", "Use this"):
         assert words in page
     assert as_stored(conversation) == before
@@ -135,10 +133,7 @@ def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     """Only the button of the card that has them; the other one keeps the prompt in force."""
     writer = conversations.start_conversation(owner=alice).profile
     assert writer is not None
-    limits = {"context_window": 50_000, "max_output": 500}
-    other = Profile.objects.create(
-        owner=alice, name="Other", provider="offline", model="offline", **limits
-    )
+    other = answered_by(alice, "offline", "offline", "")
     named = alice.condensing_prompts.create(name="Own", text="Named.")
     mine = Profile.objects.filter(pk=conversation.profile_id)
     mine.update(condensing_prompt=named)
@@ -176,11 +171,8 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert anthropic_standin.requests == []
     ask = {"ask": "fresh_start||", **fields}
     for confirmed in ("0.00001", "nan"):
-        refused = browser.post(
-            reverse("what_if", args=[claude.pk]),
-            {"prompt": "", "writer": "", "predicted": confirmed, **ask},
-            headers={"HX-Request": "true"},
-        )
+        sent = {"prompt": "", "writer": "", "predicted": confirmed, **ask}
+        refused = browser.post(reverse("what_if", args=[claude.pk]), sent, headers=HTMX)
         assert refused.status_code == 422
     assert anthropic_standin.requests == []
     answer = compare(browser, claude, predicted=str(card.predicted_cost), **ask)
@@ -196,7 +188,7 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert call.cost == pytest.approx(card.predicted_cost, rel=Decimal("0.5"))
     assert as_stored(claude) == before
     assert not Turn.objects.exists()
-    assert money(call.cost) in browser.get(reverse("costs")).content.decode()
+    assert money(call.cost) in browser.get(reverse("costs")).text
 
 
 def test_a_prompt_stands_beside_the_one_in_force_where_a_model_reads_it(
@@ -235,7 +227,7 @@ def test_what_asks_no_model_is_offered_first(conversation: Conversation, browser
     address = reverse("what_if", args=[conversation.pk])
     listed = f"{reverse('condensations')}?conversation={conversation.pk}"
     for page in (reverse("chat", args=[conversation.pk]), listed):
-        assert f'href="{address}"' in browser.get(page).content.decode()
+        assert f'href="{address}"' in browser.get(page).text
     form = browser.get(address).context["form"]
     names = [value for value, _label in form.fields["strategies"].choices]
     assert {*names[: len(FREE)]} == {*FREE}
@@ -263,9 +255,7 @@ def test_a_spending_limit_stops_it_as_well(
     claude: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
     """It is said on the card, and nobody is asked."""
-    ModelCall.objects.create(
-        conversation=claude, purpose=ModelCall.Purpose.CHAT, model="x", cost=Decimal(2)
-    )
+    ModelCall.objects.create(conversation=claude, purpose="chat", model="x", cost=Decimal(2))
     Conversation.objects.filter(pk=claude.pk).update(budget=Decimal(1))
     fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "1"}
     answer = compare(browser, claude, **fields)
@@ -279,7 +269,7 @@ def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Cl
         say("user", f"You must never do {HOSTILE}", tokens=200)
         say("assistant", f"{HOSTILE} took 3.5 s", tokens=200)
     say("user", HOSTILE)
-    page = compare(browser, conversation, prompt=HOSTILE).content.decode()
+    page = compare(browser, conversation, prompt=HOSTILE).text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
 
@@ -293,7 +283,7 @@ def test_what_cannot_be_tried_is_said(
     """At its field."""
     answer = compare(browser, conversation, **fields)
     assert answer.status_code == 422
-    assert "errorlist" in answer.content.decode()
+    assert "errorlist" in answer.text
 
 
 @pytest.mark.parametrize("use", ["ledger", "ledger|61|", "other|60|"])
@@ -317,7 +307,7 @@ def test_an_empty_conversation_has_nothing_to_try_on(
     assert "<article" not in answer.text
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
     answer = browser.get(reverse("what_if", args=[conversation.pk]), follow=True)
-    assert "has no profile" in answer.content.decode()
+    assert "has no profile" in answer.text
 
 
 def test_what_condensing_may_cost_is_told_before(
@@ -333,8 +323,8 @@ def test_what_condensing_may_cost_is_told_before(
     Conversation.objects.filter(pk=claude.pk).update(measured_tokens=6_000, measured_seq=41)
     card = compare(browser, claude, strategies=["fresh_start"]).context["cards"][0].tried
     assert card.predicted.cache_read > 0
-    said = browser.get(address).content.decode()
+    said = browser.get(address).text
     assert money(card.predicted_cost) in said
     Preferences.objects.filter(owner=alice).update(strategy="ledger")
-    assert "no model is called" in browser.get(address).content.decode()
+    assert "no model is called" in browser.get(address).text
     assert anthropic_standin.requests == []

@@ -30,6 +30,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
 ]
+# A real hash is slow on purpose.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ROOT_URLCONF = f"{PACKAGE}.urls"
 SECRET_KEY = "of the provider"
 TEMPLATES = [
