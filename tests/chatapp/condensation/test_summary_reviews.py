@@ -32,9 +32,10 @@ from chatapp.turns.running_turns import running_turns
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
+from tests.chatapp.condensation.review_steps import until_shown
 from tests.chatapp.runs import all_ended, journal_of, run_in
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
-from tests.chatapp.turns.test_approvals import restart
+from tests.chatapp.turns.approval_steps import restart
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -62,13 +63,6 @@ async def begin(page: Page, standin: Standin, *summaries: str, **fields: Any) ->
     standin.then(*map(Reply, summaries))
     await page.send("condense.start", review=True, **fields)
     return await until_shown(page)
-
-
-async def until_shown(page: Page) -> Review:
-    """Wait until a summary is shown to a person."""
-    await page.until("status.changed", waits=True)
-    await page.until("panel.changed")
-    return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
 
 
 async def go_on(page: Page, standin: Standin) -> Review:

@@ -16,7 +16,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say
-from tests.chatapp.models.test_store import Twin
+from tests.chatapp.models.twin import Twin
 from tests.chatapp.transcript.test_transcript import append
 from tests.records import record_for
 
