@@ -60,23 +60,25 @@ async def full_disk(gate: Gate) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def broken(writes: str, *, for_good: bool = False) -> AsyncIterator[None]:
+async def broken(
+    writes: str, when: str = "", *, for_good: bool = False, name: str = "broken"
+) -> AsyncIterator[None]:
     """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail.
 
-    What fails ``for_good`` is not tried again.
+    Only those ``when`` something holds of the row, if that is given. What fails ``for_good`` is not
+    tried again. Two at once have a ``name`` each.
     """
-    fails = (
-        "SELECT RAISE(ABORT, 'disk I/O error')" if for_good else "INSERT INTO nowhere VALUES (1)"
-    )
-    trigger = f"CREATE TRIGGER broken BEFORE {writes} BEGIN {fails}; END"
-    repair = "DROP TRIGGER broken"
+    which = f"BEFORE {writes} FOR EACH ROW" + (f" WHEN ({when})" if when else "")
+    fails = "SELECT RAISE(ABORT, 'disk I/O error')" if for_good else "SELECT json('a broken disk')"
+    trigger = f"CREATE TRIGGER {name} {which} BEGIN {fails}; END"
+    repair = f"DROP TRIGGER {name}"
     if connection.vendor == "postgresql":
         trigger = f"""
-            CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             RAISE '' USING ERRCODE = '{"23514" if for_good else "58030"}'; END $$;
-            CREATE TRIGGER broken BEFORE {writes} FOR EACH ROW EXECUTE FUNCTION broken()
+            CREATE TRIGGER {name} {which} EXECUTE FUNCTION {name}()
         """
-        repair = "DROP FUNCTION broken CASCADE"
+        repair = f"DROP FUNCTION {name} CASCADE"
     await sync_to_async(execute)(trigger)
     try:
         yield

@@ -230,7 +230,8 @@ async def test_nobody_else_answers_and_stop_withdraws_the_question(
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"), [(WRITE, "after the start"), (ASK, "before the start")]
+    ("asked", "answered"),
+    [(WRITE, "after the start"), (ASK, "before the start"), (ASK, "as the process leaves")],
 )
 async def test_a_question_survives_a_restart(
     conversation: Conversation,
@@ -248,7 +249,10 @@ async def test_a_question_survives_a_restart(
     async with open_page(conversation, alice) as page:
         await page.say("Write it.")
         question = await until_asked(page)
-    await restart()
+        if answered == "as the process leaves":
+            own = Question.objects.filter(pk=question.pk)
+            await sync_to_async(own.change)(status=Question.Status.ANSWERED, answer="Tabs")
+        await restart()
     turn = await Turn.objects.aget()
     assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
     if answered == "before the start":
