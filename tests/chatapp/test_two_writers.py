@@ -62,7 +62,7 @@ from chatapp.models.turns import this_process
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
 from chatapp.turns import crash_recovery, lifecycle, message_queue, turns_without_message
-from tests.chatapp.condensation import other_process
+from tests.chatapp.condensation import draft_steps
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import journal_of, run_in
@@ -352,7 +352,7 @@ def test_one_of_two_begins_a_draft(
     case: Case, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The other finds it there."""
-    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
+    monkeypatch.setitem(JOBS, "write_draft", f"{draft_steps.__name__}.do_nothing")
     Preferences.objects.update(draft_ahead="always")
     run = run_in(case.chat, case.turn(owner="here"))
     seen, budget = message_store.read_effective(case.chat.pk), run.budget()

@@ -19,7 +19,6 @@ from chatapp.models import (
     Question,
     Rewind,
     Turn,
-    audit,
 )
 from chatapp.models.errors import AppendOnly
 from tests.chatapp.audited import (
@@ -157,17 +156,3 @@ def test_an_erased_content_can_not_be_guessed(conversation: Conversation, say: S
     assert len(bytes.fromhex(salt)) == 16
     public = (entry.hash, entry.previous, str(conversation.pk), "")
     assert digest not in {hashlib.sha256((one + guess).encode()).hexdigest() for one in public}
-
-
-def test_a_conversation_from_before_is_on_record_since_the_upgrade(
-    conversation: Conversation, say: Say
-) -> None:
-    """Its chain begins with an entry that says so; what was said is on the next."""
-    audit.append(conversation.pk, AuditEntry.Kind.BEGINNING, told={"facts": {"last_seq": 1}})
-    say("user", "Before.")
-    (entry,) = entries(conversation)
-    verdict = audit_check.verify(Conversation.objects.get(pk=conversation.pk))
-    assert (entry.kind, verdict.since, verdict.waiting) == ("beginning", entry.at, 1)
-    condense_on_record(conversation)
-    assert problems(conversation) == []
-    assert "message 1" in json.loads(entries(conversation)[1].payload)["digests"]

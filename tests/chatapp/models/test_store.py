@@ -16,12 +16,8 @@ from tests.chatapp.models.twin import OPERATIONS, Twin, seen
 from tests.records import append_many
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    # The owner is the only thing examples share.
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+# The owner is the only thing examples share.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
 def test_queries_and_pure_functions_show_the_model_the_same(
     alice: User, operations: list[tuple[str, Any]]
@@ -81,8 +77,8 @@ def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation,
 def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conversation) -> None:
     """A condition of as many parts would be too deep for the database."""
     message = condense.Message(role="user", content=(condense.TextBlock("Yes."),))
-    append_many(conversation.pk, [(message, 1)] * 2_600)
-    odd = [*range(1, 2_600, 2)]
+    append_many(conversation.pk, [(message, 1)] * 2_100)
+    odd = [*range(1, 2_100, 2)]
     made = Message(conversation=conversation, hides=[[seq, seq] for seq in odd])
     found = Message.objects.hid_by(made).order_by("seq")
     assert [*found.values_list("seq", flat=True)] == odd

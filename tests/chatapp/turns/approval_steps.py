@@ -45,3 +45,10 @@ async def restart() -> None:
     running_turns.cleared_up = False
     # Its number has another process now.
     await Turn.objects.aupdate(owner=f"{this_process()}0")
+
+
+async def start_again() -> None:
+    """Clear up as a server does when it starts."""
+    running_turns.cleared_up = False
+    await running_turns.clear_up()
+    running_turns.stop_heartbeat()

@@ -9,34 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
-from chatapp.models import Conversation, ModelCall, Preferences, Turn
-from chatapp.storage import partial_replies
-from chatapp.turns.running_turns import running_turns
+from chatapp.models import Conversation, ModelCall, Preferences
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.condensation.review_steps import answer, until_shown
-from tests.chatapp.observers import Trust
 from tests.chatapp.sockets import Page
 from tests.chatapp.storage_faults import broken
+from tests.chatapp.turns.losses import (
+    LOSSES,
+    can_be_frozen,
+    lose_turn,
+    nothing_was_stored_since,
+    until_frozen,
+)
 from tests.standin.behaviours import UNAUTHORIZED, Behaviour, Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# What another process does to the turn of one that is frozen.
-LOSSES: dict[str, dict[str, Any]] = {
-    "ended": {"status": "interrupted", "finished_at": timezone.now()},
-    "taken over": {"owner": "elsewhere/1/1"},
-    "taken over in this process": {"attempt": 2},
-    "given back": {"owner": ""},
-}
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 
 
@@ -111,12 +105,6 @@ async def expire(scene: Scene) -> None:
     await say(Reply(SUMMARY), Reply("Done."))(scene)
 
 
-async def until_frozen(page: Page) -> None:
-    """Return once a write was tried in vain."""
-    while "could not save" not in (await page.until("panel.changed"))["notice"]:
-        pass
-
-
 # Where a process is frozen: at a write, of which row, and how it comes to that.
 WRITES: dict[str, tuple[str, str, Begin]] = {
     "a call that begins": ("INSERT ON chatapp_modelcall", "", say()),
@@ -178,31 +166,8 @@ def scene(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Scene:
     """A process that makes its writes again at once, and takes nobody for gone."""
-    monkeypatch.setattr(partial_replies, "WAITS", (0.02,) * 100_000)
-    monkeypatch.setattr(running_turns, "observer", Trust())
+    can_be_frozen(monkeypatch)
     return Scene(conversation, page, anthropic_standin, browser)
-
-
-def dump() -> dict[str, list[Any]]:
-    """Return all that is stored."""
-    return {
-        model.__name__: [*model._base_manager.order_by("pk").values_list()]
-        for model in apps.get_app_config("chatapp").get_models()
-    }
-
-
-async def lose_turn(loss: str) -> dict[str, list[Any]]:
-    """Take the turn from its process; return all that is stored then."""
-    await Turn.objects.filter(finished_at=None).aupdate(**LOSSES[loss])
-    return await sync_to_async(dump)()
-
-
-async def nothing_was_stored_since(before: dict[str, list[Any]], page: Page) -> None:
-    """Fail unless all is as it was, once the process has let go of its turn."""
-    await page.until_idle()
-    assert await sync_to_async(dump)() == before
-    # Nobody else ends the call of a turn that is over: that is done with the turn.
-    await ModelCall.objects.filter(status="running").aupdate(status="interrupted")
 
 
 @pytest.mark.parametrize(
