@@ -8,15 +8,20 @@ import uuid
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connections
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+import condense
 from chatapp import background_jobs
+from chatapp.agent.ports import Nobody
 from chatapp.condensation import background_drafts, draft_writer
-from chatapp.models import Conversation, ModelCall
+from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.context.turn_context import TurnContext
+from chatapp.models import BackgroundDraft, Conversation, ModelCall, message_store
+from tests.chatapp.runs import journal_of
 from tests.chatapp.sockets import PATIENCE, Page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
@@ -66,6 +71,29 @@ def _write(conversation_id: uuid.UUID) -> None:
 async def end_jobs(seconds: float = PATIENCE) -> None:
     """Return once all jobs have ended; those that take longer are stopped, as with the server."""
     await background_jobs.close(seconds)
+
+
+def situation_in(run: TurnContext) -> condense.Situation:
+    """Return a run's situation with a context that is to be condensed."""
+    seen, budget = message_store.read_effective(run.conversation.pk), run.budget()
+    size = condense.TokenCount(int(budget.condenses_at))
+    return condense.Situation(effective=seen, tokens=size, budget=budget)
+
+
+def begin_draft(run: TurnContext) -> None:
+    """Have a draft begun, if a run wants one."""
+    async_to_sync(background_drafts.begin)(run, situation_in(run))
+
+
+def take_over(run: TurnContext, draft: BackgroundDraft) -> bool:
+    """Have a run take over a draft that it has read; return whether it is the run's."""
+    log = AttemptLog(journal_of(run, Nobody()))
+    return async_to_sync(log.take_over)(str(draft.condensation_id), situation_in(run))
+
+
+def drop_draft(conversation: Conversation) -> None:
+    """Drop a conversation's draft."""
+    async_to_sync(background_drafts.drop)(conversation.pk, "It was changed.")
 
 
 class Drafting:
