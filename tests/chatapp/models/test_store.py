@@ -9,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 
 import condense
-from chatapp.context import sizes
 from chatapp.models import Conversation, Message, message_store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.models.twin import OPERATIONS, Twin, seen
@@ -31,13 +30,6 @@ def test_queries_and_pure_functions_show_the_model_the_same(
     stored = [message_store.to_engine(row) for row in rows]
     assert len(stored) == len(twin.history)
     assert [message.seq for message in stored] == [message.seq for message in twin.history]
-
-
-def weigh(conversation: Conversation) -> condense.TokenCount:
-    """Return the context's size, with an overhead of seven tokens."""
-    measured, seq = conversation.measured_tokens, conversation.measured_seq or 0
-    scale = sizes.Scale(7, measured_tokens=measured, measured_seq=seq)
-    return scale.weigh(message_store.read_effective(conversation.pk))
 
 
 @pytest.mark.parametrize("kind", ["condense", "truncate"])
