@@ -61,6 +61,7 @@ from chatapp.models.turns import this_process
 from tests.chatapp.condensation.draft_steps import begin_draft, drop_draft, leave_job, take_over
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import keep_alive, long_watch
+from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import append_reply, begin_tool, open_call, run_in
 from tests.chatapp.scripted_turns import (
     INTERRUPTED,
@@ -73,7 +74,6 @@ from tests.chatapp.scripted_turns import (
     send_queued,
     stop_unclaimed,
 )
-from tests.chatapp.test_forms import PROFILE
 from tests.chatapp.two_connections import beside, outcome, refusals, wait_until_blocked
 from tests.records import put_on_record, record_for
 

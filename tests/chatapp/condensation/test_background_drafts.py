@@ -42,11 +42,11 @@ from tests.chatapp.condensation.draft_steps import (
     write_elsewhere,
 )
 from tests.chatapp.conftest import Say
+from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import seen
 from tests.chatapp.sockets import Page
 from tests.chatapp.storage_faults import broken
-from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.turns.approval_steps import start_again
 from tests.chatapp.turns.losses import (
     ONE_AND_REST,
