@@ -22,7 +22,7 @@ from chatapp.models import (
 )
 from chatapp.turns import lifecycle
 from tests.chatapp import scripted_turns
-from tests.chatapp.condensation.test_receipts import finding
+from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import summarise
 from tests.records import put_on_record
 

@@ -1,8 +1,12 @@
 """Observers whose clock the test sets."""
 
+import uuid
 from dataclasses import dataclass
 from typing import override
 
+from chatapp.context.turn_context import TurnContext
+from chatapp.models import Turn
+from chatapp.turns import crash_recovery
 from chatapp.turns.crash_recovery import Observer
 
 
@@ -30,6 +34,19 @@ class Watch(Observer):
             self.clock.now += one
             self.look()
         return self
+
+    def close(self) -> set[uuid.UUID]:
+        """End what processes that are gone have left; return whose pages are to be told."""
+        return crash_recovery.close_interrupted(self)
+
+    def take_over(self) -> list[TurnContext]:
+        """Go on with what waits in processes that are gone."""
+        return [*crash_recovery.take_over(self)]
+
+
+def keep_alive(*turns: Turn) -> object:
+    """Give signs of life for turns; return what has to be heeded."""
+    return crash_recovery.keep_alive([*turns])
 
 
 def long_watch(*, has_queue: bool = False) -> Watch:

@@ -1,11 +1,17 @@
 """Runs, for tests of what works on one."""
 
+from collections.abc import Callable
+
+from asgiref.sync import async_to_sync
+
+import condense
 from chatapp.accounts import accounts
-from chatapp.agent.ports import Audience
+from chatapp.agent.ports import Audience, CallOpening, Nobody, Purpose, ToolOutcome
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.status_panel import ContextState, context_state
 from chatapp.models import Conversation, Turn, message_store
+from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns.running_turns import running_turns
@@ -37,6 +43,28 @@ async def all_ended() -> None:
 def journal_of(run: TurnContext, audience: Audience, overhead: int = 0) -> ConversationJournal:
     """Return the journal of a run in which so many tokens go to system prompt and tools."""
     return ConversationJournal(run, Scale(overhead=overhead), RetriedWrites(audience))
+
+
+def append_reply(run: TurnContext, text: str) -> condense.Message:
+    """Store a reply of the run's turn."""
+    said = condense.Message("assistant", (condense.TextBlock(text),))
+    return async_to_sync(journal_of(run, Nobody()).append)(said)
+
+
+def begin_tool(run: TurnContext, name: str) -> Callable[[str], None]:
+    """Have a tool called in the run's turn; return what stores the text that it returned."""
+    journal, call = journal_of(run, Nobody()), condense.ToolUseBlock("c", name, {})
+    async_to_sync(journal.append)(condense.Message("assistant", (call,)))
+    number = async_to_sync(journal.open_tool)(call)
+    return lambda text: async_to_sync(journal.close_tool)(number, ToolOutcome(text))
+
+
+def open_call(run: TurnContext, text: str) -> int:
+    """Put a call on record whose request has one message."""
+    asked = condense.Message("user", (condense.TextBlock(text),), seq=1)
+    request = request_bytes.join(b'{"messages":[', [asked], [b'{"role":"user"}'], b"]}")
+    opening = CallOpening(Purpose.CHAT, request=request)
+    return async_to_sync(journal_of(run, Nobody()).open_call)(opening)
 
 
 def bar_of(conversation: Conversation) -> ContextState | None:

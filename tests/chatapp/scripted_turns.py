@@ -10,7 +10,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.turns import lifecycle, turns_without_message
+from chatapp.turns import lifecycle, message_queue, turns_without_message
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
 INTERRUPTED = Turn.Status.INTERRUPTED
@@ -77,3 +77,29 @@ def take_up(conversation: Conversation, how: str, *, seq: int = 0) -> Turn:
 def seen(conversation: Conversation) -> list[str]:
     """Return the texts that the model sees."""
     return [message.text for message in message_store.read_effective(conversation.pk)]
+
+
+def elsewhere(turn: Turn, **columns: object) -> Turn:
+    """Let a turn belong to a process of another machine, which is silent from now on."""
+    Turn.objects.filter(pk=turn.pk).update(**{"owner": "there/1/1", **columns})
+    return turn
+
+
+def begin_condensing(conversation: Conversation) -> Turn | None:
+    """Condense by hand, from now on."""
+    return turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
+
+
+def queue(conversation: Conversation, nonce: uuid.UUID | None = None) -> bool:
+    """Let a message wait for what runs."""
+    return message_queue.queue_message(conversation, SendMessage("x", nonce or uuid.uuid4()))
+
+
+def send_queued(conversation: Conversation, nonce: uuid.UUID) -> TurnContext | None:
+    """Send a message that waits."""
+    return message_queue.start_queued(conversation, nonce, Brought(""))
+
+
+def stop_unclaimed(turn: Turn) -> bool:
+    """Stop a turn that no process has; return whether it is stopped."""
+    return lifecycle.stop_unclaimed(turn.conversation_id, turn.pk)

@@ -27,7 +27,7 @@ from tests.chatapp.api.programs import LONG
 from tests.chatapp.claude import converse
 from tests.chatapp.other_languages import OTHERS
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns.test_approvals import until_asked
+from tests.chatapp.turns.approval_steps import until_asked
 from tests.chatapp.views.attempts import attempt
 from tests.standin.behaviours import UNAUTHORIZED, Failure, Gate, Reply, ToolCall
 from tests.standin.server import Standin

@@ -16,7 +16,7 @@ from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns.test_approvals import answer, until_asked
+from tests.chatapp.turns.approval_steps import answer, until_asked
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 

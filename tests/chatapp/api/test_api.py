@@ -28,7 +28,7 @@ from chatapp.models import (
     Rewind,
     Turn,
 )
-from tests.chatapp.condensation.test_receipts import finding
+from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
 from tests.chatapp.storage.recorded_session import Session

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from chatapp.models import Condensation, Conversation, Review
 from tests.chatapp.api.programs import LONG, Manager, Sender, act
 from tests.chatapp.audited import condense_on_record, entries, talk
-from tests.chatapp.condensation.test_summary_reviews import until_shown
+from tests.chatapp.condensation.review_steps import until_shown
 from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply

@@ -4,29 +4,20 @@ Whether this process writes them or another one, of which rows are all that is k
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
+from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import AsyncClient, Client
+from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-import condense
-from chatapp import background_jobs
-from chatapp.background_jobs import JOBS
-from chatapp.condensation import background_drafts, draft_writer
-from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.context.sizes import wants_drafts
-from chatapp.context.turn_context import TurnContext
-from chatapp.conversations import pins
-from chatapp.conversations.rewind import rewind_conversation
 from chatapp.live.channel import channel
 from chatapp.models import (
     BackgroundDraft,
@@ -35,31 +26,43 @@ from chatapp.models import (
     ModelCall,
     Preferences,
     Profile,
-    message_store,
 )
 from chatapp.models.turns import this_process
-from chatapp.storage.request_reader import find_changed
 from chatapp.toolbox import toolbox
-from chatapp.turns import actions, crash_recovery
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.agent.fakes import RecordingAudience
-from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
-from tests.chatapp.condensation import other_process
-from tests.chatapp.condensation.conftest import talk_long
+from tests.chatapp.condensation.conftest import LONG, talk_long
+from tests.chatapp.condensation.draft_steps import (
+    MORE,
+    SUMMARY,
+    Drafting,
+    end_jobs,
+    leave_job,
+    look_each,
+    write_elsewhere,
+)
 from tests.chatapp.conftest import Say
 from tests.chatapp.profile_form import PROFILE
-from tests.chatapp.runs import journal_of, run_in
-from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.chatapp.runs import run_in
+from tests.chatapp.scripted_turns import seen
+from tests.chatapp.sockets import Page
+from tests.chatapp.storage_faults import broken
+from tests.chatapp.turns.approval_steps import start_again
+from tests.chatapp.turns.losses import (
+    ONE_AND_REST,
+    can_be_frozen,
+    lose_turn,
+    nothing_was_stored_since,
+    until_frozen,
+)
 from tests.records import put_on_record
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import OVERFLOW, Behaviour, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-# 1,250 tokens.
-MORE = " ".join(map(str, range(100, 725)))
+HERE = pytest.mark.parametrize("writer", ["here"], indirect=True)
+EVERYWHERE = pytest.mark.parametrize("writer", ["here", "elsewhere"], indirect=True)
 
 
 @pytest.fixture
@@ -74,257 +77,221 @@ def conversation(
     return talk_long(conversation)
 
 
-class Drafting:
-    """A page of a conversation whose summary is drafted, and the gate that holds it."""
-
-    def __init__(self, conversation: Conversation, page: Page, standin: Standin) -> None:
-        """Take the conversation, its page, and who answers."""
-        self.conversation = conversation
-        self.page = page
-        self.standin = standin
-        self.gate = Gate()
-
-    async def begin(self) -> None:
-        """Have a draft begun, at the end of a turn that brings the context near its threshold."""
-        self.standin.then(Reply(MORE), Reply(SUMMARY, gate=self.gate))
-        await self.page.say("And now?")
-        await self.page.until_idle()
-        assert await asyncio.to_thread(self.gate.wait_until_reached)
-
-    async def ask(self, text: str = MORE) -> None:
-        """Ask, and wait for the end of the turn."""
-        self.standin.then(Reply("Yes."))
-        await self.page.say(text)
-        await self.page.until_idle()
-
-    async def finish(self) -> None:
-        """Let the draft be written to its end."""
-        self.gate.open()
-        await background_drafts.settled(self.conversation.pk)
-
-    async def purposes(self) -> list[str]:
-        """Return what the calls so far were for."""
-        calls = ModelCall.objects.filter(conversation=self.conversation).order_by("pk")
-        return [one.purpose async for one in calls]
-
-
-Begin = Callable[[], AbstractAsyncContextManager[Drafting]]
-
-
-@pytest.fixture(params=["here", "elsewhere"])
+@pytest.fixture(params=["here", pytest.param("elsewhere", marks=pytest.mark.soak)])
 def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Say where drafts are written; rows tell whoever waits how far they are."""
-    for module in (background_drafts, draft_writer):
-        monkeypatch.setattr(module, "LOOK", 0.05)
+    look_each(0.05, monkeypatch)
     if request.param == "elsewhere":
-        monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.write_draft")
+        write_elsewhere(monkeypatch)
     return str(request.param)
 
 
 @pytest.fixture
-def begin(
-    conversation: Conversation, alice: User, anthropic_standin: Standin, writer: str
-) -> Begin:
-    """Return what yields a conversation while its summary is drafted."""
-
-    @asynccontextmanager
-    async def beginning() -> AsyncIterator[Drafting]:
-        async with open_page(conversation, alice) as page:
-            drafting = Drafting(conversation, page, anthropic_standin)
-            try:
-                await drafting.begin()
-                yield drafting
-            finally:
-                await drafting.finish()
-                await background_drafts.drop(conversation.pk, "The test is over.")
-                await background_jobs.close()
-
-    return beginning
-
-
-async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
-    conversation: Conversation, begin: Begin
-) -> None:
-    """What was drafted is swapped in, and what came since stays word for word."""
-    async with begin() as drafting:
-        await drafting.ask()
+async def drafting(
+    conversation: Conversation,
+    page: Page,
+    anthropic_standin: Standin,
+    browser: Client,
+    writer: str,
+) -> AsyncIterator[Drafting]:
+    """A conversation while its summary is drafted."""
+    drafting = Drafting(conversation, page, anthropic_standin, browser)
+    try:
+        await drafting.begin()
+        yield drafting
+    finally:
         await drafting.finish()
-        attempt = await Condensation.objects.aget()
-        assert (attempt.trigger, attempt.status, attempt.turn_id) == ("ahead", "drafted", None)
-        # What is sent below the threshold is all there is.
-        assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
-        await drafting.ask()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
-        sent = drafting.standin.requests[-1].body["messages"]
+
+
+@pytest.fixture
+async def waiting(
+    conversation: Conversation,
+    page: Page,
+    anthropic_standin: Standin,
+    browser: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Drafting:
+    """A conversation whose draft no worker is free to write."""
+    leave_job("write_draft", monkeypatch)
+    anthropic_standin.then(Reply(MORE))
+    await page.ask("And now?")
+    return Drafting(conversation, page, anthropic_standin, browser)
+
+
+async def attempts() -> list[Condensation]:
+    """Return all attempts, in order."""
+    return [one async for one in Condensation.objects.order_by("started_at")]
+
+
+@EVERYWHERE
+async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(drafting: Drafting) -> None:
+    """What was drafted is swapped in, and what came since stays word for word."""
+    await drafting.ask()
+    await drafting.finish()
+    attempt = await Condensation.objects.aget()
+    assert (attempt.trigger, attempt.status, attempt.turn_id) == ("ahead", "drafted", None)
+    # What is sent below the threshold is all there is.
+    assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
+    await drafting.ask()
+    assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    sent = drafting.standin.requests[-1].body["messages"]
     await attempt.arefresh_from_db()
     assert attempt.status == Condensation.Status.SUCCEEDED
     assert attempt.tokens_before >= 12_000
     assert attempt.tokens_after
     assert attempt.tokens_after < 5_000
     assert attempt.cost
-    seen = await sync_to_async(message_store.read_effective)(conversation.pk)
-    assert [one.is_summary for one in seen] == [True, False, False, False, False]
-    assert [one.text for one in seen[1:]] == [MORE, "Yes.", MORE, "Yes."]
+    summary, *rest = await sync_to_async(seen)(drafting.conversation)
+    assert rest == [MORE, "Yes.", MORE, "Yes."]
+    assert "What was said." in summary
     assert "What was said." in str(sent[0])
 
 
-async def test_a_draft_is_applied_with_the_environment_as_it_is_then(
-    conversation: Conversation, begin: Begin
-) -> None:
-    """What came since it was drafted is told, once; record and audit chain have what was sent."""
+async def test_a_draft_is_applied_with_the_environment_as_it_is_then(drafting: Drafting) -> None:
+    """What came since it was drafted is told, once; on record is what was sent."""
     await Preferences.objects.aupdate(environment_details=True)
-    folder = await sync_to_async(toolbox.workspace_of)(conversation)
-    async with begin() as drafting:
-        await drafting.finish()
-        await drafting.ask()
-        (folder / "new.txt").touch()
-        await drafting.ask()
-        sent = drafting.standin.requests[-1].body["messages"][0]
+    folder = await sync_to_async(toolbox.workspace_of)(drafting.conversation)
+    await drafting.finish()
+    await drafting.ask()
+    (folder / "new.txt").touch()
+    await drafting.ask()
+    sent = drafting.standin.requests[-1].body["messages"][0]
     attempt = await Condensation.objects.select_related("message").aget()
     assert (attempt.trigger, attempt.status) == ("ahead", Condensation.Status.SUCCEEDED)
     assert attempt.message
-    stored = message_store.to_engine(attempt.message)
-    last = stored.blocks[-1]
-    assert isinstance(last, condense.TextBlock)
-    assert stored.text.count("# Current time") == 1
-    assert "# Files in the workspace\nnew.txt\n# Context window\nAbout " in last.text
-    assert last.text in [block["text"] for block in sent["content"]]
-    assert not await sync_to_async(problems)(conversation)
-    assert not await sync_to_async(lambda: [*find_changed()])()
+    texts = [block["text"] for block in attempt.message.content]
+    assert str(texts).count("# Current time") == 1
+    assert "# Files in the workspace\nnew.txt\n# Context window\nAbout " in texts[-1]
+    assert texts[-1] in [block["text"] for block in sent["content"]]
 
 
 async def test_while_the_draft_is_written_a_turn_goes_on_as_long_as_its_request_fits(
-    begin: Begin,
+    drafting: Drafting,
 ) -> None:
     """Above the threshold too; it is swapped in by the first turn after its end."""
-    async with begin() as drafting:
-        await drafting.ask()
-        await drafting.ask()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
-        assert (await Condensation.objects.aget()).status == Condensation.Status.RUNNING
-        assert "Condenses once the summary is drafted" in str(drafting.page.frames[-1])
-        await drafting.finish()
-        await drafting.ask("And?")
+    await drafting.ask()
+    await drafting.ask()
+    assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    assert (await Condensation.objects.aget()).status == Condensation.Status.RUNNING
+    assert "Condenses once the summary is drafted" in str(drafting.page.frames[-1])
+    await drafting.finish()
+    await drafting.ask("And?")
     assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
 
 
+@EVERYWHERE
 async def test_where_the_provider_refuses_the_request_the_draft_is_waited_for(
-    begin: Begin,
+    drafting: Drafting,
 ) -> None:
     """One call writes the summary, and the page says meanwhile what it waits for."""
-    async with begin() as drafting:
-        drafting.standin.overflow()
-        drafting.standin.then(Reply("Yes."))
-        await drafting.page.say("And?")
-        while (
-            "Condensing context" not in (await drafting.page.until("panel.changed"))["condensing"]
-        ):
-            pass
-        await drafting.finish()
-        await drafting.page.until_idle()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    drafting.standin.overflow()
+    drafting.standin.then(Reply("Yes."))
+    await drafting.page.say("And?")
+    while "Condensing context" not in (await drafting.page.until("panel.changed"))["condensing"]:
+        pass
+    await drafting.finish()
+    await drafting.page.until_idle()
+    assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
     assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
 
 
-async def change_prompt(conversation: Conversation) -> None:
+async def look_again(drafting: Drafting) -> None:
+    """Have pages look again at what has changed."""
+    await drafting.press("choose_profile", profile=drafting.conversation.profile_id)
+
+
+async def change_prompt(drafting: Drafting) -> None:
     """Have the profile ask for summaries in other words."""
-    named = await conversation.owner.condensing_prompts.acreate(text="Be brief.")
-    own = Profile.objects.filter(pk=conversation.profile_id)
+    named = await drafting.conversation.owner.condensing_prompts.acreate(text="Be brief.")
+    own = Profile.objects.filter(pk=drafting.conversation.profile_id)
     await own.aupdate(condensing_prompt=named)
+    await look_again(drafting)
 
 
-async def leave_files_out(conversation: Conversation) -> None:
+async def leave_files_out(drafting: Drafting) -> None:
     """Have no summary carry outlines of files."""
-    await Preferences.objects.filter(owner=conversation.owner).aupdate(attach_files=False)
+    await Preferences.objects.aupdate(attach_files=False)
+    await look_again(drafting)
 
 
-async def change_profile(conversation: Conversation) -> None:
+async def change_model(drafting: Drafting) -> None:
+    """Have another model answer, of the same profile."""
+    own = Profile.objects.filter(pk=drafting.conversation.profile_id)
+    await own.aupdate(model="claude-haiku-4-5")
+    await look_again(drafting)
+
+
+async def change_profile(drafting: Drafting) -> None:
     """Have another profile answer."""
-    other = await Profile.objects.exclude(pk=conversation.profile_id).afirst()
-    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
+    other = await Profile.objects.exclude(pk=drafting.conversation.profile_id).afirst()
+    assert other
+    await drafting.press("choose_profile", profile=other.pk)
 
 
-async def pin_rule(conversation: Conversation) -> None:
+async def pin_rule(drafting: Drafting) -> None:
     """Pin a rule, after all that was said."""
-    await sync_to_async(pins.pin_rule)(conversation=conversation, text="Answer in one line.")
+    await drafting.press("pin_rule", rule="Answer in one line.")
 
 
-async def rewind(conversation: Conversation) -> None:
+async def pin_first(drafting: Drafting) -> None:
+    """Pin what the user said first."""
+    await drafting.press("pin_message", 1)
+
+
+async def rewind(drafting: Drafting) -> None:
     """Go back to before the second question."""
-    await sync_to_async(rewind_conversation)(conversation=conversation, first_hidden_seq=3)
+    await drafting.press("rewind", to_seq=3)
+
+
+Change = Callable[[Drafting], Awaitable[None]]
+FILES, PINS = "The messages it summarised changed", "Pins were changed"
+PROMPT, ANOTHER = "The prompt was changed", "The profile was changed"
 
 
 @pytest.mark.parametrize(
     ("change", "said", "written"),
     [
-        (change_profile, "The profile was changed", True),
-        (pin_rule, "Pins were changed", True),
-        (rewind, "The messages it summarised changed", True),
-        (change_prompt, "The prompt was changed", False),
-        (leave_files_out, "The prompt was changed", False),
+        (change_profile, ANOTHER, True),
+        (pin_rule, PINS, True),
+        (rewind, FILES, True),
+        (leave_files_out, PROMPT, False),
+        pytest.param(change_prompt, PROMPT, False, marks=EVERYWHERE),
     ],
 )
 async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_record(
-    conversation: Conversation,
-    begin: Begin,
-    change: Callable[[Conversation], object],
-    said: str,
-    written: bool,
+    drafting: Drafting, change: Change, said: str, written: bool
 ) -> None:
     """Whether or not it is written to its end."""
-    async with begin() as drafting:
-        if written:
-            await drafting.finish()
-        await change(conversation)
-        await sync_to_async(actions.announce_change)(conversation.pk)
-        await drafting.page.until("transcript.changed")
-        await dropped_with_its_cost(said)
-        # The gate is closed still: whoever wrote it has stopped by itself.
-        assert drafting.gate.is_open is written
-
-
-async def dropped_with_its_cost(said: str) -> None:
-    """Return once a draft was dropped for this reason, and its cost is that of its call."""
-    attempts = Condensation.objects.filter(status="unused", error__contains=said, cost__gt=0)
-    calls = ModelCall.objects.filter(purpose="summary").exclude(status="running")
-    async with asyncio.timeout(PATIENCE):
-        while not await attempts.filter(cost__in=calls.values("cost")).aexists():
-            pass
-    assert await calls.acount() == 1
+    if written:
+        await drafting.finish()
+    await change(drafting)
+    await drafting.page.until("transcript.changed")
+    await end_jobs()
+    # The gate is closed still: whoever wrote it has stopped by itself.
+    assert drafting.gate.is_open is written
+    (dropped,) = await attempts()
+    call = await ModelCall.objects.exclude(status="running").aget(purpose="summary")
+    assert (dropped.status, dropped.cost) == ("unused", call.cost)
+    assert said in dropped.error
+    assert dropped.cost
     assert not await BackgroundDraft.objects.aexists()
-
-
-async def change_model(conversation: Conversation) -> None:
-    """Have another model answer, of the same profile."""
-    await Profile.objects.filter(pk=conversation.profile_id).aupdate(model="claude-haiku-4-5")
-
-
-async def pin_first(conversation: Conversation) -> None:
-    """Pin what the user said first."""
-    await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        (change_model, "The profile was changed"),
-        (pin_rule, "Pins were changed"),
-        (pin_first, "The messages it summarised changed"),
-        (change_prompt, "The prompt was changed"),
-    ],
+    [(change_model, ANOTHER), (pin_rule, PINS), (pin_first, FILES), (change_prompt, PROMPT)],
 )
 async def test_the_turn_that_would_apply_a_stale_draft_finds_out_by_itself(
-    begin: Begin, conversation: Conversation, change: Callable[[Conversation], object], said: str
+    drafting: Drafting, change: Change, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though nobody told of the change; another summary is written for it."""
-    async with begin() as drafting:
-        await drafting.finish()
-        await drafting.ask()
-        await change(conversation)
-        drafting.standin.then(Reply(SUMMARY))
-        await drafting.ask()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
-    dropped, made = [one async for one in Condensation.objects.order_by("started_at")]
+    """Though no worker was told of the change; another summary is written for it."""
+    leave_job("check_draft", monkeypatch)
+    await drafting.finish()
+    await drafting.ask()
+    await change(drafting)
+    await drafting.ask(MORE, Reply(SUMMARY))
+    assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
+    dropped, made = await attempts()
     assert (dropped.status, made.status) == ("unused", "succeeded")
     assert said in dropped.error
 
@@ -413,18 +380,16 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
     assert wants_drafts(run_in(conversation)) is drafts
 
 
-async def test_what_an_ended_process_has_drafted_is_applied_by_another(begin: Begin) -> None:
+async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting: Drafting) -> None:
     """Rows have all that it takes: its own end, and what the next one clears up, leave them."""
-    async with begin() as drafting:
-        await drafting.finish()
-        await background_drafts.drop_all("The server was stopped.")
-        await belong_to_ended_process()
-        await sync_to_async(crash_recovery.close_left)()
-        attempt = await Condensation.objects.aget()
-        assert (attempt.status, attempt.error) == ("drafted", "")
-        await drafting.ask()
-        await drafting.ask()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    await drafting.finish()
+    await belong_to_ended_process()
+    await start_again()
+    (attempt,) = await attempts()
+    assert (attempt.status, attempt.error) == ("drafted", "")
+    await drafting.ask()
+    await drafting.ask()
+    assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
     await attempt.arefresh_from_db()
     assert (attempt.status, attempt.trigger) == ("succeeded", "ahead")
 
@@ -437,232 +402,194 @@ async def belong_to_ended_process() -> None:
     await ModelCall.objects.filter(purpose="summary").aupdate(owner=gone)
 
 
-async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(begin: Begin) -> None:
-    """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
-    async with begin() as drafting:
-        await sync_to_async(crash_recovery.close_left)()
-        assert (await Condensation.objects.aget()).status == "running"
-        await belong_to_ended_process()
-        await sync_to_async(crash_recovery.close_left)()
-        attempt = await Condensation.objects.values().aget()
-        call = await ModelCall.objects.values().aget(purpose="summary")
-        assert (attempt["status"], attempt["error"]) == ("unused", "The server stopped meanwhile.")
-        assert (call["status"], call["cost"]) == ("interrupted", attempt["cost"])
-        assert attempt["cost"]
-        assert not await BackgroundDraft.objects.aexists()
-        await drafting.finish()
-        await background_jobs.close()
-        assert await Condensation.objects.values().aget() == attempt
-        assert await ModelCall.objects.values().aget(purpose="summary") == call
-
-
-async def test_a_turn_does_not_wait_for_a_draft_whose_process_has_ended(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
+@EVERYWHERE
+async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
+    drafting: Drafting,
 ) -> None:
-    """It condenses itself where its request does not fit."""
-    async with begin() as drafting:
-        monkeypatch.setattr(background_drafts, "LOOK", 3_600)
+    """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
+    await start_again()
+    assert (await Condensation.objects.aget()).status == "running"
+    await belong_to_ended_process()
+    await start_again()
+    attempt = await Condensation.objects.values().aget()
+    call = await ModelCall.objects.values().aget(purpose="summary")
+    assert (attempt["status"], attempt["error"]) == ("unused", "The server stopped meanwhile.")
+    assert (call["status"], call["cost"]) == ("interrupted", attempt["cost"])
+    assert attempt["cost"]
+    assert not await BackgroundDraft.objects.aexists()
+    await drafting.finish()
+    assert await Condensation.objects.values().aget() == attempt
+    assert await ModelCall.objects.values().aget(purpose="summary") == call
+
+
+@pytest.mark.parametrize(("ended", "seconds"), [(True, 3_600), (False, 0)])
+async def test_a_turn_does_not_wait_for_a_draft_whose_writer_gives_no_sign_of_life(
+    drafting: Drafting, monkeypatch: pytest.MonkeyPatch, ended: bool, seconds: float
+) -> None:
+    """It condenses itself where its request does not fit.
+
+    Though the writer's process may live; where that has ended, one look is enough.
+    """
+    look_each(seconds, monkeypatch, writer=3_600)
+    if ended:
         await belong_to_ended_process()
-        drafting.standin.overflow()
-        drafting.standin.then(Reply(SUMMARY), Reply("Yes."))
-        await drafting.page.say("And?")
-        await drafting.page.until_idle()
-        assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
-    left, made = [one async for one in Condensation.objects.order_by("started_at")]
+    drafting.standin.overflow()
+    await drafting.ask("And?", Reply(SUMMARY))
+    assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
+    left, made = await attempts()
     assert (left.status, left.error) == ("unused", "The server stopped meanwhile.")
     assert (made.status, made.trigger) == ("succeeded", "forced")
 
 
-@pytest.mark.parametrize(("owner", "seconds"), [("", 0), ("0", 3_600)])
-async def test_nobody_waits_for_a_draft_whose_writer_gives_no_sign_of_life(
-    conversation: Conversation, monkeypatch: pytest.MonkeyPatch, owner: str, seconds: int
-) -> None:
-    """Though its process may live; where that has ended, one look is enough."""
-    monkeypatch.setattr(background_drafts, "LOOK", seconds)
-    owner = this_process() + owner
-    at_work = {"status": "running", "trigger": "ahead", "owner": owner}
-    attempt = await sync_to_async(put_on_record)(conversation, at_seq=4, **at_work)
-    await BackgroundDraft.objects.acreate(
-        conversation=conversation, condensation=attempt, owner=owner
-    )
-    assert not await background_drafts.settled(conversation.pk)
-    await attempt.arefresh_from_db()
-    assert (attempt.status, attempt.error) == ("unused", "The server stopped meanwhile.")
-
-
 async def test_a_turn_waits_for_no_draft_that_nobody_has_begun(
-    conversation: Conversation,
-    alice: User,
-    anthropic_standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
+    waiting: Drafting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where all workers are busy; what is late then does nothing."""
-    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
-    monkeypatch.setattr(background_drafts, "LOOK", 3_600)
-    anthropic_standin.then(Reply(MORE), Reply("Yes."))
-    async with open_page(conversation, alice) as page:
-        await page.ask("And now?")
-        assert await sync_to_async(background_drafts.is_being_written)(conversation.pk)
-        # What fits goes on without a summary.
-        await page.ask(MORE)
-        anthropic_standin.overflow()
-        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
-        await page.ask("And?")
-    await draft_writer.write_draft(conversation.pk)
-    made = await Condensation.objects.aget()
+    look_each(3_600, monkeypatch)
+    assert await BackgroundDraft.objects.unwritten().aexists()
+    # What fits goes on without a summary.
+    await waiting.ask()
+    waiting.standin.overflow()
+    await waiting.ask("And?", Reply(SUMMARY))
+    await waiting.write()
+    (made,) = await attempts()
     assert (made.status, made.trigger) == ("succeeded", "forced")
     assert not await BackgroundDraft.objects.aexists()
 
 
-@pytest.fixture
-async def run(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> TurnContext:
-    """A turn near its threshold, in which no worker is free for background jobs."""
-    monkeypatch.setitem(JOBS, "write_draft", f"{other_process.__name__}.leave_draft")
-    await Preferences.objects.aupdate(draft_share=60)
-    return await sync_to_async(run_in)(conversation)
-
-
-async def situation_in(run: TurnContext, tokens: int = 11_000) -> condense.Situation:
-    """Return a run's situation with a context of so many tokens."""
-    effective = await sync_to_async(message_store.read_effective)(run.conversation.pk)
-    return condense.Situation(
-        effective=effective, tokens=condense.TokenCount(tokens), budget=run.budget(effective)
-    )
-
-
-async def test_a_conversation_has_one_draft_whoever_begins_one(run: TurnContext) -> None:
+async def test_a_conversation_has_one_draft_however_many_turns_want_one(waiting: Drafting) -> None:
     """Its row stays as it is, and no other is wanted beside it."""
-    situation = await situation_in(run)
-    await background_drafts.begin(run, situation)
     draft = await BackgroundDraft.objects.values().aget()
-    begin = [background_drafts.begin(run, situation) for _ in range(3)]
-    await asyncio.gather(*begin)
+    await waiting.ask("And?")
     assert await BackgroundDraft.objects.values().aget() == draft
 
 
-async def test_no_draft_is_begun_where_no_strategy_has_a_summary_written(run: TurnContext) -> None:
+@pytest.mark.parametrize(
+    ("wishes", "replies"),
+    [
+        ({"strategy": "ledger"}, [Reply(MORE)]),
+        # Far from the threshold.
+        ({}, [Reply("Yes.")]),
+        # After a summary failed in the same turn, which brings the context near it all the same.
+        ({}, [OVERFLOW, Reply(""), Reply(f"{LONG} {LONG}")]),
+    ],
+)
+async def test_no_draft_is_begun_where_no_strategy_has_a_summary_written(
+    page: Page,
+    anthropic_standin: Standin,
+    wishes: dict[str, object],
+    replies: list[Behaviour],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nor far from the threshold, nor after a summary failed in the same turn."""
-    situation = await situation_in(run)
-    await background_drafts.begin(run, await situation_in(run, tokens=7_000))
-    await background_drafts.begin(run, replace(situation, may_ask=False))
-    run.preferences.strategy = "ledger"
-    await background_drafts.begin(replace(run), situation)
+    leave_job("write_draft", monkeypatch)
+    await Preferences.objects.aupdate(**wishes)
+    anthropic_standin.then(*replies)
+    await page.ask("And now?")
+    assert len(anthropic_standin.requests) == len(replies)
     assert not await BackgroundDraft.objects.aexists()
 
 
-async def test_a_draft_is_applied_once_whoever_takes_it(
-    run: TurnContext, anthropic_standin: Standin
-) -> None:
-    """Two processes may read it; the row is one's."""
-    await background_drafts.begin(run, await situation_in(run))
-    anthropic_standin.then(Reply(SUMMARY))
-    await draft_writer.write_draft(run.conversation.pk)
-    situation = await situation_in(run, 12_000)
-    found = [await background_drafts.take(run, situation) for _ in range(2)]
-    logs = [AttemptLog(journal_of(run, RecordingAudience())) for _ in found]
-    taken = [
-        await log.take_over(one[0], situation)
-        for log, one in zip(logs, found, strict=True)
-        if one is not None
-    ]
-    assert taken == [True, False]
-    assert await background_drafts.take(run, situation) is None
-    assert (await Condensation.objects.aget()).turn_id == run.turn.pk
+@pytest.fixture
+async def ready(waiting: Drafting, monkeypatch: pytest.MonkeyPatch) -> Drafting:
+    """A conversation whose draft is written; its process makes writes that fail again at once."""
+    can_be_frozen(monkeypatch)
+    waiting.standin.then(Reply(SUMMARY))
+    await waiting.write()
+    await waiting.ask()
+    return waiting
 
 
+@asynccontextmanager
+async def taking_over(drafting: Drafting) -> AsyncIterator[None]:
+    """Freeze a turn that has read its draft, and is about to take it over."""
+    async with broken("UPDATE ON chatapp_condensation", "NEW.status = 'running'"):
+        await drafting.page.say(MORE)
+        await until_frozen(drafting.page)
+        yield
+
+
+async def test_a_draft_is_applied_once_whoever_takes_it(ready: Drafting) -> None:
+    """Two processes may have read it; the row is one's, and the other writes a summary itself."""
+    async with taking_over(ready):
+        await BackgroundDraft.objects.all().adelete()
+        drafted = Condensation.objects.filter(status="drafted")
+        await sync_to_async(drafted.change)(status="succeeded")
+        ready.standin.then(Reply(SUMMARY), Reply("Yes."))
+    await ready.page.until_idle()
+    taken, made = await attempts()
+    assert (taken.turn_id, made.status, made.trigger) == (None, "succeeded", "auto")
+
+
+@pytest.mark.parametrize("loss", ONE_AND_REST)
+async def test_a_process_that_lost_its_turn_takes_no_draft(ready: Drafting, loss: str) -> None:
+    """However it was lost: the draft waits for whoever has the turn now."""
+    async with taking_over(ready):
+        before = await lose_turn(loss)
+    await nothing_was_stored_since(before, ready.page)
+
+
+@pytest.mark.parametrize("written", [False, True])
 async def test_nothing_is_spent_on_a_conversation_that_was_deleted(
-    run: TurnContext, conversation: Conversation, anthropic_standin: Standin
+    waiting: Drafting, written: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is to be written is not begun, and what is written is dropped."""
-    situation, write = await situation_in(run), draft_writer.write_draft
-    anthropic_standin.then(Reply(SUMMARY))
-    for deleted_at in (timezone.now(), None):
-        await Conversation.objects.aupdate(deleted_at=deleted_at)
-        await background_drafts.begin(run, situation)
-        await write(conversation.pk)
-        ready = await sync_to_async(background_drafts.is_ready)(conversation.pk)
-        assert ready is (deleted_at is None)
-    await Conversation.objects.aupdate(deleted_at=timezone.now())
-    await background_drafts.check(conversation.pk)
-    attempt = await Condensation.objects.aget()
-    assert (attempt.status, attempt.error) == ("unused", "The conversation was deleted.")
+    if written:
+        waiting.standin.then(Reply(SUMMARY))
+        await waiting.write()
+    else:
+        leave_job("check_draft", monkeypatch)
+    await waiting.press("delete")
+    await end_jobs()
+    await waiting.write()
+    assert len(waiting.standin.requests) == 1 + written
+    said = [(one.status, one.error) for one in await attempts()]
+    assert said == [("unused", "The conversation was deleted.")] * written
     assert not await BackgroundDraft.objects.aexists()
 
 
-async def test_a_draft_that_is_not_enough_any_more_is_dropped(
-    run: TurnContext, anthropic_standin: Standin, say: Say
-) -> None:
+async def test_a_draft_that_is_not_enough_any_more_is_dropped(ready: Drafting, say: Say) -> None:
     """What came since takes as much as all that it hides."""
-    await background_drafts.begin(run, await situation_in(run))
-    anthropic_standin.then(Reply(SUMMARY))
-    await draft_writer.write_draft(run.conversation.pk)
     await sync_to_async(say)("user", "And south?", tokens=15_000)
-    assert await background_drafts.take(run, await situation_in(run, 24_000)) is None
-    attempt = await Condensation.objects.aget()
+    await ready.ask(MORE, Reply(SUMMARY))
+    attempt = (await attempts())[0]
     assert attempt.status == "unused"
     assert "Newer messages grew too large" in attempt.error
 
 
-async def test_a_worker_that_is_stopped_closes_the_draft_that_it_writes(
-    run: TurnContext, anthropic_standin: Standin
+@HERE
+@pytest.mark.parametrize("stop", [partial(end_jobs, 0), running_turns.close])
+async def test_a_process_that_is_stopped_closes_the_draft_that_it_writes(
+    drafting: Drafting, stop: Callable[[], Awaitable[None]], settings: pytest_django.Settings
 ) -> None:
-    """Its cost is on record, and another may be begun at once."""
-    await background_drafts.begin(run, await situation_in(run))
-    anthropic_standin.then(Reply(SUMMARY, gate=(gate := Gate())))
-    job = asyncio.create_task(draft_writer.write_draft(run.conversation.pk))
-    assert await asyncio.to_thread(gate.wait_until_reached)
-    job.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await job
+    """A worker, or all of the server: its cost is on record, and another may be begun at once."""
+    settings.SAFE_POINT = 0
+    await stop()
+    running_turns.closing = False
     attempt = await Condensation.objects.aget()
     assert (attempt.status, attempt.error) == ("unused", "The server was stopped.")
-    assert attempt.cost == (await ModelCall.objects.aget()).cost
+    assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
     assert attempt.cost
     assert not await BackgroundDraft.objects.aexists()
-    gate.open()
+    assert not drafting.gate.is_open
 
 
-async def test_an_orderly_stop_drops_what_is_being_written_here(
-    run: TurnContext, anthropic_standin: Standin
-) -> None:
-    """Nobody would write the rest of it."""
-    await background_drafts.begin(run, await situation_in(run))
-    anthropic_standin.then(Reply(SUMMARY, gate=(gate := Gate())))
-    job = asyncio.create_task(draft_writer.write_draft(run.conversation.pk))
-    assert await asyncio.to_thread(gate.wait_until_reached)
-    await background_drafts.drop_all("The server was stopped.")
-    attempt = await Condensation.objects.aget()
-    assert (attempt.status, attempt.error) == ("unused", "The server was stopped.")
-    await job
-    assert not gate.is_open
-    gate.open()
-
-
-async def test_pages_are_told_once_a_draft_is_written(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
-) -> None:
+@HERE
+async def test_pages_are_told_once_a_draft_is_written(drafting: Drafting) -> None:
     """Whoever looks at the bar then knows that the next condensation takes no time."""
-    anthropic_standin.then(Reply(MORE), Reply(SUMMARY, gate=(gate := Gate())))
-    async with open_page(conversation, alice) as page:
-        await page.ask("And now?")
-        assert "The summary is being drafted." in page.frames[-1]["due"]
-        gate.open()
-        while "The summary is drafted." not in (await page.until("panel.changed"))["due"]:
-            pass
-    await background_jobs.close()
+    assert "The summary is being drafted." in drafting.page.frames[-1]["due"]
+    drafting.gate.open()
+    while "The summary is drafted." not in (await drafting.page.until("panel.changed"))["due"]:
+        pass
 
 
-async def test_a_draft_is_written_once_however_often_its_job_runs(
-    run: TurnContext, conversation: Conversation, anthropic_standin: Standin
-) -> None:
+async def test_a_draft_is_written_once_however_often_its_job_runs(waiting: Drafting) -> None:
     """A queue may hand it out twice."""
-    await background_drafts.begin(run, await situation_in(run))
-    anthropic_standin.then(Reply(SUMMARY), Reply(SUMMARY))
-    write = draft_writer.write_draft
-    await asyncio.gather(write(conversation.pk), write(conversation.pk), write(conversation.pk))
-    assert len(anthropic_standin.requests) == 1
+    waiting.standin.then(Reply(SUMMARY), Reply(SUMMARY))
+    await asyncio.gather(waiting.write(), waiting.write(), waiting.write())
+    assert await waiting.purposes() == ["chat", "summary"]
     assert (await Condensation.objects.aget()).status == "drafted"
-    assert await sync_to_async(background_drafts.is_ready)(conversation.pk)
+    assert await BackgroundDraft.objects.written().aexists()
 
 
 @pytest.mark.parametrize("status", ["running", "drafted"])
@@ -690,8 +617,7 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
         return attempt
 
     attempt = await sync_to_async(leave)()
-    running_turns.cleared_up = False
-    await running_turns.clear_up()
+    await start_again()
     await attempt.arefresh_from_db()
     assert (attempt.status, bool(attempt.cost)) == ("unused", True)
     call = await ModelCall.objects.aget(condensation=attempt)
@@ -712,36 +638,29 @@ def test_the_settings_say_what_a_draft_may_cost(
 
 
 async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcript(
-    begin: Begin, alice: User
+    drafting: Drafting,
 ) -> None:
     """Its page shows what was written and what it cost."""
-    client = AsyncClient()
-    await client.aforce_login(alice)
-    async with begin() as drafting:
-        await drafting.finish()
-        attempt = await Condensation.objects.aget()
-        for name in ("Summary drafted", "Draft not used"):
-            record = await client.get(
-                reverse("condensation", args=[attempt.conversation_id, attempt.pk])
-            )
-            assert "What was said." in record.text
-            listed = await client.get(reverse("condensations"))
-            assert name in listed.text
-            chat = await client.get(reverse("chat", args=[attempt.conversation_id]))
-            assert str(attempt.pk) not in chat.text
-            await background_drafts.drop(attempt.conversation_id, "It was not needed.")
+    get = sync_to_async(drafting.browser.get)
+    await drafting.finish()
+    pk, attempt = drafting.conversation.pk, await Condensation.objects.aget()
+    for name in ("Summary drafted", "Draft not used"):
+        record = await get(reverse("condensation", args=[pk, attempt.pk]))
+        assert "What was said." in record.text
+        assert name in (await get(reverse("condensations"))).text
+        assert str(attempt.pk) not in (await get(reverse("chat", args=[pk]))).text
+        await pin_rule(drafting)
+        await end_jobs()
 
 
 async def test_no_draft_is_begun_once_a_limit_is_reached(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation, page: Page, anthropic_standin: Standin
 ) -> None:
     """The turn took what was left; nothing of a draft is on record."""
     await Conversation.objects.filter(pk=conversation.pk).aupdate(budget="0.01")
     anthropic_standin.then(Reply(MORE))
-    async with open_page(conversation, alice) as page:
-        await page.say("And now?")
-        await page.until_idle()
-        await background_jobs.close()
+    await page.ask("And now?")
+    await end_jobs()
     assert len(anthropic_standin.requests) == 1
     assert not await BackgroundDraft.objects.aexists()
     assert not await Condensation.objects.aexists()

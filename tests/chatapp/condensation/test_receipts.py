@@ -15,16 +15,10 @@ from chatapp.condensation.attempt_log import receipt_of
 from chatapp.models import Condensation, Conversation, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow
+from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.sockets import open_page
 from tests.records import record_for
-
-
-def finding(
-    text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
-) -> condense.Finding:
-    """Return what became of one fact."""
-    return condense.Finding(kind, text, text, state=state, **rest)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
@@ -32,9 +31,10 @@ from chatapp.turns.running_turns import running_turns
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
+from tests.chatapp.condensation.review_steps import answer, until_shown
 from tests.chatapp.runs import all_ended, journal_of, run_in
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
-from tests.chatapp.turns.test_approvals import restart
+from tests.chatapp.turns.approval_steps import restart
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -64,28 +64,11 @@ async def begin(page: Page, standin: Standin, *summaries: str, **fields: Any) ->
     return await until_shown(page)
 
 
-async def until_shown(page: Page) -> Review:
-    """Wait until a summary is shown to a person."""
-    await page.until("status.changed", waits=True)
-    await page.until("panel.changed")
-    return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
-
-
 async def go_on(page: Page, standin: Standin) -> Review:
     """Say something that is due for a condensation; return the review that its turn waits for."""
     standin.then(Reply(FIRST), Reply("Done."))
     await page.say("Go on.")
     return await until_shown(page)
-
-
-async def answer(
-    client: Client, review: Review, decision: str, what: str = "", **fields: str
-) -> HttpResponse:
-    """Say something to a summary as the page does."""
-    pk = review.condensation.conversation_id
-    post = sync_to_async(client.post)
-    sent = {"decision": decision, **fields}
-    return await post(f"/c/{pk}/reviews/{review.pk}/{what}", sent, headers={"HX-Request": "true"})
 
 
 async def attempt_of(conversation: Conversation) -> Condensation:
@@ -259,15 +242,21 @@ async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_re
     assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
+@pytest.mark.parametrize("answered", ["as the process leaves", "before the start"])
 async def test_a_review_outlives_the_process_that_asked(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, answered: str
 ) -> None:
     """The next one asks no model, and applies what the person said before it began."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
-    await restart()
+        if answered == "as the process leaves":
+            said = {"status": Status.EDITED, "text": "Own words."}
+            await sync_to_async(Review.objects.filter(pk=review.pk).change)(**said)
+        await restart()
     asked = len(standin.requests)
-    await answer(browser, review, "accept", summary="Own words.")
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.WAITING
+    if answered == "before the start":
+        await answer(browser, review, "accept", summary="Own words.")
     async with open_page(conversation, alice) as page:
         await page.until_idle()
     assert len(standin.requests) == asked

@@ -29,7 +29,7 @@ from chatapp.models import (
 from chatapp.toolbox.toolbox import outputs_of, workspace_of
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
-from tests.chatapp.models.test_store import OPERATIONS, Twin, seen
+from tests.chatapp.models.twin import OPERATIONS, Twin, seen
 
 HTMX = {"HX-Request": "true"}
 

@@ -20,7 +20,7 @@ from chatapp.models import Checkpoint, Conversation, Rewind, Turn, message_store
 from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns.test_approvals import answer, until_asked
+from tests.chatapp.turns.approval_steps import answer, until_asked
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 

@@ -33,7 +33,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from tests.chatapp.audited import entries, live_through, problems, raw, taken_back, talk
-from tests.chatapp.condensation.test_receipts import finding
+from tests.chatapp.condensation.findings import finding
 
 Tamper = Callable[[Conversation], object]
 

@@ -85,7 +85,7 @@ def test_an_entry_holds_no_text(conversation: Conversation, say: Say) -> None:
         question=ask(turn, 0, kind="answer", text=SECRET), decision="answer", words=SECRET
     )
     for one in entries(conversation):
-        assert "4711" not in one.payload + json.dumps(one.openings)
+        assert SECRET not in one.payload + json.dumps(one.openings)
 
 
 def test_what_fails_leaves_no_entry(conversation: Conversation, say: Say) -> None:

@@ -19,7 +19,7 @@ from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import PartialReplyWriter, RetriedWrites
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.runs import run_in
-from tests.chatapp.turns.test_storage_failures import broken
+from tests.chatapp.storage_faults import broken
 from tests.standin.fixtures import anthropic_standin
 
 __all__ = ["anthropic_standin"]

@@ -15,7 +15,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import Page, RewindRow
 from tests.chatapp.conftest import Say
-from tests.chatapp.models.test_store import Twin
+from tests.chatapp.models.twin import Twin
 from tests.chatapp.transcript.shown_rows import append, ids
 from tests.records import record_for
 

@@ -29,8 +29,8 @@ from chatapp.models import (
 from chatapp.transfer.record_export import write_record
 from chatapp.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
-from tests.chatapp.condensation.test_receipts import finding
-from tests.chatapp.models.test_store import Twin
+from tests.chatapp.condensation.findings import finding
+from tests.chatapp.models.twin import Twin
 from tests.chatapp.scripted_turns import send
 from tests.records import put_on_record
 

@@ -17,7 +17,7 @@ from chatapp.models import Conversation, message_store
 from chatapp.models.spending import Limits, spending_of
 from chatapp.transfer.readable_copy import Entry
 from tests.chatapp.audited import live_through, problems
-from tests.chatapp.models.test_store import seen
+from tests.chatapp.models.twin import seen
 from tests.chatapp.transfer.lives import Life, read, said, write
 from tests.records import put_on_record
 

@@ -2,30 +2,27 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
-from chatapp.models.turns import this_process
 from chatapp.templatetags.records import difference
 from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.claude import converse
 from tests.chatapp.observers import Trust
 from tests.chatapp.runs import ended
 from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.turns.approval_steps import answer, restart, result_of, until_asked
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
@@ -34,20 +31,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 WRITE = ToolCall("write_file", {"path": "a.txt", "content": "new\n"})
 ASK = ToolCall("ask_user", {"question": "Tabs or spaces?", "answers": "Tabs\nSpaces"})
-
-
-@pytest.fixture
-def standin(transactional_db: None) -> Iterator[Standin]:
-    """The provider, whose requests are all in order."""
-    with Standin() as server:
-        yield server
-    assert not server.problems
-
-
-@pytest.fixture
-def conversation(alice: User, standin: Standin) -> Conversation:
-    """A conversation that the stand-in answers."""
-    return converse(alice, standin)
 
 
 async def words_in_results(conversation: Conversation) -> list[str]:
@@ -62,28 +45,6 @@ def folder(conversation: Conversation) -> Path:
     folder = toolbox.workspace_of(conversation)
     (folder / "a.txt").write_text("old\n")
     return folder
-
-
-async def until_asked(page: Page) -> Question:
-    """Wait until the turn waits for a person, and return what it asks."""
-    await page.until("status.changed", waits=True)
-    return await Question.objects.select_related("turn").aget(status="pending")
-
-
-async def answer(
-    client: Client, question: Question, decision: str, words: str = ""
-) -> HttpResponse:
-    """Answer a question as the page does."""
-    address = f"/c/{question.turn.conversation_id}/questions/{question.pk}/"
-    send = sync_to_async(client.post)
-    return await send(
-        address, {"decision": decision, "words": words}, headers={"HX-Request": "true"}
-    )
-
-
-def result_of(standin: Standin) -> str:
-    """Return what the model was told of its last call."""
-    return str(blocks_of(standin.requests[-1].body["messages"][-1])[0]["content"])
 
 
 def waiting_card(conversation: Conversation) -> ToolCard | None:
@@ -268,21 +229,9 @@ async def test_nobody_else_answers_and_stop_withdraws_the_question(
     assert "Not run: the turn was stopped" in str(standin.requests[-1].body["messages"])
 
 
-async def restart() -> None:
-    """Do what a stop and a start of the server do, as far as one process can."""
-    running_turns.closing = False
-    # Or it would take over what waits, whenever that may be.
-    running_turns.stop_heartbeat()
-    for task in [*running_turns.turns.values()]:
-        task.leave("The server was stopped.")
-        await task.ended()
-    running_turns.cleared_up = False
-    # Its number has another process now.
-    await Turn.objects.aupdate(owner=f"{this_process()}0")
-
-
 @pytest.mark.parametrize(
-    ("asked", "answered"), [(WRITE, "after the start"), (ASK, "before the start")]
+    ("asked", "answered"),
+    [(WRITE, "after the start"), (ASK, "before the start"), (ASK, "as the process leaves")],
 )
 async def test_a_question_survives_a_restart(
     conversation: Conversation,
@@ -300,7 +249,10 @@ async def test_a_question_survives_a_restart(
     async with open_page(conversation, alice) as page:
         await page.say("Write it.")
         question = await until_asked(page)
-    await restart()
+        if answered == "as the process leaves":
+            own = Question.objects.filter(pk=question.pk)
+            await sync_to_async(own.change)(status=Question.Status.ANSWERED, answer="Tabs")
+        await restart()
     turn = await Turn.objects.aget()
     assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
     if answered == "before the start":

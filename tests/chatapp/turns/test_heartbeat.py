@@ -14,10 +14,9 @@ from chatapp.turns import lifecycle
 from chatapp.turns.running_turns import RunningTurns
 from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import run_in
-from tests.chatapp.scripted_turns import ask
+from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.chatapp.sockets import PATIENCE, Page
 from tests.chatapp.turns.held import Held
-from tests.chatapp.turns.test_interruptions import elsewhere
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 

@@ -32,15 +32,9 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
 from chatapp.turns import crash_recovery, lifecycle, turns_without_message
 from tests.chatapp.observers import Watch, long_watch
-from tests.chatapp.scripted_turns import ask, end, go_on, retry
+from tests.chatapp.scripted_turns import ask, elsewhere, end, go_on, retry
 
 WORDS = "Once upon a time there was"
-
-
-def elsewhere(turn: Turn, **columns: object) -> Turn:
-    """Let a turn belong to a process of another machine, which is silent from now on."""
-    Turn.objects.filter(pk=turn.pk).update(**{"owner": "there/1/1", **columns})
-    return turn
 
 
 def call_of(turn: Turn, *blocks: dict[str, str], **columns: object) -> ModelCall:

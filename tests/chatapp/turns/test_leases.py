@@ -20,8 +20,7 @@ from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery, lifecycle
 from tests.chatapp.observers import long_watch
-from tests.chatapp.scripted_turns import ask
-from tests.chatapp.turns.test_interruptions import elsewhere
+from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db

@@ -15,11 +15,9 @@ from chatapp.tools.mcp.pool import pool
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page
 from tests.chatapp.tools.mcp import offering
-from tests.chatapp.turns.test_approvals import answer, result_of, standin, until_asked
+from tests.chatapp.turns.approval_steps import answer, result_of, until_asked
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
-
-__all__ = ["standin"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,8 +20,7 @@ from chatapp.models.turns import this_process
 from chatapp.turns import crash_recovery
 from chatapp.turns.crash_recovery import GRACE, LATE, SILENCE
 from tests.chatapp.observers import Watch, long_watch
-from tests.chatapp.scripted_turns import ask
-from tests.chatapp.turns.test_interruptions import elsewhere
+from tests.chatapp.scripted_turns import ask, elsewhere
 
 
 @contextlib.contextmanager

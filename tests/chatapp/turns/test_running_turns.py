@@ -9,7 +9,7 @@ from chatapp import errors
 from chatapp.live.live_views import LiveViews
 from chatapp.models import Conversation, ModelCall
 from chatapp.turns.running_turns import RunningTurns
-from tests.chatapp.turns.test_storage_failures import broken
+from tests.chatapp.storage_faults import broken
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,13 +1,10 @@
 """What a page is told when the server can't save, and that the conversation goes on afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
 from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.urls import reverse
@@ -16,48 +13,11 @@ from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage import partial_replies
 from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.chatapp.storage_faults import READ_ONLY, broken, execute, full_disk
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-READ_ONLY = {  # as on a broken disk
-    "sqlite": "PRAGMA query_only = {}",
-    "postgresql": "SET default_transaction_read_only = {}",
-}[connection.vendor]
-FULL = 1_073_741_823  # SQLite's own limit of pages, which is none in practice
-
-
-def fill_disk() -> None:
-    """Let the database grow no further, as on a full disk."""
-    with connection.cursor() as cursor:
-        # What was given back can be written to again: nothing may be left of it.
-        cursor.execute(
-            "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
-        )
-        cursor.execute("CREATE TABLE filler AS SELECT zeroblob(%s) AS room", cursor.fetchone())
-        cursor.execute("PRAGMA page_count")
-        (pages,) = cursor.fetchone()
-    limit_pages(pages)
-    partial_replies.THREAD.submit(limit_pages, pages).result()
-
-
-def free_disk() -> None:
-    """Let the database grow again."""
-    limit_pages(FULL)
-    partial_replies.THREAD.submit(limit_pages, FULL).result()
-    execute("DROP TABLE filler")
-
-
-def limit_pages(pages: int) -> None:
-    """Let this thread's connection make the database no larger."""
-    execute(f"PRAGMA max_page_count = {pages}")
-
-
-def execute(sql: str) -> None:
-    """Have the database do something."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
 
 
 async def until_written(page: Page, standin: Standin, *replies: Reply) -> None:
@@ -68,17 +28,6 @@ async def until_written(page: Page, standin: Standin, *replies: Reply) -> None:
     async with asyncio.timeout(PATIENCE):
         while not await ModelCall.objects.filter(draft__contains="Well").aexists():
             pass
-
-
-@asynccontextmanager
-async def full_disk(gate: Gate) -> AsyncIterator[None]:
-    """Let nothing more be stored meanwhile, from before the rest of an answer comes."""
-    await sync_to_async(fill_disk)()
-    gate.open()
-    try:
-        yield
-    finally:
-        await sync_to_async(free_disk)()
 
 
 @pytest.mark.sqlite("the disk is the server's, and can't be filled by a client")
@@ -140,31 +89,6 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     kept, answer = [row async for row in said]
     assert (kept.content[0]["text"], kept.stop_reason) == (text, "interrupted")
     assert answer.content[0]["text"] == "There is room again."
-
-
-@asynccontextmanager
-async def broken(writes: str, *, for_good: bool = False) -> AsyncIterator[None]:
-    """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail.
-
-    What fails ``for_good`` is not tried again.
-    """
-    fails = (
-        "SELECT RAISE(ABORT, 'disk I/O error')" if for_good else "INSERT INTO nowhere VALUES (1)"
-    )
-    trigger = f"CREATE TRIGGER broken BEFORE {writes} BEGIN {fails}; END"
-    repair = "DROP TRIGGER broken"
-    if connection.vendor == "postgresql":
-        trigger = f"""
-            CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            RAISE '' USING ERRCODE = '{"23514" if for_good else "58030"}'; END $$;
-            CREATE TRIGGER broken BEFORE {writes} FOR EACH ROW EXECUTE FUNCTION broken()
-        """
-        repair = "DROP FUNCTION broken CASCADE"
-    await sync_to_async(execute)(trigger)
-    try:
-        yield
-    finally:
-        await sync_to_async(execute)(repair)
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(

@@ -18,8 +18,7 @@ from chatapp.models import Conversation, Turn, TurnRequest
 from chatapp.turns import crash_recovery, lifecycle, turns_without_message
 from tests.chatapp.conftest import Say
 from tests.chatapp.observers import long_watch
-from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.turns.test_interruptions import elsewhere
+from tests.chatapp.scripted_turns import ask, elsewhere, end
 
 pytestmark = pytest.mark.django_db
 

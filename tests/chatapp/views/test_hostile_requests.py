@@ -20,7 +20,7 @@ from pytest_django import Settings
 import condense
 from chatapp.models import Conversation, ModelCall, Profile, Question, Review, Rewind, Turn
 from tests.chatapp.browsers import HTMX
-from tests.chatapp.condensation.test_receipts import finding
+from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.records import put_on_record
 

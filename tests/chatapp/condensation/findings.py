@@ -1,0 +1,10 @@
+"""What became of a fact, as a receipt has it."""
+
+import condense
+
+
+def finding(
+    text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
+) -> condense.Finding:
+    """Return what became of one fact."""
+    return condense.Finding(kind, text, text, state=state, **rest)
