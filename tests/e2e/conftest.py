@@ -1,9 +1,11 @@
 """A real browser against a real server, started the way people start it.
 
 The server lives as long as the run, the browser as long as this folder's tests: its event loop
-must not meet those of others. The tests share a tab, because the first page of a new one takes two
-seconds of the processor and each further page a fifth of that. What a tab keeps (its clock, its
-listeners, its language) belongs into one of the test's own.
+must not meet those of others. The tests share a tab, because the first page of a new one takes
+twice as much of the processor as each further page. What a tab keeps (its clock, its listeners, its
+language) belongs into one of the test's own.
+
+A test that fails leaves pictures of its tabs and logs, in the folder that its report names.
 """
 
 import json
