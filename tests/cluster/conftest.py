@@ -5,6 +5,7 @@ Some facts hold for one process, too: their tests run in both wirings.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.narrator import Narrator
 from tests.cluster.nodes import plain_environment
 from tests.cluster.pages import Reading
+from tests.cluster.services import Postgres
 from tests.cluster.stage import Stage
 
 NO_TITLES = "UPDATE chatapp_preferences SET name_conversations = false"
@@ -41,22 +43,23 @@ def installed() -> None:
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def stored(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for what is stored: the second wiring finds the tables that the first has made."""
+    folder = tmp_path_factory.mktemp("cluster")
+    yield folder
+    Postgres(folder / "postgres", durable=False).remove()
+
+
 @pytest.fixture(scope="session", params=["cluster", pytest.param("alone", marks=pytest.mark.soak)])
-def cluster(
-    request: pytest.FixtureRequest,
-    installed: None,
-    narrator: Narrator,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest, narrator: Narrator, stored: Path) -> Iterator[Cluster]:
     """Two web processes and two workers, or one process alone."""
-    folder = tmp_path_factory.mktemp(request.param)
     given = plain_environment()
     given |= {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": narrator.url}
     webs, workers = (2, 2) if request.param == "cluster" else (1, 0)
-    with Cluster(folder, given, webs=webs, workers=workers) as running:
+    with Cluster(stored, given, webs=webs, workers=workers) as running:
         running.ask(NO_TITLES)
         yield running
-    running.postgres.remove()
 
 
 @pytest.fixture

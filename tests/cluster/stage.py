@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chatapp.accounts.accounts import OWNER_NAME
+from chatapp.live.live_views import LiveViews
 from chatapp.models import ApiToken, SignInToken
 from tests.chatapp.visitors import Visitor
 from tests.cluster.cluster import Cluster
@@ -26,6 +27,12 @@ in_both = pytest.mark.parametrize("cluster", ["cluster", "alone"], indirect=True
 
 # Seconds of words that a kill may take: what is written is stored twice a second.
 LOST = 0.5
+# Seconds from a kill to the moment at which the turns of the dead are interrupted or taken over …
+NOTICED = 10.0
+# … and from then until pages show that, also where who did it was killed before it told anybody.
+SHOWN = LiveViews.interval + 2.0
+# What a machine is granted on which everything takes longer, since others use it too.
+BUSY = 2
 
 
 def make_link(cluster: Cluster, name: str = OWNER_NAME) -> str:

@@ -7,8 +7,7 @@ import pytest
 
 from tests.cluster.narrator import story
 from tests.cluster.nodes import Node
-from tests.cluster.stage import Stage, in_cluster
-from tests.cluster.test_killed_workers import BUSY, NOTICED, SHOWN
+from tests.cluster.stage import BUSY, NOTICED, SHOWN, Stage, in_cluster
 
 pytestmark = [in_cluster, pytest.mark.soak]
 

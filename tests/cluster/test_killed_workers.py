@@ -9,24 +9,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from chatapp.live.live_views import LiveViews
 from tests.cluster.cluster import Cluster
 from tests.cluster.narrator import Story, story
 from tests.cluster.nodes import Node
 from tests.cluster.pages import Page
-from tests.cluster.stage import Stage, in_cluster
+from tests.cluster.stage import BUSY, NOTICED, SHOWN, Stage, in_cluster
 from tests.standin.behaviours import ToolCall
 
-# Seconds from a kill to the moment at which the turns of the dead are interrupted or taken over …
-NOTICED = 10.0
-# … and from then until pages show that, also where who did it was killed before it told anybody.
-SHOWN = LiveViews.interval + 2.0
-# What a machine is granted on which everything takes longer, since others use it too.
-BUSY = 2
 # Kills of one test, and turns that are written at each of them.
 KILLS, TURNS = 5, 4
-# Tests in every run, and in the long one: 20 kills, and 200.
-FEW, MANY = 4, 44
+# Tests in every run, and in both: 10 kills, and 220.
+FEW, MANY = 2, 44
 
 
 @dataclass

@@ -1,20 +1,23 @@
 """A real browser against a real server, started the way people start it.
 
 The server lives as long as the run, the browser as long as this folder's tests: its event loop
-must not meet those of others. The tests share a tab, because the first page of a new one takes two
-seconds of the processor and each further page a fifth of that. What a tab keeps (its clock, its
-listeners, its language) belongs into one of the test's own.
+must not meet those of others. The tests share a tab, because the first page of a new one takes
+twice as much of the processor as each further page. What a tab keeps (its clock, its listeners, its
+language) belongs into one of the test's own.
+
+A test that fails leaves pictures of its tabs and logs, in the folder that its report names.
 """
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.e2e import evidence
 from tests.e2e.chat import Chat
 from tests.e2e.line import Line
 from tests.e2e.server import Desk, Server, serving
@@ -36,25 +39,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep how the tabs were and what was logged, while a test that fails still has them open."""
+    report = yield
+    known = getattr(item, "funcargs", {})
+    window, browser = known.get("window"), known.get("browser")
+    if browser and call.when != "teardown" and (report.failed or (window and window.complaints)):
+        servers = [one.log for one in known.values() if isinstance(one, Server)]
+        logs = [*servers, *known["tmp_path"].glob("*.log")]
+        place = evidence.keep(browser, item.nodeid, logs)
+        report.sections.append(("Pictures and logs", str(place)))
+    return report
+
+
 @pytest.fixture(scope="session")
 def seeded(first_start: FirstStart) -> Path:
-    """A server's folder, with the conversations of `seeds` and a file that says where they are."""
+    """A server's folder, with what `seeds` makes and a file that says where it is."""
 
     def make(folder: Path) -> None:
         first_start.copy(folder)
-        code = "from tests.e2e import seeds; seeds.print_addresses()"
+        code = "from tests.e2e import seeds; seeds.print_made()"
         shell = ("manage.py", "shell", "-v0", "-c", code)
-        with started(*shell, DATA_DIR=str(folder)) as (_pid, addresses):
-            (folder / "addresses.json").write_text(addresses)
+        with started(*shell, DATA_DIR=str(folder)) as (_pid, made):
+            (folder / "made.json").write_text(made)
 
     return first_start.once("e2e", make)
 
 
 @pytest.fixture(scope="session")
-def addresses(seeded: Path) -> dict[str, str]:
+def made(seeded: Path) -> dict[str, dict[str, str]]:
+    """What is in that folder."""
+    made: dict[str, dict[str, str]] = json.loads((seeded / "made.json").read_text())
+    return made
+
+
+@pytest.fixture(scope="session")
+def addresses(made: dict[str, dict[str, str]]) -> dict[str, str]:
     """The address of each of those conversations, by its name."""
-    known: dict[str, str] = json.loads((seeded / "addresses.json").read_text())
-    return known
+    return made["addresses"]
 
 
 @pytest.fixture(scope="session")
@@ -82,9 +107,11 @@ def window(browser: Browser, server: Server) -> Tabs:
 
 
 @pytest.fixture(scope="package")
-def desk(window: Tabs) -> Desk:
-    """Arranges what a test begins with."""
-    return Desk(window.page.request)
+def desk(window: Tabs, server: Server) -> Iterator[Desk]:
+    """Arranges what a test begins with, as who is signed in at ``window``."""
+    desk = Desk(server)
+    yield desk
+    desk.client.close()
 
 
 @pytest.fixture
@@ -93,7 +120,7 @@ def tabs(window: Tabs, server: Server) -> Iterator[Tabs]:
     known = len(server.errors())
     yield window
     complaints = window.tidy()
-    assert not complaints
+    assert not complaints, evidence.FOLDER
     assert not server.errors()[known:]
 
 

@@ -38,6 +38,11 @@ class Line:
         self.dead = True
         self.sockets.pop().close(code=code)
 
+    def mend(self) -> None:
+        """Let the page connect again, and tell it so as a browser does whose network is back."""
+        self.dead = False
+        self.page.evaluate("dispatchEvent(new Event('online'))")
+
     def hold(self, address: str, width: int = 1280) -> Page:
         """Open a page whose server the test plays: it says nothing until ``show`` is called."""
         self.held = True

@@ -1,10 +1,13 @@
-"""Conversations on which the tests of pages look: made once for a run, in the server's project."""
+"""Conversations that tests look at, and members: made once for a run, in the server's project."""
 
 import json
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
+from django.test import Client
 from django.utils import timezone
 
 import condense
@@ -178,6 +181,22 @@ MAKERS: dict[str, Callable[[], str]] = {
 }
 
 
-def print_addresses() -> None:
-    """Make all and print the address of each, as JSON."""
-    print(json.dumps({name: make() for name, make in MAKERS.items()}))
+# Each belongs to a test that changes the account.
+MEMBERS = ("dave", "erin", "frank")
+PASSWORD = "a long sentence"
+
+
+def make_members() -> dict[str, str]:
+    """Make their accounts; return the cookie of a session of each, begun without the password."""
+    browser, sessions, password = Client(), {}, make_password(PASSWORD)
+    for name in MEMBERS:
+        browser.force_login(User.objects.create(username=name, password=password))
+        sessions[name] = browser.cookies["sessionid"].value
+        browser.cookies.clear()
+    return sessions
+
+
+def print_made() -> None:
+    """Make all and print the addresses of conversations and the cookies of members, as JSON."""
+    addresses = {name: make() for name, make in MAKERS.items()}
+    print(json.dumps({"addresses": addresses, "sessions": make_members()}))

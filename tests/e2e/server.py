@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import APIRequestContext, APIResponse, StorageState
+import httpx2
+from playwright.sync_api import StorageState
 
 from tests.processes import started
 
@@ -70,19 +71,23 @@ def serving(folder: Path, **environment: str) -> Iterator[Server]:
 class Desk:
     """What a test arranges without clicking: requests with a person's cookies."""
 
-    def __init__(self, requests: APIRequestContext) -> None:
-        self.requests = requests
-        self._token = TOKEN.findall(requests.get("/profiles/new/").text())[0]
+    def __init__(self, server: Server) -> None:
+        cookies = {one["name"]: one["value"] for one in server.state["cookies"]}
+        self.client = httpx2.Client(base_url=server.url, cookies=cookies)
+        self._token = TOKEN.findall(self.client.get("/profiles/new/").text)[0]
         self._profiles: dict[str, str] = {}
         self._default = ""
         # A call for a title would take the place of one that a test has a reply for.
         self.post("/settings/", **SETTINGS)
 
-    def post(self, path: str, **fields: str) -> APIResponse:
-        """Send a form as a page would."""
-        answer = self.requests.post(path, form={"csrfmiddlewaretoken": self._token, **fields})
-        assert answer.ok, answer.text()
-        return answer
+    def post(self, path: str, **fields: str) -> str:
+        """Send a form as a page would, and return where that leads; nobody looks at it."""
+        form = {"csrfmiddlewaretoken": self._token, **fields}
+        answer = self.client.post(path, data=form)
+        # What the next page would say of it.
+        self.client.cookies.pop("messages", None)
+        assert answer.status_code == 302, answer.text
+        return str(answer.headers["location"])
 
     def use_profile(
         self, address: str, *, window: int = 200_000, max_output: int = 400, threshold: str = ""
@@ -119,11 +124,11 @@ class Desk:
     def _profile(self, name: str) -> str:
         """Return the number of the profile of that name, "" without one."""
         if name not in self._profiles:
-            listed = self.requests.get("/profiles/").text()
+            listed = self.client.get("/profiles/").text
             found = re.findall(r'href="/profiles/(\d+)/">([^<]+)</a>', listed)
             self._profiles = {known: number for number, known in found}
         return self._profiles.get(name, "")
 
     def new_conversation(self) -> str:
         """Return the address of a conversation in which nothing was said."""
-        return self.post("/c/new/").url
+        return self.post("/c/new/")

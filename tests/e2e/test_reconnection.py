@@ -61,7 +61,7 @@ def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
     said = page.get_by_text("The context was not condensed.")
     expect(said).to_contain_text("Try again once the connection is back.")
     expect(focus).to_have_value("the password")
-    line.dead = False
+    line.mend()
     expect(said).to_contain_text("The connection is back.")
     keep.click()
     assert gate.wait_until_reached()
@@ -73,7 +73,7 @@ def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
     expect(page.get_by_text("Condensing was not cancelled.")).to_be_visible()
     chat.stop.click()
     expect(page.get_by_text("The agent was not stopped.")).to_be_visible()
-    line.dead = False
+    line.mend()
     expect(page.get_by_text(re.compile("^The connection is back."))).to_be_visible()
     chat.button("Cancel").click()
     expect(chat.rows("Condensation cancelled")).to_be_visible()
@@ -91,7 +91,7 @@ def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
     chat.type("Tell me a story.")
     expect(chat.status("Not sent yet.")).to_be_visible()
     expect(chat.box).to_have_value("Tell me a story.")
-    line.dead = False
+    line.mend()
     chat.finished()
     expect(chat.box).to_have_value("")
     told_once(chat)
@@ -100,7 +100,7 @@ def test_a_message_written_without_a_connection_is_sent_once_its_writer_is_back(
     expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
     chat.type("And now?")
     expect(chat.status("It will be sent when the connection is back.")).to_be_visible()
-    line.dead = False
+    line.mend()
     page.get_by_role("link", name="Sign in again").click()
     page.wait_for_url(re.compile("/sign-in/"))
     page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
@@ -146,7 +146,7 @@ def test_an_edit_made_without_a_connection_outlives_a_reload(
     expect(chat.status("Not sent yet.")).to_be_visible()
     page.reload()
     standin.reply("Hello, Grace.")
-    line.dead = False
+    line.mend()
     expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
     expect(chat.rows("You").get_by_role("group", name="Versions")).to_contain_text("2/2")
     expect(chat.box).to_have_value("")
