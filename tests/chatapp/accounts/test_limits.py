@@ -20,7 +20,7 @@ from tests.chatapp.api.programs import Sender, bearer
 from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.turns.test_message_queue import shows
+from tests.chatapp.turns.queued_texts import shows
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 

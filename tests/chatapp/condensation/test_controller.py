@@ -7,7 +7,6 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -16,15 +15,13 @@ from django.contrib.auth.models import User
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import ModelRequest
-from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.controller import Condensing, ContextController
-from chatapp.condensation.summary_reviews import SummaryReviewer
-from chatapp.context import sizes
+from chatapp.condensation.controller import ContextController
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.models import Condensation, Conversation, Profile
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
+from tests.chatapp.condensation.scripted_controller import ScriptedController
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
 
@@ -58,20 +55,6 @@ class Counting(ScriptedProvider):
         self.asked.set()
         await asyncio.Event().wait()
         return None
-
-
-class ScriptedController(ContextController):
-    """A keeper whose summaries are scripted."""
-
-    summarizer: condense.Summarizer
-
-    @override
-    def build(self) -> Condensing:
-        """Return what condenses, with the default strategies and no hooks."""
-        log = AttemptLog(self.journal)
-        reviewer = SummaryReviewer(self.journal)
-        condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log, reviewer=reviewer)
-        return Condensing(condenser, log, reviewer)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from chatapp.tools import WorkspaceToolbox
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.claude import converse
-from tests.chatapp.condensation.test_controller import ScriptedController
+from tests.chatapp.condensation.scripted_controller import ScriptedController
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page

@@ -8,7 +8,6 @@ from chatapp.conversations import pins
 from chatapp.models import Condensation, Conversation, ModelCall, Pin, message_store
 from tests.chatapp.audited import raw
 from tests.chatapp.condensation.conftest import LONG
-from tests.chatapp.condensation.test_manual_condensation import SUMMARY
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply
@@ -35,7 +34,7 @@ def seen(conversation: Conversation) -> str:
 
 async def condense(conversation: Conversation, standin: Standin) -> Condensation:
     """Condense by hand, and return the record of the attempt."""
-    standin.then(Reply(SUMMARY))
+    standin.then(Reply("<summary>What was said.</summary>"))
     async with open_page(conversation, conversation.owner) as page:
         await page.condense()
     return await Condensation.objects.alatest("started_at")

@@ -1,9 +1,7 @@
 """A message sent while a turn runs waits for its end, whatever becomes of pages and processes."""
 
 import asyncio
-import re
 import uuid
-from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -21,6 +19,7 @@ from chatapp.turns.message_queue import MOST_QUEUED
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.turns.queued_texts import chips, shows
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -35,20 +34,6 @@ async def queue(page: Page, *texts: str) -> list[str]:
     while texts[-1] not in str((await page.until("queue.changed"))["html"]):
         pass
     return nonces
-
-
-def chips(frame: dict[str, Any]) -> list[str]:
-    """Return the texts of the messages that a frame shows as waiting."""
-    html = frame["queue"] if frame["type"] == "snapshot" else frame["html"]
-    return re.findall(r'<span class="queued-text"[^>]*>(.*?)</span>', html)
-
-
-async def shows(page: Page, *texts: str) -> None:
-    """Wait until a page shows these messages as waiting, and no others."""
-    told = ("snapshot", "queue.changed")
-    latest = next(frame for frame in reversed(page.frames) if frame["type"] in told)
-    while chips(latest) != [*texts]:
-        latest = await page.until("queue.changed")
 
 
 async def questions() -> list[str]:
