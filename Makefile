@@ -28,10 +28,11 @@ cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web pr
 test: lint ## Run every check and every test
 	@.ci/browser
 	@.ci/services
-	$(PYTEST) -n 3 --dist worksteal --ignore=tests/cluster $(ARGS)
+	$(PYTEST) -n 4 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: test-rare
 test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults
+	@.ci/browser
 	@.ci/services
 	$(PYTEST) -n 2 --dist worksteal --rare --ignore=tests/cluster $(ARGS)
 

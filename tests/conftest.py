@@ -46,6 +46,8 @@ LEFT_TO = {
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
     *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
+    *("chatapp/maintenance/test_moves.py", "e2e/test_accounts.py", "e2e/test_evidence.py"),
+    *("e2e/test_imports.py", "e2e/test_languages.py", "e2e/test_other_settings.py"),
 )
 COUNTED = pytest.StashKey[Counter[str]]()
 
@@ -107,6 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for group in groups.values() for item in group])
     if not wanted:
         config.stash[COUNTED].update({name: len(groups[name]) for name in LEFT_TO})
+    # One process begins with all of these, so that the others start no browser.
+    items.sort(key=lambda one: one.get_closest_marker("browser") is None)
     _mark_skipped(items)
 
 

@@ -54,7 +54,7 @@ def test_somebody_asks_condenses_and_takes_it_back(
 
 
 @pytest.mark.parametrize(
-    "language", ["de", pytest.param(RIGHT_TO_LEFT, marks=pytest.mark.soak), *OTHERS]
+    "language", ["de", pytest.param(RIGHT_TO_LEFT, marks=pytest.mark.rare), *OTHERS]
 )
 def test_the_first_thing_to_try_leads_to_a_condensation(
     tabs: Tabs, desk: Desk, language: str

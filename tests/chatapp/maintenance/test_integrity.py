@@ -279,6 +279,7 @@ DONE = (
 )
 
 
+@pytest.mark.rare
 def test_planted_damage_is_found_on_postgresql(lived: Conversation, make_database: Make) -> None:
     """By the command that looks for it, in a sentence; without damage, each says that all is."""
     there = make_database("postgresql")

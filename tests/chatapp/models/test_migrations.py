@@ -129,12 +129,8 @@ def test_an_older_database_is_refused_with_the_version_to_migrate_with(recorded:
     assert (schema(), count_rows()) == before
 
 
-@pytest.mark.parametrize("kind", ["new", "recorded"])
-def test_a_database_goes_back_to_nothing_and_is_made_again(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_database_goes_back_to_nothing_and_is_made_again(recorded: None) -> None:
     """No table, index or trigger is left, and the next migration finds nothing in its way."""
-    request.getfixturevalue("recorded" if kind == "recorded" else "elsewhere")
     call_command("migrate", verbosity=0)
     call_command("migrate", "chatapp", "zero", verbosity=0)
     assert [name for name in schema() if "chatapp_" in name] == []

@@ -173,7 +173,7 @@ def scene(
 @pytest.mark.parametrize(
     ("write", "loss"),
     [
-        pytest.param(write, loss, marks=[pytest.mark.soak] if (one - other) % 4 else [])
+        pytest.param(write, loss, marks=[pytest.mark.rare] if (one - other) % 4 else [])
         for one, write in enumerate(WRITES)
         for other, loss in enumerate(LOSSES)
     ],

@@ -238,7 +238,7 @@ def outsider(alice: User) -> Outsider:
 
 
 @pytest.mark.parametrize(
-    "values", [HOSTILE, pytest.param(LONG, marks=pytest.mark.soak)], ids=["short", "long"]
+    "values", [HOSTILE, pytest.param(LONG, marks=pytest.mark.rare)], ids=["short", "long"]
 )
 def test_no_value_is_an_error_of_the_server(
     values: tuple[str, ...],
