@@ -383,6 +383,8 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
 async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting: Drafting) -> None:
     """Rows have all that it takes: its own end, and what the next one clears up, leave them."""
     await drafting.finish()
+    await running_turns.close()
+    running_turns.closing = False
     await belong_to_ended_process()
     await start_again()
     (attempt,) = await attempts()
