@@ -108,7 +108,7 @@ def on(vendor: str, *statements: str) -> Run:
 
 
 def refuse_older(_apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    """Raise CommandError on a database to which some of the earlier migrations were applied."""
+    """Raise CommandError if a database has some of the earlier migrations, but not all."""
     applied = MigrationRecorder(schema_editor.connection).applied_migrations()
     if any(app == "chatapp" for app, _name in applied):
         said = _(
