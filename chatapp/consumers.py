@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, override
 
@@ -142,11 +143,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except Exception:
             log.exception("a page could not be told what is to be shown")
             code = 0
-        if code is not None:
-            await self.close(code or TRY_AGAIN_LATER)
+        await self.close(code or TRY_AGAIN_LATER)
 
-    async def _show(self) -> int | None:
-        """Send every frame; return the code of ``_look`` then, None where the page went away."""
+    async def _show(self) -> int:
+        """Send every frame; return the code of ``_look`` then."""
         looked = time.monotonic()
         since = QueryDict(self.scope.get("query_string", b"")).get("since", "")
         place = outgoing_frames.read_place(since)
@@ -156,13 +156,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 if code := await reading(self._look)():
                     return code
                 looked = time.monotonic()
-            try:
-                await self.send(text)
-            except (Disconnected, OSError):
-                return None
+            await self.send(text)
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
         return await reading(self._look)()
+
+    @override
+    async def send(self, *args: Any, **options: Any) -> None:
+        """Send to the page; one that went away is told nothing, and ``disconnect`` follows."""
+        with suppress(Disconnected, OSError):
+            await super().send(*args, **options)
 
     @override
     async def disconnect(self, code: int) -> None:

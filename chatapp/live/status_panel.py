@@ -257,8 +257,7 @@ def render_panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
         condensing=_render_condensing(condensing) if condensing else "",
-        written=words_written(condensing) if condensing else "",
-        draft=(condensing.draft or "") if condensing else "",
+        **written_of(condensing),
         notice="".join([render_to_string("chat/_notice.html", {"notice": one}) for one in notices]),
         now=time.time(),
         profile=profile,
@@ -272,11 +271,11 @@ def _render_condensing(condensing: CondensingStatus) -> str:
     return condensing.shown or render_to_string("chat/_condensing.html", context)
 
 
-def words_written(condensing: CondensingStatus) -> str:
-    """Say how far the summary is, "" before its first word."""
-    if not condensing.tokens_written:
-        return ""
-    return _("≈ {count:,} tokens written", count=condensing.tokens_written)
+def written_of(condensing: CondensingStatus | None) -> dict[str, str]:
+    """Return how far a summary is, and its text where it is reviewed; "" before its first word."""
+    tokens = condensing.tokens_written if condensing else 0
+    written = _("≈ {count:,} tokens written", count=tokens) if tokens else ""
+    return {"written": written, "draft": (condensing.draft or "") if condensing else ""}
 
 
 class QueueView:

@@ -21,7 +21,7 @@ from chatapp.live.status_panel import (
     panel_of,
     read_panel,
     render_panel,
-    words_written,
+    written_of,
 )
 from chatapp.live.streamed_text import StreamedReply
 from chatapp.models import Condensation
@@ -126,9 +126,13 @@ class TurnView:
             condensing.shown = await reading(_render_review)(condensing.review)
         if self._context and self._terms is None and not self._is_outdated:
             self._terms = await reading(read_terms)(self.conversation_id)
+        shown = self.condensing, self.notice
         if self._terms and self._context:
-            return await panel_of(self._terms, self._context, self.condensing, self.notice)
-        return await reading(read_panel)(self.conversation_id, self.condensing, self.notice)
+            drawn = await panel_of(self._terms, self._context, *shown)
+        else:
+            drawn = await reading(read_panel)(self.conversation_id, *shown)
+        # More may have been written, and told, while the rest was drawn.
+        return drawn | written_of(self.condensing)
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
@@ -299,7 +303,8 @@ class TurnView:
             self._show_status(_("Condensing context…"))
             await self._clear_retry_notice()
         self.condensing.tokens_written = event.tokens_written
-        self.watchers.send(outgoing_frames.condensing_progressed(words_written(self.condensing)))
+        written = written_of(self.condensing)["written"]
+        self.watchers.send(outgoing_frames.condensing_progressed(written))
 
     @show.register
     async def _(self, event: events.SummaryStreamed) -> None:

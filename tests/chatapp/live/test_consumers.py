@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from typing import override
+from typing import Any
 
 import pytest
 from autobahn.exception import Disconnected
@@ -79,28 +79,28 @@ async def test_a_call_is_shown_for_the_same_however_many_a_reply_makes(
     assert sent[1] < 1.2 * sent[0]
 
 
-class Leaving(ConversationConsumer):
-    """A page that is gone by the time it is sent something."""
-
-    tried = asyncio.Event()
-
-    @override
-    async def send(
-        self, text_data: str | None = None, bytes_data: bytes | None = None, close: bool = False
-    ) -> None:
-        self.tried.set()
-        raise Disconnected
-
-
 async def test_a_page_that_leaves_while_it_is_told_is_no_error(
     conversation: Conversation, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It says so itself in a moment; the log is for what an operator should see."""
-    routes = URLRouter([path("<uuid:conversation_id>/", Leaving.as_asgi())])
-    socket = WebsocketCommunicator(routes, f"/{conversation.pk}/")
+    routes = URLRouter([path("<uuid:conversation_id>/", ConversationConsumer.as_asgi())])
+    tried: asyncio.Queue[str] = asyncio.Queue()
+
+    async def left(scope: Any, receive: Any, send: Any) -> None:
+        async def refuse(message: dict[str, Any]) -> None:
+            if message["type"] == "websocket.send":
+                tried.put_nowait(message["text"])
+                raise Disconnected
+            await send(message)
+
+        await routes(scope, receive, refuse)
+
+    socket = WebsocketCommunicator(left, f"/{conversation.pk}/")
     socket.scope["user"] = alice
     await socket.connect(PATIENCE)
+    await socket.send_json_to({"type": "ping"})
     async with asyncio.timeout(PATIENCE):
-        await Leaving.tried.wait()
+        while '"pong"' not in await tried.get():
+            pass
     await socket.disconnect(timeout=PATIENCE)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

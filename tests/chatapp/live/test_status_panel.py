@@ -1,15 +1,20 @@
 """What surrounds the transcript while something runs: condensation, notice, what is announced."""
 
+import asyncio
 import re
-from typing import Any
+import threading
+from typing import Any, override
 
 import pytest
+from django.template import Template
+from django.test.signals import template_rendered
 
 from chatapp.agent import events
+from chatapp.live import hints, outgoing_frames
 from chatapp.live.live_views import LiveView
 from chatapp.models import Conversation
 from tests.chatapp.live.heard import Heard, follow_turn
-from tests.chatapp.sockets import Page
+from tests.chatapp.sockets import PATIENCE, Page
 from tests.standin.behaviours import Gate, Reply, rate_limited
 from tests.standin.server import Standin
 
@@ -73,3 +78,46 @@ async def test_the_next_step_takes_away_the_status_of_an_attempt_that_never_ende
     await heard.until_idle()
     panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
     assert [bool(panel["condensing"]) for panel in panels] == [True, False, False]
+
+
+class Drafted(Heard):
+    """Notes that a draft was told, and more of it."""
+
+    def __init__(self) -> None:
+        """Hear nothing yet."""
+        super().__init__()
+        self.begun, self.more = asyncio.Event(), threading.Event()
+
+    @override
+    def send(self, frame: outgoing_frames.Frame) -> None:
+        super().send(frame)
+        if frame.get("draft"):
+            self.begun.set()
+        if frame["type"] == "draft.streamed":
+            self.more.set()
+
+
+async def test_a_panel_shows_no_less_of_a_summary_than_was_told_while_it_was_drawn(
+    conversation: Conversation,
+) -> None:
+    """It is drawn in a thread, beside which the summary goes on."""
+    heard, loop = Drafted(), asyncio.get_running_loop()
+    view = LiveView(conversation.pk, heard)
+    told = await follow_turn(view)
+
+    def tell_more(template: Template, **_rest: object) -> None:
+        if template.name == "chat/_notice.html" and not heard.more.is_set():
+            loop.call_soon_threadsafe(told.publish, events.SummaryStreamed(" two", 3))
+            assert heard.more.wait(PATIENCE)
+
+    told.publish(events.CondensingStarted("auto"))
+    told.publish(events.SummaryStreamed("One"))
+    await heard.begun.wait()
+    template_rendered.connect(tell_more)
+    view.hear(hints.SavingDelayed(conversation.pk, until=1))
+    assert await asyncio.to_thread(heard.more.wait, PATIENCE)
+    told.publish(events.TurnEnded("Done."))
+    await heard.until_idle()
+    drafts = [frame["draft"] for frame in heard.frames if frame.get("draft")]
+    assert drafts[1] == "One two"
+    assert "One" not in drafts[1:]
