@@ -2,6 +2,7 @@
 
 import condense
 from chatapp.command_syntax import LONGEST_TEXT, MOST, Command, called_in, commands_in, read_command
+from chatapp.composer import slash_commands
 from chatapp.tools.workspace import Workspace
 from tests.growth import assert_linear
 from tests.hostile import Hostile
@@ -29,6 +30,11 @@ def test_a_command_is_a_slash_and_one_word_at_the_beginning() -> None:
         ("/-x", None),
     ):
         assert called_in(text) == call
+
+
+def test_only_help_can_be_typed_where_there_is_no_conversation() -> None:
+    """The others have nothing to work on there."""
+    assert [one.name for one in slash_commands.BUILT_IN if one.anywhere] == ["help"]
 
 
 def test_arguments_stand_in_their_places() -> None:

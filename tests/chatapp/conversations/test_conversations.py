@@ -11,7 +11,9 @@ from chatapp.accounts import accounts
 from chatapp.condensation import undo
 from chatapp.context.sizes import context_size
 from chatapp.conversations import rewind
+from chatapp.files.checkpoints import Change, Checkpoints
 from chatapp.models import (
+    Checkpoint,
     Condensation,
     Conversation,
     Message,
@@ -21,6 +23,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.profiles import KeySource
+from chatapp.toolbox.toolbox import workspace_of
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise
@@ -167,3 +170,21 @@ def test_only_what_began_before_is_taken_for_interrupted(
     assert closed == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"
+
+
+@pytest.mark.skipif(not Checkpoints.are_possible(), reason="git is not installed")
+def test_a_rewind_names_the_files_that_it_can_bring_back(
+    conversation: Conversation, say: Say
+) -> None:
+    """Those that changed since the message; without a checkpoint there are none."""
+    turn = Turn.objects.create(conversation=conversation)
+    assert rewind.files_to_bring_back(conversation=conversation, first_hidden_seq=1) == ([], "")
+    file = (folder := workspace_of(conversation)) / "a.txt"
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text("one\n")
+    say("user", "Change it.")
+    Checkpoint.objects.create(turn=turn, seq=1, name=Checkpoints(folder).take())
+    file.write_text("two\n")
+    changes, diff = rewind.files_to_bring_back(conversation=conversation, first_hidden_seq=1)
+    assert changes == [Change("a.txt", 1, 1)]
+    assert "-two\n+one" in diff

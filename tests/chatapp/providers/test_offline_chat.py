@@ -7,7 +7,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
 from chatapp.languages import NAMES, Reader
-from chatapp.providers.offline.answer import ABOUT, EXAMPLES, gist
+from chatapp.providers.offline.answer import ABOUT, EXAMPLES, clip, gist
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.sentences import translate as _
 from tests.chatapp.providers.requests import (
@@ -241,3 +241,5 @@ def test_a_file_is_named_by_its_heading_and_what_it_says_first() -> None:
         ("# Nothing", "Nothing"),
     ):
         assert gist(text) == said
+    assert clip("one two three", 9) == "one two …"
+    assert clip("one two", 7) == "one two"

@@ -77,6 +77,7 @@ class Offering:
                     ),
                 ),
                 ResourceLink(type="resource_link", name="three", uri="memo://three"),
+                ImageContent(type="image", data="####", mime_type="image/png"),
             ],
             structured_content={"answer": 42},
         )

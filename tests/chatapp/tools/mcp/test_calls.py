@@ -50,6 +50,7 @@ async def test_all_kinds_of_content_reach_the_model(web: User) -> None:
     assert outcome.text == (
         "in words\n[memo://one]\nof a resource\n"
         "[memo://two, application/x-thing, 2 bytes: it can't be shown.]\n[three: memo://three]\n"
+        "[image/png: it is damaged.]\n"
         '{"answer": 42}'
     )
     images = (await web.call("image")).images
