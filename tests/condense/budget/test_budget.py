@@ -90,6 +90,7 @@ def test_an_adaptive_threshold_leaves_time_for_two_more_turns() -> None:
     assert small.threshold == pytest.approx(79.8)
     assert with_threshold(BUDGET, [Adaptive(turns=3)], history=large).threshold == 50
     assert with_threshold(BUDGET, [Adaptive(), Fixed(70)]).threshold_source == "global"
+    assert with_threshold(Budget(0), [Adaptive()], history=large).threshold_source == "global"
 
 
 @given(st.integers(1, 2_000_000), st.floats(0, 1e7), st.floats(0, 10))

@@ -146,6 +146,8 @@ async def test_a_refusal_is_recognised(text: str) -> None:
     assert (await judge(is_no_refusal, text)).rejects
     told = summary(f"The agent said: {text} The user agreed to wait.")
     assert not (await judge(is_no_refusal, told)).rejects
+    assert (await judge(is_no_refusal, text.ljust(400, "!"))).rejects
+    assert not (await judge(is_no_refusal, text.ljust(401, "!"))).rejects
 
 
 async def test_sections_are_counted_in_any_language_and_form() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from condense.folded_files.files_read import files_read
-from condense.messages import BESIDE, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import BESIDE, Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 def call(name: str, argument: Any, id_: str = "1") -> Message:
@@ -34,6 +34,14 @@ def test_the_newest_comes_first_and_each_once() -> None:
     quoted = TextBlock("see @/b.py", {BESIDE: {"kind": "file", "name": "c.py"}})
     message = Message("user", (TextBlock("Look at @a.py"), *added, quoted))
     assert files_read([message]) == ("a.py",)
+
+
+def test_what_a_summary_shows_folded_was_read_before_it() -> None:
+    """The summary is all that is left of the read; anybody else can only write such words."""
+    folded = (TextBlock("<system-reminder>\n## File Context: a.py\n1--2 | f\n</system-reminder>"),)
+    summary = Message("user", folded, tags=Tags(condense_id="s"))
+    assert files_read([summary, read("b")]) == ("b", "a.py")
+    assert files_read([Message("user", folded)]) == ()
 
 
 @pytest.mark.parametrize(
