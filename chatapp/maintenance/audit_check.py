@@ -1,6 +1,7 @@
 """Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,9 +9,15 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_noop
 
-from chatapp.models import AuditEntry, Conversation, Message, audit
+from chatapp.models import AuditEntry, Conversation, Deletion, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.sentences import translate as _
+
+# Raised by values that this software never stores.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+_CHANGED_MESSAGE = gettext_noop("Message {name} is not what entry {number} has on record.")
+_CHANGED_RECORD = gettext_noop("What {about} says is not what entry {number} has on record.")
 
 _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
@@ -36,20 +43,43 @@ class Verdict:
         return not self.problems
 
 
-class _Digest(NamedTuple):
-    """What an entry has on record of one content; without a ``salt`` that was erased."""
+class _Told(NamedTuple):
+    """What an entry has on record: a fact, or a digest of ``texts``; that has a ``salt``, or none.
+
+    It holds for good, or where it ``passes`` until another entry tells the same.
+    """
 
     number: int
-    digest: str
-    salt: str | None
+    said: Any
+    passes: bool = False
+    texts: Collection[str] = ()
+    salt: str | None = None
+
+    def stored(self, contents: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what the digest is of, as it is now; None where that was erased."""
+        now = {one: contents[one] for one in self.texts if one in contents}
+        is_empty = not any(now[one] for one in now if one != "role")
+        return None if is_empty and self.salt is None else now
 
 
-class _Record(NamedTuple):
-    """What an entry tells of a record: its facts, and which texts its digest stands for."""
+class _Known(defaultdict[str, list[_Told]]):
+    """All that holds, by the name of a fact or a digest."""
 
-    number: int
-    facts: Mapping[str, Any]
-    texts: Collection[str]
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    def learn(self, name: str, told: _Told) -> None:
+        """Add what a newer entry tells."""
+        self[name] = [*(one for one in self[name] if not one.passes), told]
+
+
+@dataclass(slots=True)
+class _Record:
+    """What entries tell of a record; ``number`` is that of the newest."""
+
+    number: int = 0
+    facts: _Known = field(default_factory=_Known)
+    digests: _Known = field(default_factory=_Known)
 
 
 def verify_all() -> Iterator[Verdict]:
@@ -60,6 +90,15 @@ def verify_all() -> Iterator[Verdict]:
 
 def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
+    try:
+        return _verify(conversation)
+    except _UNREADABLE as error:
+        reason = str(error) or type(error).__name__
+        said = _("The database could not be read to its end: {reason}.", reason=reason)
+        return Verdict(conversation, conversation.created_at, problems=[said])
+
+
+def _verify(conversation: Conversation) -> Verdict:
     while True:
         seen = Conversation.objects.get(pk=conversation.pk)
         entries = list(seen.audit_entries.in_order())
@@ -69,10 +108,7 @@ def verify(conversation: Conversation) -> Verdict:
         verdict.waiting = seen.last_seq - seen.audit_seq
         verdict.problems = list(_breaks(seen, entries))
         if verdict.holds:
-            comparison = _Comparison(verdict)
-            for entry in entries:
-                comparison.learn(entry)
-            comparison.compare()
+            _Comparison(verdict, entries).compare()
         now = Conversation.objects.filter(pk=seen.pk, audit_number=seen.audit_number)
         # What was written meanwhile came with an entry, and is no problem at the next look.
         if verdict.holds or now.exists():
@@ -107,32 +143,67 @@ def _missing(first: int, last: int) -> str:
 
 
 class _Comparison:
-    """The newest that a chain tells of each record and message, compared with what is stored."""
+    """What a chain tells of each record and message, compared with what is stored."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: Verdict, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
         self._note = verdict.problems.append
-        self.records: dict[str, _Record] = {}
-        self.digests: dict[str, _Digest] = {}
-        self.is_erased = False
+        self.records = defaultdict[str, _Record](_Record)
+        self.messages = _Known()
+        # By what was erased with its user: the entry that says so.
+        self.erased: dict[str, int] = {}
+        self.erasure, self.is_going_on, self.is_over = 0, False, False
+        for entry in entries:
+            try:
+                self._learn(entry)
+            except _UNREADABLE:
+                self._note(_("Entry {number} can't be read.", number=entry.number))
 
-    def learn(self, entry: AuditEntry) -> None:
-        """Take in one more entry."""
-        self.is_erased |= entry.kind == AuditEntry.Kind.ERASURE
-        try:
-            payload = json.loads(entry.payload)
-            if about := payload.get("about"):
-                self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
-            for name, digest in payload["digests"].items():
-                self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            self._note(_("Entry {number} can't be read.", number=entry.number))
+    def _learn(self, entry: AuditEntry) -> None:
+        payload, kind = json.loads(entry.payload), AuditEntry.Kind(entry.kind)
+        if about := payload.get("about"):
+            self._learn_record(about, entry, payload)
+        for name, digest in payload["digests"].items():
+            if name.startswith("message "):
+                salt = entry.openings.get(name)
+                said = _Told(entry.number, digest, texts=("role", "content"), salt=salt)
+                self.messages.learn(name, said)
+        if kind == AuditEntry.Kind.ERASURE:
+            self.erasure = entry.number
+            # Older ones have no names: they meant all that was on record.
+            names = payload.get("erased", [*self.messages, *self.records])
+            self.erased |= dict.fromkeys(names, entry.number)
+
+    def _learn_record(self, about: str, entry: AuditEntry, payload: Mapping[str, Any]) -> None:
+        if about.partition(" ")[0] != entry.kind:
+            raise ValueError(about)
+        model, record = _MODELS[entry.kind], self.records[about]
+        record.number = entry.number
+        is_open = payload["facts"].get("status") in model.OPEN
+        for fact, then in payload["facts"].items():
+            passes = is_open or fact in model.CHANGING
+            record.facts.learn(fact, _Told(entry.number, then, passes))
+        for name, digest in payload["digests"].items():
+            if not name.startswith("message "):
+                texts = payload["texts"] if name == about else [name.removeprefix(f"{about} ")]
+                passes = is_open or not {*model.CHANGING}.isdisjoint(texts)
+                told = _Told(entry.number, digest, passes, texts, entry.openings.get(name))
+                record.digests.learn(name, told)
 
     def compare(self) -> None:
-        """Note all that is not as it was on record, unless all of it was erased with its user."""
-        if self.is_erased:
-            self.verdict.erased += len(self.digests)
-            return
+        """Note all that is not as it was on record, and what is gone and was not erased."""
+        if self.erasure:
+            owner = self.verdict.conversation.owner_id
+            deletion = Deletion.objects.filter(user=owner).first()
+            if deletion is None:
+                said = _(
+                    "Entry {number} tells of an erasure, and the account was not deleted.",
+                    number=self.erasure,
+                )
+                self._note(said)
+                self.erased.clear()
+            self.is_over = deletion is not None and deletion.done_at is not None
+            self.is_going_on = deletion is not None and not self.is_over
         self.compare_messages()
         self.compare_records()
 
@@ -145,56 +216,62 @@ class _Comparison:
         for seq, role, content in stored.iterator():
             name = audit.message_name(seq)
             there.add(name)
-            if known := self.digests.get(name):
-                said = audit.said(role, content)
-                self._compare(name, known, said, is_erased=not content)
-            else:
+            self._note_kept(name)
+            if known := self.messages.get(name):
+                self._compare(name, known, audit.said(role, content))
+            elif not self.is_going_on:
                 self._note(_("Message {seq} is on no entry.", seq=seq))
-        for name, known in self.digests.items():
-            if name.startswith("message ") and name not in there:
-                self._note_gone(name, known.number)
+        for name, known in self.messages.items():
+            if name not in there:
+                self._note_gone(name, known[-1].number, contents=1)
 
     def compare_records(self) -> None:
-        """Note each record that does not say what its newest entry tells."""
+        """Note each record that does not say what entries tell of it."""
         rows = _records(self.verdict.conversation)
-        for name, known in self.records.items():
+        for name, record in self.records.items():
             if (row := rows.get(name)) is None:
-                self._note_gone(name, known.number)
+                self._note_gone(name, record.number, contents=len(record.digests))
                 continue
+            self._note_kept(name)
             now, contents = row.facts(), row.contents()
-            for fact, then in known.facts.items():
-                if fact in now and now[fact] != then:
-                    said = _(
-                        "{what} has {now} as its {fact}, where entry {number} has {then}.",
-                        what=_called(name),
-                        now=audit.written(now[fact]),
-                        fact=fact,
-                        number=known.number,
-                        then=audit.written(then),
-                    )
-                    self._note(said)
-            if digest := self.digests.get(name):
-                texts = {one: contents[one] for one in known.texts if one in contents}
-                is_erased = not any(texts.values())
-                self._compare(name, digest, texts, is_erased=is_erased)
+            for fact in record.facts.keys() & now.keys():
+                self._compare_fact(name, fact, now[fact], record.facts[fact])
+            for known in record.digests.values():
+                self._compare(name, known, contents)
 
-    def _compare(self, name: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
-        if known.salt is None and is_erased:
-            self.verdict.erased += 1
-        elif known.salt is None:
-            message = gettext_noop(
-                "Message {name} can't be compared with entry {number}: what opens its digest "
-                "is gone."
-            )
-            record = gettext_noop(
-                "What {about} says can't be compared with entry {number}: what opens its "
-                "digest is gone."
-            )
-            self._note_about(name, message, record, known.number)
-        elif audit.commit(known.salt, content) != known.digest:
-            message = gettext_noop("Message {name} is not what entry {number} has on record.")
-            record = gettext_noop("What {about} says is not what entry {number} has on record.")
-            self._note_about(name, message, record, known.number)
+    def _compare_fact(self, name: str, fact: str, now: Any, known: list[_Told]) -> None:
+        for told in known[::-1]:
+            if told.said != now:
+                said = _(
+                    "{what} has {now} as its {fact}, where entry {number} has {then}.",
+                    what=_called(name),
+                    now=audit.written(now),
+                    fact=fact,
+                    number=told.number,
+                    then=audit.written(told.said),
+                )
+                self._note(said)
+                return
+
+    def _compare(self, name: str, known: list[_Told], contents: Mapping[str, Any]) -> None:
+        for told in known[::-1]:
+            if (now := told.stored(contents)) is None:
+                self.verdict.erased += 1
+                return
+            if told.salt is None:
+                message = gettext_noop(
+                    "Message {name} can't be compared with entry {number}: what opens its digest "
+                    "is gone."
+                )
+                record = gettext_noop(
+                    "What {about} says can't be compared with entry {number}: what opens its "
+                    "digest is gone."
+                )
+                self._note_about(name, message, record, told.number)
+                return
+            if audit.commit(told.salt, now) != told.said:
+                self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, told.number)
+                return
 
     def _note_about(self, name: str, message: str, record: str, number: int) -> None:
         """Note what one of two sentences says: of a message, by its number, or of a record."""
@@ -204,7 +281,14 @@ class _Comparison:
         else:
             self._note(_(record, name=_called(name), about=name, number=number))
 
-    def _note_gone(self, name: str, number: int) -> None:
+    def _note_kept(self, name: str) -> None:
+        if self.is_over and name in self.erased:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erased[name])
+
+    def _note_gone(self, name: str, number: int, *, contents: int) -> None:
+        if name in self.erased:
+            self.verdict.erased += contents
+            return
         message = gettext_noop("Message {name}, on record in entry {number}, is gone.")
         record = gettext_noop("{name}, on record in entry {number}, is gone.")
         self._note_about(name, message, record, number)
@@ -216,9 +300,12 @@ def _called(name: str) -> str:
     return f"{dict(AuditEntry.Kind.choices).get(kind, kind.capitalize())}{space}{key}"
 
 
+_MODELS = {model.KIND: model for model in Recorded.__subclasses__()}
+
+
 def _records(conversation: Conversation) -> dict[str, Recorded]:
     rows: dict[str, Recorded] = {}
-    for model in Recorded.__subclasses__():
+    for model in _MODELS.values():
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows
@@ -226,13 +313,18 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
 
 def export(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, with what its digests stand for, for others to check it."""
-    told = chain_of(conversation)
-    known = {name for entry in told["entries"] for name in entry["openings"]}
-    rows = Message.objects.filter(conversation=conversation).order_by("seq")
-    said = rows.values_list("seq", "role", "content")
-    contents = {audit.message_name(seq): audit.said(role, one) for seq, role, one in said}
-    contents |= {name: row.contents() for name, row in _records(conversation).items()}
-    return {**told, "contents": {name: one for name, one in contents.items() if name in known}}
+    entries = conversation.audit_entries.in_order()
+    known = _Comparison(Verdict(conversation, conversation.created_at), entries)
+    digests = [*known.messages.items()]
+    stored: dict[str, Mapping[str, Any]] = {}
+    for seq, role, content in conversation.messages.values_list("seq", "role", "content"):
+        stored[audit.message_name(seq)] = audit.said(role, content)
+    for name, row in _records(conversation).items():
+        digests += known.records[name].digests.items()
+        stored |= dict.fromkeys(known.records[name].digests, row.contents())
+    there = {name: told[-1].stored(stored[name]) for name, told in digests if name in stored}
+    contents = {name: one for name, one in there.items() if one is not None}
+    return {**chain_of(conversation), "contents": contents}
 
 
 def chain_of(conversation: Conversation) -> dict[str, Any]:

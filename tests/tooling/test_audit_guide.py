@@ -33,8 +33,8 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_example_is_checked_with_what_the_guide_has(folder: Path) -> None:
-    """In 20 lines, with the answer below them; the seal's example fits the chain's."""
-    assert len([line for line in FILES["check_record.py"].splitlines() if line]) <= 20
+    """In 25 lines, with the answer below them; the seal's example fits the chain's."""
+    assert len([line for line in FILES["check_record.py"].splitlines() if line]) <= 25
     done = run(folder, "check_record.py", "record.json")
     assert done.stderr == ""
     assert f"```text\n{done.stdout}```" in GUIDE
