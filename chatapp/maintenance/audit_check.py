@@ -44,42 +44,22 @@ class Verdict:
 
 
 class _Told(NamedTuple):
-    """What an entry has on record: a fact, or a digest of ``texts``; that has a ``salt``, or none.
+    """What an entry has on record: a fact, or the digest of ``texts``, erased without a ``salt``.
 
     It holds for good, or where it ``passes`` until another entry tells the same.
     """
 
     number: int
     said: Any
-    passes: bool = False
-    texts: Collection[str] = ()
+    passes: bool
+    texts: Collection[str] | None = None
     salt: str | None = None
 
     def stored(self, contents: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return what the digest is of, as it is now; None where that was erased."""
-        now = {one: contents[one] for one in self.texts if one in contents}
+        now = {one: contents[one] for one in self.texts or () if one in contents}
         is_empty = not any(now[one] for one in now if one != "role")
         return None if is_empty and self.salt is None else now
-
-
-class _Known(defaultdict[str, list[_Told]]):
-    """All that holds, by the name of a fact or a digest."""
-
-    def __init__(self) -> None:
-        super().__init__(list)
-
-    def learn(self, name: str, told: _Told) -> None:
-        """Add what a newer entry tells."""
-        self[name] = [*(one for one in self[name] if not one.passes), told]
-
-
-@dataclass(slots=True)
-class _Record:
-    """What entries tell of a record; ``number`` is that of the newest."""
-
-    number: int = 0
-    facts: _Known = field(default_factory=_Known)
-    digests: _Known = field(default_factory=_Known)
 
 
 def verify_all() -> Iterator[Verdict]:
@@ -143,135 +123,107 @@ def _missing(first: int, last: int) -> str:
 
 
 class _Comparison:
-    """What a chain tells of each record and message, compared with what is stored."""
+    """What a chain tells of each message and record, compared with what is stored."""
 
     def __init__(self, verdict: Verdict, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
         self._note = verdict.problems.append
-        self.records = defaultdict[str, _Record](_Record)
-        self.messages = _Known()
+        # By the name of a message or record, and of a fact or digest.
+        self.known = defaultdict[str, dict[str, list[_Told]]](dict)
         # By what was erased with its user: the entry that says so.
         self.erased: dict[str, int] = {}
         self.erasure, self.is_going_on, self.is_over = 0, False, False
         for entry in entries:
             try:
-                self._learn(entry)
+                self._learn(entry, json.loads(entry.payload))
             except _UNREADABLE:
                 self._note(_("Entry {number} can't be read.", number=entry.number))
 
-    def _learn(self, entry: AuditEntry) -> None:
-        payload, kind = json.loads(entry.payload), AuditEntry.Kind(entry.kind)
-        if about := payload.get("about"):
-            self._learn_record(about, entry, payload)
-        for name, digest in payload["digests"].items():
-            if name.startswith("message "):
-                salt = entry.openings.get(name)
-                said = _Told(entry.number, digest, texts=("role", "content"), salt=salt)
-                self.messages.learn(name, said)
-        if kind == AuditEntry.Kind.ERASURE:
+    def _learn(self, entry: AuditEntry, payload: dict[str, Any]) -> None:
+        for what, name, told in _told(entry, payload):
+            known = self.known[what].get(name, [])
+            self.known[what][name] = [*(one for one in known if not one.passes), told]
+        if AuditEntry.Kind(entry.kind) == AuditEntry.Kind.ERASURE:
             self.erasure = entry.number
-            # Older ones have no names: they meant all that was on record.
-            names = payload.get("erased", [*self.messages, *self.records])
-            self.erased |= dict.fromkeys(names, entry.number)
-
-    def _learn_record(self, about: str, entry: AuditEntry, payload: Mapping[str, Any]) -> None:
-        if about.partition(" ")[0] != entry.kind:
-            raise ValueError(about)
-        model, record = _MODELS[entry.kind], self.records[about]
-        record.number = entry.number
-        is_open = payload["facts"].get("status") in model.OPEN
-        for fact, then in payload["facts"].items():
-            passes = is_open or fact in model.CHANGING
-            record.facts.learn(fact, _Told(entry.number, then, passes))
-        for name, digest in payload["digests"].items():
-            if not name.startswith("message "):
-                texts = payload["texts"] if name == about else [name.removeprefix(f"{about} ")]
-                passes = is_open or not {*model.CHANGING}.isdisjoint(texts)
-                told = _Told(entry.number, digest, passes, texts, entry.openings.get(name))
-                record.digests.learn(name, told)
+            # Those of older versions mean all that is on record.
+            self.erased |= dict.fromkeys(payload.get("erased", self.known), entry.number)
 
     def compare(self) -> None:
         """Note all that is not as it was on record, and what is gone and was not erased."""
-        if self.erasure:
-            owner = self.verdict.conversation.owner_id
-            deletion = Deletion.objects.filter(user=owner).first()
-            if deletion is None:
-                said = _(
-                    "Entry {number} tells of an erasure, and the account was not deleted.",
-                    number=self.erasure,
-                )
-                self._note(said)
-                self.erased.clear()
-            self.is_over = deletion is not None and deletion.done_at is not None
-            self.is_going_on = deletion is not None and not self.is_over
-        self.compare_messages()
-        self.compare_records()
-
-    def compare_messages(self) -> None:
-        """Note each message that is not as it was on record, and those that are gone."""
         conversation = self.verdict.conversation
+        if self.erasure:
+            self._judge_erasure(Deletion.objects.filter(user=conversation.owner_id).first())
         rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
         stored = rows.order_by("seq").values_list("seq", "role", "content")
         there = set()
         for seq, role, content in stored.iterator():
-            name = audit.message_name(seq)
-            there.add(name)
-            self._note_kept(name)
-            if known := self.messages.get(name):
-                self._compare(name, known, audit.said(role, content))
-            elif not self.is_going_on:
+            there.add(name := audit.message_name(seq))
+            self._compare(name, {}, audit.said(role, content))
+            if name not in self.known and not self.is_going_on:
                 self._note(_("Message {seq} is on no entry.", seq=seq))
-        for name, known in self.messages.items():
-            if name not in there:
-                self._note_gone(name, known[-1].number, contents=1)
+        records = _records(conversation)
+        for name, known in self.known.items():
+            if row := records.get(name):
+                self._compare(name, row.facts(), row.contents())
+            elif name in self.erased and name not in there:
+                self.verdict.erased += sum(told[-1].texts is not None for told in known.values())
+            elif name not in there:
+                self._note_gone(name, max(told[-1].number for told in known.values()))
 
-    def compare_records(self) -> None:
-        """Note each record that does not say what entries tell of it."""
-        rows = _records(self.verdict.conversation)
-        for name, record in self.records.items():
-            if (row := rows.get(name)) is None:
-                self._note_gone(name, record.number, contents=len(record.digests))
-                continue
-            self._note_kept(name)
-            now, contents = row.facts(), row.contents()
-            for fact in record.facts.keys() & now.keys():
-                self._compare_fact(name, fact, now[fact], record.facts[fact])
-            for known in record.digests.values():
-                self._compare(name, known, contents)
+    def _judge_erasure(self, deletion: Deletion | None) -> None:
+        self.is_over = deletion is not None and deletion.done_at is not None
+        self.is_going_on = deletion is not None and deletion.done_at is None
+        if deletion is None:
+            said = gettext_noop(
+                "Entry {number} tells of an erasure, and the account was not deleted."
+            )
+            self._note(_(said, number=self.erasure))
+            self.erased.clear()
 
-    def _compare_fact(self, name: str, fact: str, now: Any, known: list[_Told]) -> None:
-        for told in known[::-1]:
-            if told.said != now:
-                said = _(
-                    "{what} has {now} as its {fact}, where entry {number} has {then}.",
-                    what=_called(name),
-                    now=audit.written(now),
-                    fact=fact,
-                    number=told.number,
-                    then=audit.written(told.said),
-                )
-                self._note(said)
-                return
+    def _compare(self, name: str, facts: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
+        if self.is_over and name in self.erased:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erased[name])
+        for part, known in self.known.get(name, {}).items():
+            for told in known[::-1]:
+                if told.texts is not None:
+                    is_settled = self._compare_digest(name, told, told.stored(contents))
+                else:
+                    is_settled = part in facts and self._compare_fact(name, part, told, facts[part])
+                if is_settled:
+                    break
 
-    def _compare(self, name: str, known: list[_Told], contents: Mapping[str, Any]) -> None:
-        for told in known[::-1]:
-            if (now := told.stored(contents)) is None:
-                self.verdict.erased += 1
-                return
-            if told.salt is None:
-                message = gettext_noop(
-                    "Message {name} can't be compared with entry {number}: what opens its digest "
-                    "is gone."
-                )
-                record = gettext_noop(
-                    "What {about} says can't be compared with entry {number}: what opens its "
-                    "digest is gone."
-                )
-                self._note_about(name, message, record, told.number)
-                return
-            if audit.commit(told.salt, now) != told.said:
-                self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, told.number)
-                return
+    def _compare_fact(self, name: str, fact: str, told: _Told, now: Any) -> bool:
+        if now != told.said:
+            said = _(
+                "{what} has {now} as its {fact}, where entry {number} has {then}.",
+                what=_called(name),
+                now=audit.written(now),
+                fact=fact,
+                number=told.number,
+                then=audit.written(told.said),
+            )
+            self._note(said)
+        return bool(now != told.said)
+
+    def _compare_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
+        """Return whether older digests need no look: something was noted, or all is erased."""
+        if now is None:
+            self.verdict.erased += 1
+        elif told.salt is None:
+            message = gettext_noop(
+                "Message {name} can't be compared with entry {number}: what opens its digest "
+                "is gone."
+            )
+            record = gettext_noop(
+                "What {about} says can't be compared with entry {number}: what opens its "
+                "digest is gone."
+            )
+            self._note_about(name, message, record, told.number)
+        elif audit.commit(told.salt, now) != told.said:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, told.number)
+        else:
+            return False
+        return True
 
     def _note_about(self, name: str, message: str, record: str, number: int) -> None:
         """Note what one of two sentences says: of a message, by its number, or of a record."""
@@ -281,17 +233,29 @@ class _Comparison:
         else:
             self._note(_(record, name=_called(name), about=name, number=number))
 
-    def _note_kept(self, name: str) -> None:
-        if self.is_over and name in self.erased:
-            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erased[name])
-
-    def _note_gone(self, name: str, number: int, *, contents: int) -> None:
-        if name in self.erased:
-            self.verdict.erased += contents
-            return
+    def _note_gone(self, name: str, number: int) -> None:
         message = gettext_noop("Message {name}, on record in entry {number}, is gone.")
         record = gettext_noop("{name}, on record in entry {number}, is gone.")
         self._note_about(name, message, record, number)
+
+
+def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
+    """Yield all that an entry tells: of which message or record, what of it, and that."""
+    number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
+    model = _MODELS[entry.kind] if about else Recorded
+    if about.partition(" ")[0] not in {"", entry.kind}:
+        raise ValueError(about)
+    is_open = facts.get("status") in model.OPEN
+    for fact, then in facts.items() if about else ():
+        yield about, fact, _Told(number, then, is_open or fact in model.CHANGING)
+    for name, digest in payload["digests"].items():
+        salt = entry.openings.get(name)
+        if name.startswith("message "):
+            yield name, name, _Told(number, digest, False, ("role", "content"), salt)
+        else:
+            texts = payload["texts"] if name == about else [name.removeprefix(f"{about} ")]
+            passes = is_open or not {*texts}.isdisjoint(model.CHANGING)
+            yield about, name, _Told(number, digest, passes, texts, salt)
 
 
 def _called(name: str) -> str:
@@ -314,16 +278,16 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
 def export(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, with what its digests stand for, for others to check it."""
     entries = conversation.audit_entries.in_order()
-    known = _Comparison(Verdict(conversation, conversation.created_at), entries)
-    digests = [*known.messages.items()]
-    stored: dict[str, Mapping[str, Any]] = {}
-    for seq, role, content in conversation.messages.values_list("seq", "role", "content"):
-        stored[audit.message_name(seq)] = audit.said(role, content)
-    for name, row in _records(conversation).items():
-        digests += known.records[name].digests.items()
-        stored |= dict.fromkeys(known.records[name].digests, row.contents())
-    there = {name: told[-1].stored(stored[name]) for name, told in digests if name in stored}
-    contents = {name: one for name, one in there.items() if one is not None}
+    known = _Comparison(Verdict(conversation, conversation.created_at), entries).known
+    said = conversation.messages.values_list("seq", "role", "content")
+    stored = {audit.message_name(seq): audit.said(role, content) for seq, role, content in said}
+    stored |= {name: row.contents() for name, row in _records(conversation).items()}
+    contents = {
+        name: now
+        for what in known.keys() & stored.keys()
+        for name, told in known[what].items()
+        if told[-1].texts is not None and (now := told[-1].stored(stored[what])) is not None
+    }
     return {**chain_of(conversation), "contents": contents}
 
 
