@@ -89,9 +89,9 @@ def _verify(conversation: Conversation) -> Verdict:
         verdict.problems = list(_breaks(seen, entries))
         if verdict.holds:
             _Comparison(verdict, entries).compare()
-        now = Conversation.objects.filter(pk=seen.pk, audit_number=seen.audit_number)
+        now = Conversation.objects.get(pk=seen.pk)
         # What was written meanwhile came with an entry, and is no problem at the next look.
-        if verdict.holds or now.exists():
+        if verdict.holds or now.audit_number == seen.audit_number:
             return verdict
 
 
@@ -242,7 +242,7 @@ class _Comparison:
 def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
     """Yield all that an entry tells: of which message or record, what of it, and that."""
     number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
-    model = _MODELS[entry.kind] if about else Recorded
+    model = _MODELS[AuditEntry.Kind(entry.kind)] if about else Recorded
     if about.partition(" ")[0] not in {"", entry.kind}:
         raise ValueError(about)
     is_open = facts.get("status") in model.OPEN

@@ -92,6 +92,17 @@ def entered(kind: str, contents: Any = None, **told: Any) -> Act:
     return act
 
 
+def without(number: int) -> Act:
+    """Return what deletes an entry."""
+    return lambda one: raw(AuditEntry).filter(conversation=one, number=number).delete()
+
+
+def renumbered(record: Conversation) -> None:
+    """Number entries from 1 on."""
+    for number, one in enumerate(entries(record), 1):
+        raw(AuditEntry).filter(pk=one.pk).update(number=number)
+
+
 def told_again(model: type[Recorded], **facts: Any) -> Act:
     """Return what appends an entry that tells of a row as it is now."""
 
@@ -220,11 +231,10 @@ FORGERIES = {
     "its payload": Forgery((changed(AuditEntry, payload="{}"),), NO_FIT),
     "its moment": Forgery((changed(AuditEntry, at=timezone.now()),), NO_FIT),
     "its predecessor": Forgery((changed(AuditEntry, previous="0" * 64),), "does not follow"),
-    "an entry is gone": Forgery((gone(AuditEntry),), "is missing"),
-    "the newest": Forgery(
-        (lambda one: raw(AuditEntry).filter(conversation=one, number__gt=2).delete(),),
-        "cut off: Entries 3 to 4 are missing.",
-    ),
+    "its hash": Forgery((changed(AuditEntry, hash="0" * 64),), NO_FIT),
+    "an entry is gone": Forgery((without(2),), "Entry 2 is missing."),
+    "… and the next numbered anew": Forgery((without(2), renumbered), "does not follow"),
+    "the newest": Forgery((without(3), without(4)), "cut off: Entries 3 to 4 are missing."),
     "… and the head": Forgery((cut_off,), "", "which was sealed, is missing.", BY_SEAL_ONLY),
     "all": Forgery(
         (lambda one: cut_off(one, 0),), "", "which was sealed, is missing.", BY_SEAL_ONLY
@@ -288,6 +298,9 @@ FORGERIES = {
     "… with its salt": Forgery(
         (changed(Message, content=[]), emptied("message 1")),
         guide="An emptied text whose salt is gone is not told from one that you have erased",
+    ),
+    "another salt": Forgery(
+        (changed(AuditEntry, openings={"message 1": "00" * 16}),), "Message 1 is not what entry 1"
     ),
     "its salt": Forgery((emptied("message 1"),), "Message 1 can't be compared"),
     "words swapped": Forgery((reordered(Message, "seq"),), "Message 2 is not what"),

@@ -32,6 +32,7 @@ from tests.chatapp.audited import (
     talk,
 )
 from tests.chatapp.conftest import Say
+from tests.records import put_on_record
 
 SECRET = "the code is 4711"
 
@@ -78,8 +79,8 @@ def test_a_cost_is_told_as_plain_digits(conversation: Conversation, cost: str, t
 def test_an_entry_holds_no_text(conversation: Conversation, say: Say) -> None:
     """Neither of a message nor of a record: digests only."""
     say("user", SECRET)
-    attempt = condense_on_record(conversation)
-    assert attempt.contents()["summary"] != SECRET
+    attempt = put_on_record(conversation, at_seq=1, status="running")
+    Condensation.objects.filter(pk=attempt.pk).change(summary=SECRET, focus=SECRET)
     turn = Turn.objects.create(conversation=conversation)
     approvals.answer_question(
         question=ask(turn, 0, kind="answer", text=SECRET), decision="answer", words=SECRET
