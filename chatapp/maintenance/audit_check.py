@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 
 from chatapp.models import AuditEntry, Conversation, Deletion, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.database import now
 from chatapp.sentences import translate as _
 
 # Raised by values that this software never stores.
@@ -89,9 +90,9 @@ def _verify(conversation: Conversation) -> Verdict:
         verdict.problems = list(_breaks(seen, entries))
         if verdict.holds:
             _Comparison(verdict, entries).compare()
-        now = Conversation.objects.get(pk=seen.pk)
+        again = Conversation.objects.get(pk=seen.pk)
         # What was written meanwhile came with an entry, and is no problem at the next look.
-        if verdict.holds or now.audit_number == seen.audit_number:
+        if verdict.holds or again.audit_number == seen.audit_number:
             return verdict
 
 
@@ -130,9 +131,9 @@ class _Comparison:
         self._note = verdict.problems.append
         # By the name of a message or record, and of a fact or digest.
         self.known = defaultdict[str, dict[str, list[_Told]]](dict)
-        # By what was erased with its user: the entry that says so.
-        self.erased: dict[str, int] = {}
-        self.erasure, self.is_going_on, self.is_over = 0, False, False
+        # What the entry with this number says to have been erased with its user.
+        self.erasure, self.erased = 0, set[str]()
+        self.is_going_on = self.is_over = False
         for entry in entries:
             try:
                 self._learn(entry, json.loads(entry.payload))
@@ -146,13 +147,13 @@ class _Comparison:
         if AuditEntry.Kind(entry.kind) == AuditEntry.Kind.ERASURE:
             self.erasure = entry.number
             # Those of older versions mean all that is on record.
-            self.erased |= dict.fromkeys(payload.get("erased", self.known), entry.number)
+            self.erased |= {*payload.get("erased", self.known)}
 
     def compare(self) -> None:
         """Note all that is not as it was on record, and what is gone and was not erased."""
         conversation = self.verdict.conversation
         if self.erasure:
-            self._judge_erasure(Deletion.objects.filter(user=conversation.owner_id).first())
+            self._judge_erasure()
         rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
         stored = rows.order_by("seq").values_list("seq", "role", "content")
         there = set()
@@ -170,19 +171,22 @@ class _Comparison:
             elif name not in there:
                 self._note_gone(name, max(told[-1].number for told in known.values()))
 
-    def _judge_erasure(self, deletion: Deletion | None) -> None:
-        self.is_over = deletion is not None and deletion.done_at is not None
-        self.is_going_on = deletion is not None and deletion.done_at is None
-        if deletion is None:
+    def _judge_erasure(self) -> None:
+        owner = self.verdict.conversation.owner_id
+        deletions = Deletion.objects.filter(user=owner, user__is_active=False, due_at__lte=now())
+        if (deletion := deletions.first()) is None:
             said = gettext_noop(
                 "Entry {number} tells of an erasure, and the account was not deleted."
             )
             self._note(_(said, number=self.erasure))
             self.erased.clear()
+        else:
+            self.is_over = deletion.done_at is not None
+            self.is_going_on = not self.is_over
 
     def _compare(self, name: str, facts: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
-        if self.is_over and name in self.erased:
-            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erased[name])
+        if self.is_over:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erasure)
         for part, known in self.known.get(name, {}).items():
             for told in known[::-1]:
                 if told.texts is not None:

@@ -100,9 +100,9 @@ def _tell(pk: Any) -> None:
     """Have a chain say once what is erased of its conversation; it tells of no more messages."""
     lock(Conversation, pk)
     if not AuditEntry.objects.filter(conversation=pk, kind=AuditEntry.Kind.ERASURE).exists():
-        chats = Conversation.objects.filter(pk=pk)
-        chats.update(audit_seq=F("last_seq"))
-        audit.append(pk, AuditEntry.Kind.ERASURE, told={"erased": [*audit.names_in(chats.get())]})
+        Conversation.objects.filter(pk=pk).update(audit_seq=F("last_seq"))
+        names = [*audit.names_in(Conversation(pk=pk))]
+        audit.append(pk, AuditEntry.Kind.ERASURE, told={"erased": names})
 
 
 def _rows_of(user: User) -> Iterator[models.QuerySet[Any]]:

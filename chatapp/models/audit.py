@@ -273,8 +273,7 @@ def append(
 
 def names_in(conversation: Conversation) -> Iterator[str]:
     """Yield how entries name the messages and the records of a conversation."""
-    for seq in Message.objects.filter(conversation=conversation).values_list("seq", flat=True):
-        yield message_name(seq)
+    yield from map(message_name, conversation.messages.values_list("seq", flat=True))
     for model in Recorded.__subclasses__():
         rows: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         for pk in rows.values_list("pk", flat=True):

@@ -5,6 +5,7 @@ Each is found, by the check or by an older seal, or docs/audit.md says plainly t
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +79,11 @@ def changed(model: type[models.Model], **columns: Any) -> Act:
     return act
 
 
+def message_gone(record: Conversation) -> None:
+    """Delete its first message."""
+    raw(Message).filter(conversation=record, seq=1).delete()
+
+
 def gone(model: type[models.Model]) -> Act:
     """Return what deletes the newest of all."""
     return lambda _: raw(model).filter(pk=model.objects.latest("pk").pk).delete()
@@ -135,7 +141,13 @@ def erased(record: Conversation) -> None:
 def account_deleted(record: Conversation) -> None:
     """Put down that the owner's account was deleted."""
     now = timezone.now()
+    User.objects.update(is_active=False)
     Deletion.objects.create(user=record.owner, due_at=now, done_at=now)
+
+
+def put_off(_record: Conversation) -> None:
+    """Have the deletion be due some day."""
+    raw(Deletion).update(done_at=None, due_at=timezone.now() + timedelta(days=9))
 
 
 def rows_gone(record: Conversation) -> None:
@@ -285,7 +297,25 @@ FORGERIES = {
     ),
     "… with an account": Forgery(
         (erased, account_deleted, rows_gone, emptied()),
-        guide="Whoever writes to the database can delete an account",
+        guide="Whoever writes to the database can delete an account as this server does",
+    ),
+    "… of an account that goes on": Forgery(
+        (
+            erased,
+            account_deleted,
+            rows_gone,
+            emptied(),
+            lambda _: User.objects.update(is_active=True),
+        ),
+        NO_DELETION,
+    ),
+    "… that is to be deleted": Forgery(
+        (erased, account_deleted, rows_gone, put_off),
+        NO_DELETION,
+    ),
+    "… of one of them": Forgery(
+        (entered("erasure", erased=["message 1"]), account_deleted, emptied(), message_gone),
+        "Message 2 is not what entry 5 has on record.",
     ),
     "an erasure of what is there": Forgery(
         (erased, account_deleted), "Message 1 is not what entry 5 has on record."
@@ -362,6 +392,7 @@ def test_a_forgery_is_found_or_the_guide_says_that_it_is_not(
     """
     forgery, file, browser = FORGERIES[name], tmp_path / "seal.json", Client()
     browser.force_login(record.owner)
+    owner = User.objects.filter(pk=record.owner_id)
     call_command("seal_audit", str(file), stdout=StringIO())
 
     def outgrown(seal: str) -> list[str]:
@@ -379,6 +410,7 @@ def test_a_forgery_is_found_or_the_guide_says_that_it_is_not(
     with pytest.raises(CommandError, match="tampered") if found or lost else nullcontext():
         call_command("verify_audit", against=file, stdout=StringIO(), stderr=StringIO())
     if Conversation.objects.filter(pk=record.pk).exists():
+        owner.update(is_active=True)
         page = browser.get(reverse("audit", args=[record.pk])).text
         first = [*problems(record), ""][0]
         assert ("Record damaged" if first else "Record intact") in page
