@@ -173,16 +173,15 @@ class _Comparison:
 
     def _judge_erasure(self) -> None:
         owner = self.verdict.conversation.owner_id
-        deletions = Deletion.objects.filter(user=owner, user__is_active=False, due_at__lte=now())
-        if (deletion := deletions.first()) is None:
+        due = Deletion.objects.filter(user=owner, user__is_active=False, due_at__lte=now())
+        done = [*due.values_list("done_at", flat=True)]
+        self.is_over, self.is_going_on = any(done), done == [None]
+        if not done:
             said = gettext_noop(
                 "Entry {number} tells of an erasure, and the account was not deleted."
             )
             self._note(_(said, number=self.erasure))
             self.erased.clear()
-        else:
-            self.is_over = deletion.done_at is not None
-            self.is_going_on = not self.is_over
 
     def _compare(self, name: str, facts: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
         if self.is_over:
@@ -191,26 +190,24 @@ class _Comparison:
             for told in known[::-1]:
                 if told.texts is not None:
                     is_settled = self._compare_digest(name, told, told.stored(contents))
-                else:
-                    is_settled = part in facts and self._compare_fact(name, part, told, facts[part])
+                elif is_settled := facts.get(part, told.said) != told.said:
+                    self._note_fact(name, part, told, facts[part])
                 if is_settled:
                     break
 
-    def _compare_fact(self, name: str, fact: str, told: _Told, now: Any) -> bool:
-        if now != told.said:
-            said = _(
-                "{what} has {now} as its {fact}, where entry {number} has {then}.",
-                what=_called(name),
-                now=audit.written(now),
-                fact=fact,
-                number=told.number,
-                then=audit.written(told.said),
-            )
-            self._note(said)
-        return bool(now != told.said)
+    def _note_fact(self, name: str, fact: str, told: _Told, now: Any) -> None:
+        said = _(
+            "{what} has {now} as its {fact}, where entry {number} has {then}.",
+            what=_called(name),
+            now=audit.written(now),
+            fact=fact,
+            number=told.number,
+            then=audit.written(told.said),
+        )
+        self._note(said)
 
     def _compare_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
-        """Return whether older digests need no look: something was noted, or all is erased."""
+        """Return whether older ones need no look: something was noted, or all is erased."""
         if now is None:
             self.verdict.erased += 1
         elif told.salt is None:

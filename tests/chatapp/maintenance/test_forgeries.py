@@ -253,14 +253,20 @@ FORGERIES = {
     ),
     "all, written anew": Forgery((written_anew,), "", "is not the one that", BY_SEAL_ONLY),
     "a head elsewhere": Forgery((changed(Conversation, audit_hash="0" * 64),), "as its newest"),
+    "no whole number as a head": Forgery(
+        (junk("conversation", "audit_number", "4.5"),), "cut off: Entry 5 is missing."
+    ),
     "entries in another order": Forgery((reordered(AuditEntry, "number"),), "does not follow"),
     "chains swapped": Forgery((swapped(AuditEntry),), "does not follow"),
     "a number between": Forgery((junk("auditentry", "number", "number + 90"),), "are missing"),
     "salts that are none": Forgery((junk("auditentry", "openings", "'7'"),), UNREADABLE),
     "a kind nobody knows": Forgery((entered("pardon"),), UNREADABLE),
-    "a decision told as a seal": Forgery(
-        (entered("seal", about="question 1", facts={}, texts=[]),), UNREADABLE
-    ),
+    **{
+        f"a decision told as a {kind}": Forgery(
+            (entered(kind, about="question 1", facts={}, texts=[]),), UNREADABLE
+        )
+        for kind in ("pin", "seal")
+    },
     # Messages.
     "a message": Forgery((changed(Message, content=FALSE),), CHANGED),
     "… and an erasure": Forgery((changed(Message, content=FALSE), entered("erasure")), CHANGED),
