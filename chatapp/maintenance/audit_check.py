@@ -1,6 +1,7 @@
 """Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,9 +9,16 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_noop
 
-from chatapp.models import AuditEntry, Conversation, Message, audit
+from chatapp.models import AuditEntry, Conversation, Deletion, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.database import now
 from chatapp.sentences import translate as _
+
+# Raised by values that this software never stores.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+_CHANGED_MESSAGE = gettext_noop("Message {name} is not what entry {number} has on record.")
+_CHANGED_RECORD = gettext_noop("What {about} says is not what entry {number} has on record.")
 
 _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
@@ -36,20 +44,23 @@ class Verdict:
         return not self.problems
 
 
-class _Digest(NamedTuple):
-    """What an entry has on record of one content; without a ``salt`` that was erased."""
+class _Told(NamedTuple):
+    """What an entry has on record: a fact, or the digest of ``texts``, erased without a ``salt``.
+
+    It holds for good, or where it ``passes`` until another entry tells the same.
+    """
 
     number: int
-    digest: str
-    salt: str | None
+    said: Any
+    passes: bool
+    texts: Collection[str] | None = None
+    salt: str | None = None
 
-
-class _Record(NamedTuple):
-    """What an entry tells of a record: its facts, and which texts its digest stands for."""
-
-    number: int
-    facts: Mapping[str, Any]
-    texts: Collection[str]
+    def stored(self, contents: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what the digest is of, as it is now; None where that was erased."""
+        now = {one: contents[one] for one in self.texts or () if one in contents}
+        is_empty = not any(now[one] for one in now if one != "role")
+        return None if is_empty and self.salt is None else now
 
 
 def verify_all() -> Iterator[Verdict]:
@@ -60,6 +71,15 @@ def verify_all() -> Iterator[Verdict]:
 
 def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
+    try:
+        return _verify(conversation)
+    except _UNREADABLE as error:
+        reason = str(error) or type(error).__name__
+        said = _("The database could not be read to its end: {reason}.", reason=reason)
+        return Verdict(conversation, conversation.created_at, problems=[said])
+
+
+def _verify(conversation: Conversation) -> Verdict:
     while True:
         seen = Conversation.objects.get(pk=conversation.pk)
         entries = list(seen.audit_entries.in_order())
@@ -69,13 +89,10 @@ def verify(conversation: Conversation) -> Verdict:
         verdict.waiting = seen.last_seq - seen.audit_seq
         verdict.problems = list(_breaks(seen, entries))
         if verdict.holds:
-            comparison = _Comparison(verdict)
-            for entry in entries:
-                comparison.learn(entry)
-            comparison.compare()
-        now = Conversation.objects.filter(pk=seen.pk, audit_number=seen.audit_number)
+            _Comparison(verdict, entries).compare()
+        again = Conversation.objects.get(pk=seen.pk)
         # What was written meanwhile came with an entry, and is no problem at the next look.
-        if verdict.holds or now.exists():
+        if verdict.holds or again.audit_number == seen.audit_number:
             return verdict
 
 
@@ -107,81 +124,93 @@ def _missing(first: int, last: int) -> str:
 
 
 class _Comparison:
-    """The newest that a chain tells of each record and message, compared with what is stored."""
+    """What a chain tells of each message and record, compared with what is stored."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: Verdict, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
         self._note = verdict.problems.append
-        self.records: dict[str, _Record] = {}
-        self.digests: dict[str, _Digest] = {}
-        self.is_erased = False
+        # By the name of a message or record, and of a fact or digest.
+        self.known = defaultdict[str, dict[str, list[_Told]]](dict)
+        # What the entry with this number says to have been erased with its user.
+        self.erasure, self.erased = 0, set[str]()
+        self.is_going_on = self.is_over = False
+        for entry in entries:
+            try:
+                self._learn(entry, json.loads(entry.payload))
+            except _UNREADABLE:
+                self._note(_("Entry {number} can't be read.", number=entry.number))
 
-    def learn(self, entry: AuditEntry) -> None:
-        """Take in one more entry."""
-        self.is_erased |= entry.kind == AuditEntry.Kind.ERASURE
-        try:
-            payload = json.loads(entry.payload)
-            if about := payload.get("about"):
-                self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
-            for name, digest in payload["digests"].items():
-                self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            self._note(_("Entry {number} can't be read.", number=entry.number))
+    def _learn(self, entry: AuditEntry, payload: dict[str, Any]) -> None:
+        for what, name, told in _told(entry, payload):
+            known = self.known[what].get(name, [])
+            self.known[what][name] = [*(one for one in known if not one.passes), told]
+        if AuditEntry.Kind(entry.kind) == AuditEntry.Kind.ERASURE:
+            self.erasure = entry.number
+            # Those of older versions mean all that is on record.
+            self.erased |= {*payload.get("erased", self.known)}
 
     def compare(self) -> None:
-        """Note all that is not as it was on record, unless all of it was erased with its user."""
-        if self.is_erased:
-            self.verdict.erased += len(self.digests)
-            return
-        self.compare_messages()
-        self.compare_records()
-
-    def compare_messages(self) -> None:
-        """Note each message that is not as it was on record, and those that are gone."""
+        """Note all that is not as it was on record, and what is gone and was not erased."""
         conversation = self.verdict.conversation
+        if self.erasure:
+            self._judge_erasure()
         rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
         stored = rows.order_by("seq").values_list("seq", "role", "content")
         there = set()
         for seq, role, content in stored.iterator():
-            name = audit.message_name(seq)
-            there.add(name)
-            if known := self.digests.get(name):
-                said = audit.said(role, content)
-                self._compare(name, known, said, is_erased=not content)
-            else:
+            there.add(name := audit.message_name(seq))
+            self._compare(name, {}, audit.said(role, content))
+            if name not in self.known and not self.is_going_on:
                 self._note(_("Message {seq} is on no entry.", seq=seq))
-        for name, known in self.digests.items():
-            if name.startswith("message ") and name not in there:
-                self._note_gone(name, known.number)
+        records = _records(conversation)
+        for name, known in self.known.items():
+            if row := records.get(name):
+                self._compare(name, row.facts(), row.contents())
+            elif name in self.erased and name not in there:
+                self.verdict.erased += sum(told[-1].texts is not None for told in known.values())
+            elif name not in there:
+                self._note_gone(name, max(told[-1].number for told in known.values()))
 
-    def compare_records(self) -> None:
-        """Note each record that does not say what its newest entry tells."""
-        rows = _records(self.verdict.conversation)
-        for name, known in self.records.items():
-            if (row := rows.get(name)) is None:
-                self._note_gone(name, known.number)
-                continue
-            now, contents = row.facts(), row.contents()
-            for fact, then in known.facts.items():
-                if fact in now and now[fact] != then:
-                    said = _(
-                        "{what} has {now} as its {fact}, where entry {number} has {then}.",
-                        what=_called(name),
-                        now=audit.written(now[fact]),
-                        fact=fact,
-                        number=known.number,
-                        then=audit.written(then),
-                    )
-                    self._note(said)
-            if digest := self.digests.get(name):
-                texts = {one: contents[one] for one in known.texts if one in contents}
-                is_erased = not any(texts.values())
-                self._compare(name, digest, texts, is_erased=is_erased)
+    def _judge_erasure(self) -> None:
+        owner = self.verdict.conversation.owner_id
+        due = Deletion.objects.filter(user=owner, user__is_active=False, due_at__lte=now())
+        done = [*due.values_list("done_at", flat=True)]
+        self.is_over, self.is_going_on = any(done), done == [None]
+        if not done:
+            said = gettext_noop(
+                "Entry {number} tells of an erasure, and the account was not deleted."
+            )
+            self._note(_(said, number=self.erasure))
+            self.erased.clear()
 
-    def _compare(self, name: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
-        if known.salt is None and is_erased:
+    def _compare(self, name: str, facts: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
+        if self.is_over:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erasure)
+        for part, known in self.known.get(name, {}).items():
+            for told in known[::-1]:
+                if told.texts is not None:
+                    is_settled = self._compare_digest(name, told, told.stored(contents))
+                elif is_settled := facts.get(part, told.said) != told.said:
+                    self._note_fact(name, part, told, facts[part])
+                if is_settled:
+                    break
+
+    def _note_fact(self, name: str, fact: str, told: _Told, now: Any) -> None:
+        said = _(
+            "{what} has {now} as its {fact}, where entry {number} has {then}.",
+            what=_called(name),
+            now=audit.written(now),
+            fact=fact,
+            number=told.number,
+            then=audit.written(told.said),
+        )
+        self._note(said)
+
+    def _compare_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
+        """Return whether older ones need no look: something was noted, or all is erased."""
+        if now is None:
             self.verdict.erased += 1
-        elif known.salt is None:
+        elif told.salt is None:
             message = gettext_noop(
                 "Message {name} can't be compared with entry {number}: what opens its digest "
                 "is gone."
@@ -190,11 +219,12 @@ class _Comparison:
                 "What {about} says can't be compared with entry {number}: what opens its "
                 "digest is gone."
             )
-            self._note_about(name, message, record, known.number)
-        elif audit.commit(known.salt, content) != known.digest:
-            message = gettext_noop("Message {name} is not what entry {number} has on record.")
-            record = gettext_noop("What {about} says is not what entry {number} has on record.")
-            self._note_about(name, message, record, known.number)
+            self._note_about(name, message, record, told.number)
+        elif audit.commit(told.salt, now) != told.said:
+            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, told.number)
+        else:
+            return False
+        return True
 
     def _note_about(self, name: str, message: str, record: str, number: int) -> None:
         """Note what one of two sentences says: of a message, by its number, or of a record."""
@@ -210,15 +240,37 @@ class _Comparison:
         self._note_about(name, message, record, number)
 
 
+def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
+    """Yield all that an entry tells: of which message or record, what of it, and that."""
+    number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
+    model = _MODELS[AuditEntry.Kind(entry.kind)] if about else Recorded
+    if about.partition(" ")[0] not in {"", entry.kind}:
+        raise ValueError(about)
+    is_open = facts.get("status") in model.OPEN
+    for fact, then in facts.items() if about else ():
+        yield about, fact, _Told(number, then, is_open or fact in model.CHANGING)
+    for name, digest in payload["digests"].items():
+        salt = entry.openings.get(name)
+        if name.startswith("message "):
+            yield name, name, _Told(number, digest, False, ("role", "content"), salt)
+        else:
+            texts = payload["texts"] if name == about else [name.removeprefix(f"{about} ")]
+            passes = is_open or not {*texts}.isdisjoint(model.CHANGING)
+            yield about, name, _Told(number, digest, passes, texts, salt)
+
+
 def _called(name: str) -> str:
     """Return how people call a record that entries name so."""
     kind, space, key = name.partition(" ")
     return f"{dict(AuditEntry.Kind.choices).get(kind, kind.capitalize())}{space}{key}"
 
 
+_MODELS = {model.KIND: model for model in Recorded.__subclasses__()}
+
+
 def _records(conversation: Conversation) -> dict[str, Recorded]:
     rows: dict[str, Recorded] = {}
-    for model in Recorded.__subclasses__():
+    for model in _MODELS.values():
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows
@@ -226,13 +278,18 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
 
 def export(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, with what its digests stand for, for others to check it."""
-    told = chain_of(conversation)
-    known = {name for entry in told["entries"] for name in entry["openings"]}
-    rows = Message.objects.filter(conversation=conversation).order_by("seq")
-    said = rows.values_list("seq", "role", "content")
-    contents = {audit.message_name(seq): audit.said(role, one) for seq, role, one in said}
-    contents |= {name: row.contents() for name, row in _records(conversation).items()}
-    return {**told, "contents": {name: one for name, one in contents.items() if name in known}}
+    entries = conversation.audit_entries.in_order()
+    known = _Comparison(Verdict(conversation, conversation.created_at), entries).known
+    said = conversation.messages.values_list("seq", "role", "content")
+    stored = {audit.message_name(seq): audit.said(role, content) for seq, role, content in said}
+    stored |= {name: row.contents() for name, row in _records(conversation).items()}
+    contents = {
+        name: now
+        for what in known.keys() & stored.keys()
+        for name, told in known[what].items()
+        if told[-1].texts is not None and (now := told[-1].stored(stored[what])) is not None
+    }
+    return {**chain_of(conversation), "contents": contents}
 
 
 def chain_of(conversation: Conversation) -> dict[str, Any]:

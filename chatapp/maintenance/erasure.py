@@ -48,6 +48,8 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
     if not is_shared():
         # Else what was deleted stands in the file until something is written over it.
         execute("PRAGMA secure_delete = ON")
+    # A chain that tells of an erasure is believed where there is one.
+    Deletion.objects.get_or_create(user=user, defaults={"due_at": now()})
     chats = Conversation.objects.filter(owner=user)
     folders, outputs = folders_of(user, workspaces)
     imports = [run.folder for run in ImportRun.objects.filter(owner=user)]
@@ -78,10 +80,7 @@ def _end(user: User) -> None:
     nobody = {"username": f"deleted:{user.pk}", "password": make_password(None), "is_active": False}
     with transaction.atomic():
         User.objects.filter(pk=user.pk).update(**_emptied(User, _OF_USER) | nobody)
-        done = {"done_at": now()}
-        Deletion.objects.update_or_create(
-            user=user, defaults=done, create_defaults=done | {"due_at": now()}
-        )
+        Deletion.objects.filter(user=user).update(done_at=now())
 
 
 def _remove(folder: Path) -> None:
@@ -98,11 +97,12 @@ def _remove(folder: Path) -> None:
 
 @transaction.atomic
 def _tell(pk: Any) -> None:
-    """Have a chain say that it was erased, once; it tells of no more messages."""
+    """Have a chain say once what is erased of its conversation; it tells of no more messages."""
     lock(Conversation, pk)
     if not AuditEntry.objects.filter(conversation=pk, kind=AuditEntry.Kind.ERASURE).exists():
         Conversation.objects.filter(pk=pk).update(audit_seq=F("last_seq"))
-        audit.append(pk, AuditEntry.Kind.ERASURE)
+        names = [*audit.names_in(Conversation(pk=pk))]
+        audit.append(pk, AuditEntry.Kind.ERASURE, told={"erased": names})
 
 
 def _rows_of(user: User) -> Iterator[models.QuerySet[Any]]:

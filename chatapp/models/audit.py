@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import attrgetter
@@ -87,7 +87,7 @@ class AuditEntry(models.Model):
     The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
     of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
     ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
-    not erased. Once an entry tells of an ``erasure``, all contents are, and their rows are gone.
+    not erased. An ``erasure`` names in ``erased`` all that was there when the account was deleted.
     """
 
     class Kind(models.TextChoices):
@@ -179,13 +179,17 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 class Recorded(models.Model):
     """A row of which the chain tells: its ``FACTS`` in plain, its ``CONTENTS`` as a digest.
 
-    ``AUDITED_IN`` leads to the key of the conversation, as filters have it.
+    ``AUDITED_IN`` leads to the key of the conversation, as filters have it. Once the status is none
+    of ``OPEN``, only what is ``CHANGING`` may become something else; each such content has a digest
+    of its own.
     """
 
     KIND: ClassVar[AuditEntry.Kind]
     AUDITED_IN: ClassVar[str] = "conversation_id"
     FACTS: ClassVar[tuple[str, ...]]
     CONTENTS: ClassVar[tuple[str, ...]] = ()
+    OPEN: ClassVar[tuple[str, ...]] = ("pending",)
+    CHANGING: ClassVar[tuple[str, ...]] = ()
 
     class Meta:
         abstract = True
@@ -205,11 +209,14 @@ class Recorded(models.Model):
 
     def enter(self) -> None:
         """Append an entry that tells of the record as it is now."""
+        name, texts = self.audited_as, self.contents()
+        changing = [one for one in self.CHANGING if one in texts]
+        contents = {f"{name} {one}": {one: texts.pop(one)} for one in changing}
         append(
             attrgetter(self.AUDITED_IN.replace("__", "."))(self),
             self.KIND,
-            told={"about": self.audited_as, "facts": self.facts(), "texts": [*self.CONTENTS]},
-            contents={self.audited_as: self.contents()} if self.CONTENTS else {},
+            told={"about": name, "facts": self.facts(), "texts": [*texts]},
+            contents=contents | ({name: texts} if texts else {}),
         )
 
 
@@ -262,6 +269,15 @@ def append(
     entry.hash = entry.expected_hash
     insert(entry)
     conversation.update(audit_number=entry.number, audit_hash=entry.hash, audit_seq=seq)
+
+
+def names_in(conversation: Conversation) -> Iterator[str]:
+    """Yield how entries name the messages and the records of a conversation."""
+    yield from map(message_name, conversation.messages.values_list("seq", flat=True))
+    for model in Recorded.__subclasses__():
+        rows: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
+        for pk in rows.values_list("pk", flat=True):
+            yield f"{model.KIND} {pk}"
 
 
 def message_name(seq: int) -> str:

@@ -153,6 +153,7 @@ class Condensation(Recorded, Hiding):
         "prompt", "focus", "summary", "analysis", "notes", "receipt", "folded", "error", "details",
         "profile_name", "writer_name",
     )  # fmt: skip
+    CHANGING = ("status", "undone_at", "redone_at", "receipt", "cost", "cost_measured")
 
     class Status(models.TextChoices):
         """How the attempt stands or ended."""

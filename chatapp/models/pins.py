@@ -32,6 +32,7 @@ class Pin(Recorded):
     KIND = AuditEntry.Kind.PIN
     FACTS = ("seq", "tokens", "pinned_at", "unpinned_at")
     CONTENTS = ("digest",)
+    CHANGING = ("pinned_at", "unpinned_at")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="pins")
     message = models.OneToOneField(Message, models.CASCADE, related_name="pin")

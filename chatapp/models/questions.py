@@ -139,6 +139,7 @@ class Review(Recorded):
         "answered_at",
     )  # fmt: skip
     CONTENTS = ("shown", "text", "focus")
+    CHANGING = ("applies_at",)
 
     class Status(models.TextChoices):
         """What came of it."""

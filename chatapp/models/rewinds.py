@@ -55,6 +55,7 @@ class Rewind(Recorded, Hiding):
         "cause", "to_seq", "last_seq", "root_seq", "version", "files_before", "brings_back_id",
         "messages_hidden", "results_hidden", "condensations_hidden", "created_at", "undone_at",
     )  # fmt: skip
+    CHANGING = ("undone_at",)
 
     class Cause(models.TextChoices):
         """Why something was set aside."""

@@ -22,7 +22,8 @@ class AuditLine:
 
 def audit_lines(conversation: Conversation) -> list[AuditLine]:
     """Return the newest entries, the latest first."""
-    return [_line(entry) for entry in conversation.audit_entries.order_by("-number")[:MOST_LINES]]
+    newest = conversation.audit_entries.defer("openings").order_by("-number")
+    return [_line(entry) for entry in newest[:MOST_LINES]]
 
 
 def _line(entry: AuditEntry) -> AuditLine:
@@ -30,7 +31,7 @@ def _line(entry: AuditEntry) -> AuditLine:
         payload = json.loads(entry.payload)
         names = [name for name in payload["digests"] if name.startswith("message ")]
         return AuditLine(entry, _words(entry, payload.get("facts", {})), len(names))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Somebody has changed it, which the verdict says.
         return AuditLine(entry, entry.kind, 0)
 

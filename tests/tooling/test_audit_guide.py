@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 
 from chatapp.conversations import conversations
 from chatapp.maintenance import audit_check, audit_seals
-from chatapp.models import Conversation
-from tests.chatapp.audited import live_through
+from chatapp.models import AuditEntry, Conversation, Message, audit
+from tests.chatapp.audited import live_through, problems, raw, taken_back
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)\n```", GUIDE, re.DOTALL))
@@ -33,8 +33,8 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_example_is_checked_with_what_the_guide_has(folder: Path) -> None:
-    """In 20 lines, with the answer below them; the seal's example fits the chain's."""
-    assert len([line for line in FILES["check_record.py"].splitlines() if line]) <= 20
+    """In 25 lines, with the answer below them; the seal's example fits the chain's."""
+    assert len([line for line in FILES["check_record.py"].splitlines() if line]) <= 25
     done = run(folder, "check_record.py", "record.json")
     assert done.stderr == ""
     assert f"```text\n{done.stdout}```" in GUIDE
@@ -66,3 +66,37 @@ def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> 
         (folder / "record.json").write_text(text.replace(right, wrong, 1) if right else text)
         done = run(folder, "check_record.py", "record.json")
         assert said in done.stdout + done.stderr
+
+
+FALSE = [{"type": "text", "text": "I never said so."}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("forgery", ["an erasure", "a digest", "no salt", "gone", "emptied"])
+def test_an_appended_entry_hides_no_change_from_whoever_checks_the_file(
+    folder: Path, forgery: str
+) -> None:
+    """Nor does a salt that was taken out; what was erased is not there, and is no problem."""
+    alice = User.objects.create_user("alice")
+    conversation = conversations.start_conversation(owner=alice)
+    live_through(conversation)
+    first = conversation.audit_entries.get(number=1)
+    left = {name: salt for name, salt in first.openings.items() if name != "message 1"}
+    with taken_back():
+        row = raw(Message).filter(conversation=conversation, seq=1)
+        row.update(content=[] if forgery == "emptied" else FALSE)
+        if forgery == "gone":
+            row.delete()
+        elif forgery == "a digest":
+            said = {"message 1": audit.said("user", FALSE)}
+            audit.append(conversation.pk, AuditEntry.Kind.SEAL, contents=said)
+        elif forgery == "an erasure":
+            audit.append(conversation.pk, AuditEntry.Kind.ERASURE, told={"erased": [*left]})
+        else:
+            raw(AuditEntry).filter(pk=first.pk).update(openings=left)
+        chain = audit_check.export(Conversation.objects.get())
+        is_found = bool(problems(conversation))
+    (folder / "record.json").write_text(json.dumps(chain))
+    done = run(folder, "check_record.py", "record.json")
+    assert is_found == (forgery != "emptied") == bool(done.returncode)
+    assert ("message 1 says was changed, or is gone" in done.stderr) == is_found

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Deletion
+from chatapp.models import AuditEntry, Conversation, Deletion, audit
 from chatapp.turns.account_deletions import delete_due
 from tests.chatapp.maintenance.installation import Installation
 
@@ -34,7 +34,8 @@ def test_a_restore_deletes_again_what_was_deleted(
         here = request.getfixturevalue("on_postgresql")
     with here.entered():
         carol = User.objects.create_user("carol", pk=NUMBER)
-        conversations.start_conversation(owner=carol, title="Carol's")
+        made = conversations.start_conversation(owner=carol, title="Carol's")
+        audit.append(made.pk, AuditEntry.Kind.SEAL)
     before = names_in(here)
     plan = here.data / "workspaces" / "users" / f"{NUMBER}" / "plan.txt"
     plan.parent.mkdir(parents=True)

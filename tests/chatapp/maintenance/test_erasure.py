@@ -1,6 +1,7 @@
 """An account is erased: no row, no file and no word of it is left, and others lack nothing."""
 
 import itertools
+import json
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,11 +20,12 @@ from chatapp.files.workspaces import OWN
 from chatapp.maintenance import erasure
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.maintenance.integrity import find_problems
-from chatapp.models import Conversation, Deletion
+from chatapp.models import AuditEntry, Conversation, Deletion, Message, audit
 from chatapp.models.databases import tables
 from chatapp.models.fields import ReceiptField
 from chatapp.toolbox.toolbox import outputs_of
 from chatapp.turns.account_deletions import delete_due
+from tests.chatapp.audited import entries, live_through, problems, raw, taken_back
 from tests.chatapp.maintenance.conftest import Rows, live, own_database, rows_in
 from tests.chatapp.queries import statements
 from tests.records import append_many
@@ -186,6 +188,30 @@ def test_an_erasure_that_was_killed_is_gone_on_with(
         pieces += 7
     assert new_rows(before[0]).keys() == STAYING
     assert files() == before[1]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_an_erasure_excuses_what_it_names_and_what_is_gone(
+    is_named: bool, alice: User, conversation: Conversation
+) -> None:
+    """One of an older version has no names, and means all that was on record until then."""
+    live_through(conversation)
+    make_due(alice)
+    if not is_named:
+        audit.append(conversation.pk, AuditEntry.Kind.ERASURE)
+    delete_due()
+    (verdict,) = verify_all()
+    *_, last = conversation.audit_entries.in_order()
+    assert (last.kind, verdict.problems) == ("erasure", [])
+    assert (last.number, "erased" in json.loads(last.payload)) == (13, is_named)
+    digests = {
+        one for entry in entries(conversation) for one in json.loads(entry.payload)["digests"]
+    }
+    assert verdict.erased == len(digests)
+    with taken_back():
+        said = {"role": "user", "content": [], "tokens": 1, "position": 1}
+        raw(Message).create(conversation=conversation, seq=1, **said)
+        assert problems(conversation) == ["Message 1 is not what entry 13 has on record."]
 
 
 def test_many_rows_are_deleted_in_pieces(

@@ -44,7 +44,15 @@ def test_the_page_of_a_record_that_was_tampered_with_opens(
     """Whatever stands in it, and as text."""
     live_through(conversation)
     address = reverse("audit", args=[conversation.pk])
-    for payload in ("", "[]", "{}", '{"digests":{},"facts":{"kind":"<b>"}}', "7", "null"):
+    for payload in (
+        "",
+        "[]",
+        "{}",
+        '{"digests":{},"facts":{"kind":"<b>"}}',
+        "7",
+        "null",
+        "[" * 10**5,
+    ):
         with taken_back():
             raw(AuditEntry).update(payload=payload, kind="<script>")
             page = browser.get(address).text
