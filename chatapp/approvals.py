@@ -59,9 +59,8 @@ class Approvals:
         Before the first call of a reply that may change files, they are kept as they are.
         """
         refused, name = await self._refusal(asking), asking.call.name
-        changes = self.toolbox.access(name) is not Access.READ
-        if refused is None and changes and await self.saver.read(self._is_denied, name):
-            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        if refused is None and (reason := await self.saver.read(self._why_not, name)):
+            return ToolOutcome(reason, is_error=True)
         if refused is None and self.toolbox.access(name) in toolboxes.CHANGES_FILES:
             try:
                 await self.saver.read(check_room, self.run.conversation.owner)
@@ -78,8 +77,10 @@ class Approvals:
         policy = await self.saver.read(self._policy_now, name)
         if policy is Policy.ALLOW:
             return None
-        if policy is Policy.DENY:
-            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        # A person is shown files, too.
+        denied = policy is Policy.DENY
+        if reason := SWITCHED_OFF if denied else await self.saver.read(self._why_not, name):
+            return ToolOutcome(reason, is_error=True)
         try:
             shown = await self.toolbox.preview(name, asking.call.input)
         except ToolError as error:
@@ -122,11 +123,23 @@ class Approvals:
         """Look at what the person said."""
         self._news.set()
 
-    def _is_denied(self, name: str) -> bool:
+    def _why_not(self, name: str) -> str:
+        """Return why a tool may not run, "" where it may."""
         # Turns are long, and people may be asked for days: operators decide meanwhile.
         own = Profile(owner=User.objects.get(pk=self.run.conversation.owner_id))
-        offered = toolboxes.specs_for(own.mcp_servers)
-        return name in own.binding.denied_tools or name not in offered
+        judged = Conversation(
+            pk=self.run.conversation.pk, owner=own.owner, workspace=self.run.conversation.workspace
+        )
+        if self.toolbox.access(name) is not Access.READ:
+            offered = toolboxes.specs_for(own.mcp_servers)
+            if name in toolboxes.denied_in(judged, own) or name not in offered:
+                return SWITCHED_OFF
+        try:
+            if self.toolbox.uses_folder(name):
+                toolboxes.workspace_of(judged)
+        except Refused as reason:
+            return f"{reason}\n{GO_ON}"
+        return ""
 
     def _policy_now(self, name: str) -> Policy:
         conversation = Conversation.objects.get(pk=self.run.conversation.pk)

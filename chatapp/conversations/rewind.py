@@ -33,7 +33,9 @@ def files_to_bring_back(
         return Checkpoints(workspace_of(conversation)).changes(name)
     except CheckpointFailed:
         log.exception("the files of a checkpoint could not be compared")
-        return [], ""
+    except Refused:
+        log.info("the workspace of conversation %s may not be read any more", conversation.pk)
+    return [], ""
 
 
 def _checkpoint_before(conversation: Conversation, seq: int) -> str:

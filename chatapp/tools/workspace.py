@@ -1,7 +1,8 @@
 """The folder that tools read and write, and that no path a model writes can lead out of.
 
 A path is resolved first, so that links within the folder work, and then opened part by part
-without following links, so that a link put there in between leads nowhere.
+without following links, so that a link put there in between leads nowhere. The folder itself is
+opened so each time: it may be no link and lie behind none.
 
 A name may hold any byte but a slash and NUL. Paths that come out of here can be written on one
 line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
@@ -26,7 +27,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
-from condense import noop, say
+from condense import noop, open_folder, say
 
 # Bytes; larger files are refused before anything is read.
 MAX_FILE = 10 * 1024 * 1024
@@ -91,7 +92,7 @@ class Workspace:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.absolute()
 
     def read_bytes(self, path: str) -> bytes:
         """Return a whole file of at most ``MAX_FILE`` bytes."""
@@ -137,7 +138,7 @@ class Workspace:
         """Return the names that lead from the root to what the path means."""
         if len(path) > _MAX_PATH:
             raise ToolError(TOO_LONG.format(path=quote(path)))
-        root = found = self.root.resolve()
+        root = found = self.root
         # If nothing has the name that was written so, it is meant as it stands.
         for meant in (os.fsdecode(unquote_to_bytes(path)) if "%" in path else path, path):
             if "\0" in meant:
@@ -156,9 +157,8 @@ class Workspace:
 
         With ``make`` a folder that is missing is made.
         """
-        if make:
-            self.root.mkdir(parents=True, exist_ok=True)
-        found = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with open_folder(self.root, make=make) as root:
+            found = os.dup(root)
         try:
             for name in names:
                 if make:

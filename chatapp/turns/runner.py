@@ -41,7 +41,7 @@ from chatapp.models import Turn, TurnRequest
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
-from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
+from chatapp.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.turns.lifecycle import finish_turn, hand_over
 from condense import noop, say
 
@@ -153,12 +153,11 @@ class TurnLoop(AgentLoop):
     @cached_property
     @override
     def approvals(self) -> Approvals:
-        """Who asks a person before a tool runs; from now on the workspace's folder is there."""
-        folder = workspace_of(self.run_context.conversation)
+        """Who asks a person before a tool runs."""
         return Approvals(
             self.run_context,
             toolbox=self.files,
-            checkpoints=Checkpoints(folder),
+            checkpoints=Checkpoints(folder_of(self.run_context.conversation)),
             saver=self.saver,
             audience=self.audience,
         )

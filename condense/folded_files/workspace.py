@@ -5,8 +5,10 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from condense.errors import SkipReason, Unfoldable
+from condense.folders import open_folder
 
 RULES = ".rooignore"
 LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
@@ -15,10 +17,15 @@ Ignore = Callable[[str], bool]
 
 
 class Workspace:
-    """A folder whose files may be shown, as far as ``ignore`` or else its rules allow."""
+    """A folder whose files may be shown, as far as ``ignore`` or else its rules allow.
 
-    def __init__(self, root: str | os.PathLike[str], ignore: Ignore | None = None) -> None:
-        self._root = os.path.realpath(root).rstrip("/") + "/"
+    Unless it is ``trusted``, the folder may be no link and lie behind none.
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], ignore: Ignore | None = None, *, trusted: bool = True
+    ) -> None:
+        self._root = os.path.join(os.path.realpath(root) if trusted else os.fspath(root), "")  # noqa: PTH118 - with a slash
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:
@@ -39,7 +46,7 @@ class Workspace:
     def read(self, real: str) -> bytes:
         """Return the bytes of a located file; raise Unfoldable where they are no source text."""
         try:
-            with open(real, "rb", buffering=0, opener=_open) as file:
+            with _open(real) as file:
                 found = os.fstat(file.fileno())
                 source = file.read(LARGEST) if stat.S_ISREG(found.st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
@@ -57,9 +64,15 @@ class Workspace:
         return source
 
 
-def _open(path: str, flags: int) -> int:
-    # A pipe is not waited for; a link has been followed already.
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+def _open(path: str) -> IO[bytes]:
+    # A pipe is not waited for; links have been followed already.
+    folder, name = os.path.split(path)
+    with open_folder(folder) as found:
+
+        def opener(name: str, flags: int) -> int:
+            return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found)
+
+        return open(name, "rb", buffering=0, opener=opener)
 
 
 def _read_rules(root: Path) -> Ignore:
@@ -68,7 +81,7 @@ def _read_rules(root: Path) -> Ignore:
     Where the file is there but cannot be read, everything is kept from the model.
     """
     try:
-        with (root / RULES).open("rb") as file:
+        with _open(os.path.realpath(root / RULES)) as file:
             text = file.read(LARGEST)
     except FileNotFoundError:
         return lambda _path: False

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 import condense
 from chatapp.files.checkpoints import Checkpoints
-from chatapp.files.workspaces import OWN
 from chatapp.maintenance import erasure
 from chatapp.maintenance.audit_check import verify_all
 from chatapp.maintenance.integrity import find_problems

@@ -270,12 +270,12 @@ def test_commands_run_in_bubblewrap_where_that_works(
     In a container without namespaces every command would fail.
     """
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert shell.sandboxed(folder) == []
+    assert shell.sandboxed(folder, 9) == []
     program = tmp_path / "bwrap"
     program.write_text(f"#!/bin/sh\nexit {0 if works else 1}\n")
     program.chmod(0o755)
-    first, *rest = shell.sandboxed(folder) or [None]
+    first, *rest = shell.sandboxed(folder, 9) or [None]
     assert first == (str(program) if works else None)
     assert ({"--unshare-all", "--die-with-parent"} <= {*rest}) is works
-    binds = [rest[at + 1] for at, one in enumerate(rest) if one == "--bind"]
-    assert binds == ([str(folder)] if works else [])
+    binds = [rest[at + 1 : at + 3] for at, one in enumerate(rest) if one.startswith("--bind")]
+    assert binds == ([["9", str(folder)]] if works else [])
