@@ -126,17 +126,16 @@ class Approvals:
     def _why_not(self, name: str) -> str:
         """Return why a tool may not run, "" where it may."""
         # Turns are long, and people may be asked for days: operators decide meanwhile.
-        own = Profile(owner=User.objects.get(pk=self.run.conversation.owner_id))
-        judged = Conversation(
-            pk=self.run.conversation.pk, owner=own.owner, workspace=self.run.conversation.workspace
-        )
+        begun = self.run.conversation
+        own = Profile(owner=User.objects.get(pk=begun.owner_id))
+        conversation = Conversation(pk=begun.pk, owner=own.owner, workspace=begun.workspace)
         if self.toolbox.access(name) is not Access.READ:
             offered = toolboxes.specs_for(own.mcp_servers)
-            if name in toolboxes.denied_in(judged, own) or name not in offered:
+            if name in toolboxes.denied_in(conversation, own) or name not in offered:
                 return SWITCHED_OFF
         try:
             if self.toolbox.uses_folder(name):
-                toolboxes.workspace_of(judged)
+                toolboxes.workspace_of(conversation)
         except Refused as reason:
             return f"{reason}\n{GO_ON}"
         return ""

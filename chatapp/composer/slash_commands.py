@@ -89,7 +89,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     if text.lstrip().startswith("/"):
         blocks += await reading(_directive_in)(conversation, text, strict=strict)
     if "@" in text:
-        blocks += await asyncio.to_thread(_mentioned_in, conversation, text, strict=strict)
+        blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
@@ -125,11 +125,15 @@ def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> lis
 
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
-    missing = await asyncio.to_thread(missing_in, Workspace(folder_of(conversation)), text)
+    missing = await reading(_missing_from)(conversation, text)
     named = in_a_row([f"@{path}" for path in missing[:MOST_NAMED]])
     if len(missing) > MOST_NAMED:
         return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
     return _("The workspace has no {paths}: it was sent as text.", paths=named) if named else ""
+
+
+def _missing_from(conversation: Conversation, text: str) -> list[str]:
+    return missing_in(Workspace(folder_of(conversation)), text)
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:

@@ -44,11 +44,11 @@ def _find(owner: User, folder: str) -> str:
     """Return the path below WORKSPACES_ROOT of the user's own or a shared folder."""
     for path in (f"{OWN}/{owner.pk}/{folder}", folder):
         found = os.path.normpath(path)
-        if len(found) > LONGEST or not may_read(owner, PurePath(found).parts):
+        if len(found) > LONGEST or not may_read(owner.pk, PurePath(found).parts):
             continue
         with suppress(OSError, ValueError), open_folder(place_of(found)):
             return found
-    raise no_folder(owner, folder)
+    raise no_folder(owner.pk, folder)
 
 
 def lay_out_samples(*, beside: int) -> Path:

@@ -135,7 +135,8 @@ class TurnLoop(AgentLoop):
     def __init__(self, run: TurnContext, audience: Audience) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
         provider = provider_for(run.profile)
-        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
+        folder = folder_of(run.conversation)
+        toolbox = toolbox_for(folder, run.conversation, run.profile)
         scale = Scale.read(run.conversation, run.profile, run.system)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
@@ -149,6 +150,7 @@ class TurnLoop(AgentLoop):
             step_limit=run.preferences.step_limit,
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
+        self.checkpoints = Checkpoints(folder)
 
     @cached_property
     @override
@@ -157,7 +159,7 @@ class TurnLoop(AgentLoop):
         return Approvals(
             self.run_context,
             toolbox=self.files,
-            checkpoints=Checkpoints(folder_of(self.run_context.conversation)),
+            checkpoints=self.checkpoints,
             saver=self.saver,
             audience=self.audience,
         )

@@ -21,7 +21,7 @@ from chatapp.maintenance.integrity import find_problems
 from chatapp.models import Conversation, Deletion
 from chatapp.models.databases import tables
 from chatapp.models.fields import ReceiptField
-from chatapp.toolbox.toolbox import outputs_of
+from chatapp.toolbox.toolbox import OWN, outputs_of
 from chatapp.turns.account_deletions import delete_due
 from tests.chatapp.maintenance.conftest import Rows, live, own_database, rows_in
 from tests.chatapp.queries import statements
