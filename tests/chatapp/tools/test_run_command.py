@@ -210,6 +210,10 @@ def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path
     wait_until(lambda: not running(lasting))
 
 
+# Begins something in a session of its own that has lost its parent, and waits until it has begun.
+AWAY = "(setsid sh -c 'touch begun; {lasting}' &); until [ -e begun ]; do :; done;"
+
+
 @pytest.fixture
 def without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A server that has none; in it no command could reach its supervisor."""
@@ -217,7 +221,7 @@ def without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_bubblewrap")
-@pytest.mark.parametrize("begin", ["{lasting} &", "(setsid {lasting} &);"])
+@pytest.mark.parametrize("begin", ["{lasting} &", AWAY])
 async def test_a_command_that_kills_its_supervisor_is_ended_at_once(
     toolbox: WorkspaceToolbox, begin: str
 ) -> None:
@@ -237,7 +241,7 @@ async def test_the_time_limit_holds_where_a_command_halts_its_supervisor(
 ) -> None:
     """The server looks at the time as well, and waits no longer."""
     lasting = f"sleep 7000.{OWN}"
-    command = f"echo on; (setsid {lasting} &); kill -STOP $PPID; {lasting}"
+    command = f"echo on; {AWAY.format(lasting=lasting)} kill -STOP $PPID; {lasting}"
     ran = await Shell(folder, outputs, Watching()).run(command, 2)
     assert (ran.code, ran.output.read_text()) == (124, "on\n")
     assert not running(lasting)
