@@ -130,8 +130,8 @@ class Approvals:
         own = Profile(owner=User.objects.get(pk=begun.owner_id))
         conversation = Conversation(pk=begun.pk, owner=own.owner, workspace=begun.workspace)
         if self.toolbox.access(name) is not Access.READ:
-            offered = toolboxes.specs_for(own.mcp_servers)
-            if name in toolboxes.denied_in(conversation, own) or name not in offered:
+            denied = toolboxes.policies_of(conversation, own).get(name) is Policy.DENY
+            if denied or name not in toolboxes.specs_for(own.mcp_servers):
                 return SWITCHED_OFF
         try:
             if self.toolbox.uses_folder(name):

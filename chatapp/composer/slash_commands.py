@@ -125,15 +125,12 @@ def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> lis
 
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
-    missing = await reading(_missing_from)(conversation, text)
+    read = reading(lambda: missing_in(Workspace(folder_of(conversation)), text))
+    missing = await read()
     named = in_a_row([f"@{path}" for path in missing[:MOST_NAMED]])
     if len(missing) > MOST_NAMED:
         return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
     return _("The workspace has no {paths}: it was sent as text.", paths=named) if named else ""
-
-
-def _missing_from(conversation: Conversation, text: str) -> list[str]:
-    return missing_in(Workspace(folder_of(conversation)), text)
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:
@@ -141,7 +138,7 @@ def begin_again(*, conversation: Conversation) -> Conversation:
 
     Refused where its owner may not read that any more.
     """
-    workspace_of(conversation)
+    workspace_of(conversation, make=False)
     return start_conversation(
         owner=conversation.owner,
         profile=conversation.profile,

@@ -31,11 +31,9 @@ def files_to_bring_back(
         return [], ""
     try:
         return Checkpoints(workspace_of(conversation)).changes(name)
-    except CheckpointFailed:
+    except (CheckpointFailed, Refused):
         log.exception("the files of a checkpoint could not be compared")
-    except Refused:
-        log.info("the workspace of conversation %s may not be read any more", conversation.pk)
-    return [], ""
+        return [], ""
 
 
 def _checkpoint_before(conversation: Conversation, seq: int) -> str:

@@ -17,9 +17,6 @@ from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSett
 from chatapp.toolbox.toolbox import OWN, outputs_of
 from condense import say
 
-# Files that let one upload of a user in at a time; none is named after one.
-LOCKS = 64
-
 # Seconds after which folders are measured again, whatever is put there meanwhile.
 FRESH = 600
 
@@ -55,7 +52,8 @@ def room_for(owner: User, more: int) -> Iterator[None]:
     """Let in one upload of a user at a time, of so many bytes; raise LimitReached as above."""
     place = Path(settings.DATA_DIR) / "locks"
     place.mkdir(mode=0o700, exist_ok=True)
-    with (place / f"uploads-{owner.pk % LOCKS}").open("a") as lock:
+    # Few files for all, so that none tells of a user who is gone.
+    with (place / f"uploads-{owner.pk % 64}").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         check_room(owner, more)
         yield

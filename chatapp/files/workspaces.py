@@ -8,7 +8,7 @@ anything else                      those of the superusers, who run the server
 
 import os
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -44,10 +44,9 @@ def _find(owner: User, folder: str) -> str:
     """Return the path below WORKSPACES_ROOT of the user's own or a shared folder."""
     for path in (f"{OWN}/{owner.pk}/{folder}", folder):
         found = os.path.normpath(path)
-        if len(found) > LONGEST or not may_read(owner.pk, PurePath(found).parts):
-            continue
-        with suppress(OSError, ValueError), open_folder(place_of(found)):
-            return found
+        if len(found) <= LONGEST and may_read(owner.pk, found):
+            with suppress(OSError, ValueError), open_folder(place_of(found)):
+                return found
     raise no_folder(owner.pk, folder)
 
 

@@ -1,7 +1,4 @@
-"""The tools of a conversation: whether they may run, and what they work with.
-
-Its workspace is judged at each use: what a user may read changes, and so does what lies there.
-"""
+"""The tools of a conversation: whether they may run, and what they work with."""
 
 import errno
 import uuid
@@ -35,8 +32,8 @@ CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 WEB = Guard(allow_private=False)
 
 
-def workspace_of(conversation: Conversation) -> Path:
-    """Return the folder the conversation's tools may read, made when it is missing.
+def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
+    """Return the folder the conversation's tools may read, with ``make`` made when it is missing.
 
     Refused where its owner may not read it any more, and where it is a link or lies behind one.
     """
@@ -45,12 +42,14 @@ def workspace_of(conversation: Conversation) -> Path:
         raise no_folder(conversation.owner_id, chosen)
     folder = place_of(chosen)
     try:
-        with open_folder(folder, make=True):
+        with open_folder(folder, make=make):
             return folder
     except OSError as error:
         if error.errno in {errno.ENOTDIR, errno.ELOOP}:
             raise no_folder(conversation.owner_id, chosen) from error
-        raise
+        if make or error.errno != errno.ENOENT:
+            raise
+    return folder
 
 
 def folder_of(conversation: Conversation) -> Path:
@@ -80,15 +79,14 @@ def no_folder(owner: int, folder: str) -> Refused:
 
 
 def _is_allowed(conversation: Conversation) -> bool:
-    parts = PurePath(conversation.workspace).parts
-    return is_own(conversation) or may_read(conversation.owner_id, parts)
+    return is_own(conversation) or may_read(conversation.owner_id, conversation.workspace)
 
 
-def may_read(owner: int, parts: tuple[str, ...]) -> bool:
+def may_read(owner: int, folder: str) -> bool:
     """Whether conversations of a user may read a folder below WORKSPACES_ROOT."""
-    if ".." in parts or PurePath(*parts).is_absolute():
-        return False
-    match parts:
+    match PurePath(folder).parts:
+        case parts if ".." in parts or folder.startswith("/"):
+            return False
         case (first, number, *_rest) if first == OWN:
             return number == str(owner)
         case (first, *_rest) if first != OWN:
@@ -122,16 +120,10 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
         for one in server.definitions:
             if one.tool in server.unseen and policies.get(one.name) is Policy.ALLOW:
                 policies[one.name] = Policy.ASK
-    return policies | dict.fromkeys(denied_in(conversation, profile), Policy.DENY)
-
-
-def denied_in(conversation: Conversation | None, profile: Profile) -> set[str]:
-    """Return the tools that a profile's owner may not use in a conversation, whoever allows it."""
-    denied = {*profile.binding.denied_tools}
     if conversation and conversation.workspace and _is_shared(conversation):
-        specs = specs_for(profile.mcp_servers).items()
-        denied |= {name for name, one in specs if one.access in CHANGES_FILES}
-    return denied
+        changing = [name for name, one in specs.items() if one.access in CHANGES_FILES]
+        policies |= dict.fromkeys(changing, Policy.DENY)
+    return policies | dict.fromkeys(profile.binding.denied_tools, Policy.DENY)
 
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:

@@ -44,8 +44,6 @@ TOOL_SPECS = {
 # What each tool works with: the type of what its ``run`` takes first.
 _WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
 
-_IN_FOLDER = {Workspace, WritableWorkspace, Shell}
-
 
 class WorkspaceToolbox:
     """The tools for the folder ``root``; implements the loop's Toolbox.
@@ -92,7 +90,8 @@ class WorkspaceToolbox:
 
     def uses_folder(self, name: str) -> bool:
         """Return whether a tool works with the folder, as far as is known."""
-        return name in self._foreign or _WORKS_WITH.get(name) in _IN_FOLDER
+        ours = (Workspace, WritableWorkspace, Shell)
+        return name in self._foreign or _WORKS_WITH.get(name) in ours
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""

@@ -159,9 +159,7 @@ async def start_supervised(
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
     # What a command leaves behind that ends its supervisor is found here.
     shell_supervisor.adopt_orphans()
-    with contextlib.ExitStack() as stack:
-        with explained("."):
-            found = stack.enter_context(open_folder(root))
+    with explained("."), open_folder(root) as found:
         sandbox = await asyncio.to_thread(sandboxed, root, found)
         return await asyncio.create_subprocess_exec(
             *supervising,

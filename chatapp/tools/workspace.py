@@ -20,7 +20,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -152,21 +152,11 @@ class Workspace:
         return found.relative_to(root).parts
 
     @contextlib.contextmanager
-    def _opened(self, names: Iterable[str], *, make: bool = False) -> Iterator[int]:
-        """Open a file or folder below the root, following no link on the way.
-
-        With ``make`` a folder that is missing is made.
-        """
-        with open_folder(self.root, make=make) as root:
-            found = os.dup(root)
+    def _opened(self, names: Sequence[str]) -> Iterator[int]:
+        """Open a file or folder below the root, following no link on the way."""
+        with open_folder(self.root.joinpath(*names[:-1])) as folder:
+            found = open_in(folder, names[-1] if names else ".")
         try:
-            for name in names:
-                if make:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=found)
-                inner = open_in(found, name)
-                os.close(found)
-                found = inner
             yield found
         finally:
             os.close(found)
@@ -183,7 +173,7 @@ class WritableWorkspace(Workspace):
             raise ToolError(said)
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
-            with self._opened(folders, make=True) as folder:
+            with open_folder(self.root.joinpath(*folders), make=True) as folder:
                 mode = None
                 with contextlib.suppress(FileNotFoundError):
                     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -199,7 +189,7 @@ class WritableWorkspace(Workspace):
         """Remove a file, or a link as such."""
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
-            with self._opened(folders) as folder:
+            with open_folder(self.root.joinpath(*folders)) as folder:
                 os.unlink(name, dir_fd=folder)
 
     def check(self, path: str) -> None:

@@ -66,7 +66,8 @@ def leave_files(user: User) -> None:
 def files() -> dict[str, bytes]:
     """Return all files of the server, but the list of who was erased."""
     found = [one for one in Path(settings.DATA_DIR).rglob("*") if one.is_file()]
-    return {str(one): one.read_bytes() for one in found if one.name != erasure.LIST}
+    nobodys = ("locks", erasure.LIST)
+    return {str(one): one.read_bytes() for one in found if not {*one.parts} & {*nobodys}}
 
 
 def write_word(user: User) -> None:
