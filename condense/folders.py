@@ -1,9 +1,10 @@
-"""Folders that are opened without following links."""
+"""Folders and files that are opened without following links."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # On the way a folder need not be readable.
@@ -36,3 +37,17 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
         yield found
     finally:
         os.close(found)
+
+
+def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file to be read; raise OSError where it is a link or behind one.
+
+    A pipe is not waited for.
+    """
+    folder, name = os.path.split(path)
+    with open_folder(folder) as found:
+
+        def opener(name: str, flags: int) -> int:
+            return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found)
+
+        return open(name, "rb", buffering=0, opener=opener)

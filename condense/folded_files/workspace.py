@@ -5,10 +5,9 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from condense.errors import SkipReason, Unfoldable
-from condense.folders import open_folder
+from condense.folders import open_file
 
 RULES = ".rooignore"
 LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
@@ -46,7 +45,7 @@ class Workspace:
     def read(self, real: str) -> bytes:
         """Return the bytes of a located file; raise Unfoldable where they are no source text."""
         try:
-            with _open(real) as file:
+            with open_file(real) as file:
                 found = os.fstat(file.fileno())
                 source = file.read(LARGEST) if stat.S_ISREG(found.st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
@@ -64,24 +63,13 @@ class Workspace:
         return source
 
 
-def _open(path: str) -> IO[bytes]:
-    # A pipe is not waited for; links have been followed already.
-    folder, name = os.path.split(path)
-    with open_folder(folder) as found:
-
-        def opener(name: str, flags: int) -> int:
-            return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found)
-
-        return open(name, "rb", buffering=0, opener=opener)
-
-
 def _read_rules(root: Path) -> Ignore:
     """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
 
     Where the file is there but cannot be read, everything is kept from the model.
     """
     try:
-        with _open(os.path.realpath(root / RULES)) as file:
+        with open_file(os.path.realpath(root / RULES)) as file:
             text = file.read(LARGEST)
     except FileNotFoundError:
         return lambda _path: False
