@@ -1,11 +1,9 @@
 """Workspaces that are a link by now, or not the user's any more: no way into one is open."""
 
 import asyncio
-import ctypes
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +30,7 @@ from chatapp.tools import shell
 from chatapp.tools.shell import Shell
 from chatapp.tools.workspace import WritableWorkspace
 from tests.chatapp.browsers import HTMX
+from tests.chatapp.exchanges import exchanging
 from tests.chatapp.sockets import Page
 from tests.chatapp.turns.approval_steps import answer, result_of, until_asked
 from tests.standin.behaviours import Reply, ToolCall
@@ -310,34 +309,43 @@ def test_bubblewrap_binds_the_folder_that_was_opened(
     assert (tmp_path / "workspace-moved").is_dir()
     assert everything(secret) == before
     if use == "keep":
-        asked = ("git", "--git-dir", Checkpoints(folder).repository, "cat-file")
-        kept = subprocess.check_output([*asked, "--batch-all-objects", "--batch"])
+        kept = kept_of(Checkpoints(folder))
         assert b"mine" in kept
         assert SECRET.encode() not in kept
 
 
-_HERE, _EXCHANGE = -100, 2  # renameat2
-
-
 def test_a_race_for_a_folder_is_never_won(folder: Path, tmp_path: Path) -> None:
     """Link and folder change places as fast as they can while it is read and written."""
-    secret, over = hide(tmp_path / "server"), threading.Event()
+    secret, link = hide(tmp_path / "server"), tmp_path / "link"
     before = everything(secret)
-    link, system = tmp_path / "link", ctypes.CDLL(None)
     link.symlink_to(secret)
-
-    def exchange() -> None:
-        while not over.is_set():
-            system.renameat2(_HERE, os.fsencode(folder), _HERE, os.fsencode(link), _EXCHANGE)
-
-    thread = threading.Thread(target=exchange)
-    thread.start()
-    try:
+    with exchanging(folder, link):
         for number in range(300):
             for use in ("read", "walk", "write", "remove", "fold", "open"):
                 with suppress(ToolError, OSError):
                     assert SECRET not in str(USES[use](folder)), number
-    finally:
-        over.set()
-        thread.join()
     assert everything(secret) == before
+
+
+@needs_git
+@needs_bubblewrap
+def test_git_follows_no_link_that_comes_into_a_folder(folder: Path, tmp_path: Path) -> None:
+    """While files are kept and brought back, which then may fail."""
+    secret, link, checkpoints = hide(tmp_path / "server"), folder / "link", Checkpoints(folder)
+    before = everything(secret)
+    (folder / "sub" / "key.py").write_text("mine")
+    name = checkpoints.take()
+    link.symlink_to(secret)
+    with exchanging(folder / "sub", link):
+        for _ in range(5):
+            with suppress(CheckpointFailed):
+                checkpoints.take()
+                checkpoints.bring_back(name)
+    assert everything(secret) == before
+    assert SECRET.encode() not in kept_of(checkpoints)
+
+
+def kept_of(checkpoints: Checkpoints) -> bytes:
+    """Return all that git has kept."""
+    asked = ("git", "--git-dir", checkpoints.repository, "cat-file", "--batch-all-objects")
+    return subprocess.check_output([*asked, "--batch"])
