@@ -332,12 +332,14 @@ def test_a_race_for_a_folder_is_never_won(folder: Path, tmp_path: Path) -> None:
 def test_git_follows_no_link_that_comes_into_a_folder(folder: Path, tmp_path: Path) -> None:
     """While files are kept and brought back, which then may fail."""
     secret, link, checkpoints = hide(tmp_path / "server"), folder / "link", Checkpoints(folder)
-    before = everything(secret)
-    (folder / "sub" / "key.py").write_text("mine")
-    name = checkpoints.take()
+    # Many, so that one of them is read at a bad moment.
+    for number in range(300):
+        (secret / str(number)).write_text(SECRET)
+        (folder / "sub" / str(number)).write_text("mine")
+    before, name = everything(secret), checkpoints.take()
     link.symlink_to(secret)
     with exchanging(folder / "sub", link):
-        for _ in range(5):
+        for _ in range(10):
             with suppress(CheckpointFailed):
                 checkpoints.take()
                 checkpoints.bring_back(name)
