@@ -24,7 +24,8 @@ class Workspace:
     def __init__(
         self, root: str | os.PathLike[str], ignore: Ignore | None = None, *, trusted: bool = True
     ) -> None:
-        self._root = os.path.join(os.path.realpath(root) if trusted else os.fspath(root), "")  # noqa: PTH118 - with a slash
+        found = os.path.realpath(root) if trusted else os.path.abspath(root)  # noqa: PTH100 - as text
+        self._root = found.rstrip("/") + "/"
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:

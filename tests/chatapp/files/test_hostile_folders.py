@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
-from django.conf import LazySettings, settings
+from django.conf import LazySettings
+from django.conf import settings as chosen
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -230,8 +231,9 @@ async def test_the_tools_of_a_turn_refuse_it_from_one_call_to_the_next(
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace that was looked at a moment ago."""
+def folder(tmp_path: Path, settings: LazySettings) -> Path:
+    """A workspace that was looked at a moment ago, where commands are allowed."""
+    settings.ALLOW_COMMANDS = True
     folder = tmp_path / "workspace"
     (folder / "sub").mkdir(parents=True)
     (folder / "key.py").write_text("mine")
@@ -240,7 +242,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def run_there(folder: Path) -> object:
     """Have a command say what it sees."""
-    outputs = Path(settings.DATA_DIR) / "outputs"
+    outputs = Path(chosen.DATA_DIR) / "outputs"
     ran = await Shell(folder, outputs, NO_LINE).run("cat key.py; ls", 60)
     return ran.output.read_text()
 

@@ -90,6 +90,21 @@ def test_other_folders_are_the_operator_s_to_share(
     assert choose(conversation, "project") == root / "project"
 
 
+def test_what_operators_have_linked_is_followed(
+    conversation: Conversation, alice: User, root: Path, settings: LazySettings, tmp_path: Path
+) -> None:
+    """The folder of all workspaces, and a shared one; nothing that lies below them."""
+    (tmp_path / "disk" / "src").mkdir(parents=True)
+    (tmp_path / "disk" / "link").symlink_to("src")
+    (root / "shared").symlink_to(tmp_path / "disk")
+    (root / "users" / str(alice.pk) / "src").mkdir(parents=True)
+    (tmp_path / "all").symlink_to(root)
+    settings.WORKSPACES_ROOT, settings.SHARED_WORKSPACES = tmp_path / "all", ["shared"]
+    assert choose(conversation, "shared/src") == tmp_path / "disk" / "src"
+    assert choose(conversation, "src") == root / "users" / str(alice.pk) / "src"
+    refuse(conversation, "shared/link")
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: User) -> None:
     """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
