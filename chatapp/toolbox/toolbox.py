@@ -1,6 +1,5 @@
 """The tools of a conversation: whether they may run, and what they work with."""
 
-import errno
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path, PurePath
@@ -38,16 +37,16 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
     Refused where its owner may not read it any more, and where it is a link or lies behind one.
     """
     chosen = conversation.workspace or conversation.pk.hex
-    if not _is_allowed(conversation):
-        raise no_folder(conversation.owner_id, chosen)
     folder = place_of(chosen)
     try:
+        if not _is_allowed(conversation):
+            raise NotADirectoryError(chosen)
         with open_folder(folder, make=make):
             return folder
-    except OSError as error:
-        if error.errno in {errno.ENOTDIR, errno.ELOOP}:
-            raise no_folder(conversation.owner_id, chosen) from error
-        if make or error.errno != errno.ENOENT:
+    except NotADirectoryError as error:
+        raise no_folder(conversation.owner_id, chosen) from error
+    except FileNotFoundError:
+        if make:
             raise
     return folder
 

@@ -83,8 +83,8 @@ def test_other_folders_are_the_operator_s_to_share(
     settings.SHARED_WORKSPACES = []
     refuse(conversation, "project")
     # The samples are everybody's.
-    conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
-    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES
+    conversations.start_conversation(owner=alice, workspace=toolbox.SAMPLES)
+    assert choose(conversation, toolbox.SAMPLES) == root / toolbox.SAMPLES
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
     conversation.refresh_from_db()
     assert choose(conversation, "project") == root / "project"
@@ -115,7 +115,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: 
     await browser.aforce_login(alice)
     example = re.findall(r'name="prompt" value="([^"]+)', (await browser.get("/")).text)[0]
     begin = sync_to_async(conversations.start_conversation)
-    conversation = await begin(owner=alice, workspace=workspaces.SAMPLES)
+    conversation = await begin(owner=alice, workspace=toolbox.SAMPLES)
     files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(example)
