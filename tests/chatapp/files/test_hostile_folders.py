@@ -25,7 +25,15 @@ from chatapp.conversations.rewind import rewind_conversation
 from chatapp.errors import CheckpointFailed, Refused
 from chatapp.files import workspaces
 from chatapp.files.checkpoints import Checkpoints
-from chatapp.models import Checkpoint, Conversation, Profile, Rewind, Turn, message_store
+from chatapp.models import (
+    Checkpoint,
+    Conversation,
+    Profile,
+    Question,
+    Rewind,
+    Turn,
+    message_store,
+)
 from chatapp.toolbox import toolbox
 from chatapp.tools import shell
 from chatapp.tools.shell import Shell
@@ -228,6 +236,8 @@ async def test_the_tools_of_a_turn_refuse_it_from_one_call_to_the_next(
     assert not [one for one in results if SECRET in one]
     assert [REFUSED in one or "switched off" in one for one in results] == [True] * 4
     assert "new" not in (folder / "key.py").read_text()
+    # Nor was a person shown what the second call would change.
+    assert await Question.objects.acount() == 1
 
 
 @pytest.fixture
@@ -314,6 +324,27 @@ def test_bubblewrap_binds_the_folder_that_was_opened(
         kept = kept_of(Checkpoints(folder))
         assert b"mine" in kept
         assert SECRET.encode() not in kept
+
+
+def test_a_command_without_bubblewrap_runs_in_the_folder_that_was_opened(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link comes while bubblewrap is tried, which does not work."""
+    secret, program = hide(tmp_path / "server"), tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!/bin/sh\n/bin/mv {folder} {folder}-moved\n/bin/ln -s {secret} {folder}\nexit 1"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert "mine" in str(USES["run"](folder))
+
+
+def test_a_file_is_opened_as_itself(folder: Path) -> None:
+    """A link is none."""
+    (folder / "link").symlink_to("key.py")
+    with pytest.raises(OSError, match="symbolic links"):
+        condense.open_file(folder / "link")
 
 
 def test_a_race_for_a_folder_is_never_won(folder: Path, tmp_path: Path) -> None:
