@@ -77,10 +77,8 @@ class Approvals:
         policy = await self.saver.read(self._policy_now, name)
         if policy is Policy.ALLOW:
             return None
-        # A person is shown files, too.
-        denied = policy is Policy.DENY
-        if reason := SWITCHED_OFF if denied else await self.saver.read(self._why_not, name):
-            return ToolOutcome(reason, is_error=True)
+        if policy is Policy.DENY:
+            return ToolOutcome(SWITCHED_OFF, is_error=True)
         try:
             shown = await self.toolbox.preview(name, asking.call.input)
         except ToolError as error:
