@@ -59,9 +59,8 @@ class Approvals:
         Before the first call of a reply that may change files, they are kept as they are.
         """
         refused, name = await self._refusal(asking), asking.call.name
-        changes = self.toolbox.access(name) is not Access.READ
-        if refused is None and changes and await self.saver.read(self._is_denied, name):
-            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        if refused is None and (reason := await self.saver.read(self._why_not, name)):
+            return ToolOutcome(reason, is_error=True)
         if refused is None and self.toolbox.access(name) in toolboxes.CHANGES_FILES:
             try:
                 await self.saver.read(check_room, self.run.conversation.owner)
@@ -122,11 +121,22 @@ class Approvals:
         """Look at what the person said."""
         self._news.set()
 
-    def _is_denied(self, name: str) -> bool:
+    def _why_not(self, name: str) -> str:
+        """Return why a tool may not run, "" where it may."""
         # Turns are long, and people may be asked for days: operators decide meanwhile.
-        own = Profile(owner=User.objects.get(pk=self.run.conversation.owner_id))
-        offered = toolboxes.specs_for(own.mcp_servers)
-        return name in own.binding.denied_tools or name not in offered
+        begun = self.run.conversation
+        own = Profile(owner=User.objects.get(pk=begun.owner_id))
+        conversation = Conversation(pk=begun.pk, owner=own.owner, workspace=begun.workspace)
+        if self.toolbox.access(name) is not Access.READ:
+            denied = toolboxes.policies_of(conversation, own).get(name) is Policy.DENY
+            if denied or name not in toolboxes.specs_for(own.mcp_servers):
+                return SWITCHED_OFF
+        try:
+            if self.toolbox.uses_folder(name):
+                toolboxes.workspace_of(conversation)
+        except Refused as reason:
+            return f"{reason}\n{GO_ON}"
+        return ""
 
     def _policy_now(self, name: str) -> Policy:
         conversation = Conversation.objects.get(pk=self.run.conversation.pk)

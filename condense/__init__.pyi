@@ -72,6 +72,8 @@ from .facts.receipt import receipt as receipt
 from .folded_files.results import Folded as Folded
 from .folded_files.results import FoldedFile as FoldedFile
 from .folded_files.workspace import ignore_matcher as ignore_matcher
+from .folders import open_file as open_file
+from .folders import open_folder as open_folder
 from .history.boundaries import AnsweredCall as AnsweredCall
 from .history.boundaries import Pairing as Pairing
 from .history.boundaries import pair_calls as pair_calls

@@ -17,7 +17,7 @@ from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
 from chatapp.errors import Refused
-from chatapp.files.storage_use import check_room
+from chatapp.files.storage_use import room_for
 from chatapp.models import (
     Attachment,
     AttachmentTotal,
@@ -81,8 +81,7 @@ def attach_file(
             tokens=tokens,
         )
         raise Refused(words)
-    check_room(owner, len(data))
-    with transaction.atomic():
+    with room_for(owner, len(data)), transaction.atomic():
         lock(User, owner.pk)
         forget_waiting(owner)
         columns = {"block": block.to_api(), "tokens": tokens, "size": len(data)}

@@ -21,7 +21,7 @@ from chatapp.models import Conversation
 from chatapp.models.database import reading
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.toolbox.toolbox import folder_of, workspace_of
 from chatapp.tools.workspace import Workspace
 
 # Paths that a sentence names.
@@ -67,7 +67,7 @@ def own_commands(conversation: Conversation) -> dict[str, Command]:
 
     Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
     """
-    found = commands_in(Workspace(workspace_of(conversation)))
+    found = commands_in(Workspace(folder_of(conversation)))
     allowed = {one.name: one for one in found if one.name not in RESERVED}
     return allowed | saved_commands(conversation.owner)
 
@@ -89,7 +89,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     if text.lstrip().startswith("/"):
         blocks += await reading(_directive_in)(conversation, text, strict=strict)
     if "@" in text:
-        blocks += await asyncio.to_thread(_mentioned_in, conversation, text, strict=strict)
+        blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
@@ -115,7 +115,9 @@ def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> lis
 def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:
     try:
         return [*added_by(Workspace(workspace_of(conversation)), text, strict=strict)]
-    except ToolError as error:
+    except (Refused, ToolError) as error:
+        if not strict:
+            return []
         why = in_words(str(error))
         words = _("{why} Nothing was sent. Send it again to send the path as text.", why=why)
         raise Unclear(words) from error
@@ -123,7 +125,8 @@ def _mentioned_in(conversation: Conversation, text: str, *, strict: bool) -> lis
 
 async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
-    missing = await asyncio.to_thread(missing_in, Workspace(workspace_of(conversation)), text)
+    read = reading(lambda: missing_in(Workspace(folder_of(conversation)), text))
+    missing = await read()
     named = in_a_row([f"@{path}" for path in missing[:MOST_NAMED]])
     if len(missing) > MOST_NAMED:
         return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
@@ -131,7 +134,11 @@ async def missing_from(conversation: Conversation, text: str) -> str:
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:
-    """Return a new conversation with the profile and the workspace of another, which stays."""
+    """Return a new conversation with the profile and the workspace of another, which stays.
+
+    Refused where its owner may not read that any more.
+    """
+    workspace_of(conversation, make=False)
     return start_conversation(
         owner=conversation.owner,
         profile=conversation.profile,

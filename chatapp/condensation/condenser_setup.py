@@ -15,7 +15,7 @@ from chatapp.agent.ports import Provider
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnSettings
 from chatapp.storage.journal import ConversationJournal
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools import WorkspaceToolbox
 
 HooksFor = Callable[[Path], condense.Hooks]
@@ -72,7 +72,7 @@ def condenser_for(
     answers: Provider | None = None,
 ) -> condense.Condenser:
     """Return what condenses a conversation with all that user and server want of it."""
-    configured = loaded_configuration(journal.run, workspace_of(journal.run.conversation))
+    configured = loaded_configuration(journal.run, folder_of(journal.run.conversation))
     summarizer = summarizer_for(journal, answers)
     return configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
 

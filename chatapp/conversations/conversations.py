@@ -15,10 +15,11 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
-from chatapp.files.workspaces import SAMPLES, lay_out_samples
+from chatapp.files.workspaces import lay_out_samples
 from chatapp.models import Conversation, Folder, Profile, Share, spending
 from chatapp.models.database import lock
 from chatapp.sentences import translate as _
+from chatapp.toolbox.toolbox import SAMPLES
 
 TITLE_LENGTH = 60
 LONGEST_FOLDER_NAME = 60

@@ -31,7 +31,7 @@ from chatapp.models import (
 )
 from chatapp.models.messages import MessageQuerySet
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import outputs_of
+from chatapp.toolbox.toolbox import outputs_of, workspace_of
 from condense import noop
 
 BATCH = 500
@@ -51,10 +51,11 @@ _SAID = (
 def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     """Return a new conversation that goes on from message ``seq``, or from before a condensation.
 
-    Refused where there is no such message, where its tools are still at work, and where the disk
-    does not take its files.
+    Refused where there is no such message, where its tools are still at work, where the disk does
+    not take its files, and where its owner may not read its workspace any more.
     """
     pk = uuid.uuid4()
+    workspace_of(conversation, make=False)
     with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
         there = origin.messages.filter(seq=seq).first()
         if there is None:

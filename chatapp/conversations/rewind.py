@@ -31,7 +31,7 @@ def files_to_bring_back(
         return [], ""
     try:
         return Checkpoints(workspace_of(conversation)).changes(name)
-    except CheckpointFailed:
+    except (CheckpointFailed, Refused):
         log.exception("the files of a checkpoint could not be compared")
         return [], ""
 

@@ -20,7 +20,9 @@ from pathlib import Path
 from django.conf import settings
 
 from chatapp.errors import CheckpointFailed
+from chatapp.tools.shell import sandboxed, way_to
 from chatapp.tools.workspace import SKIPPED
+from condense import open_folder
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +59,7 @@ class Checkpoints:
     """The snapshots of one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
+        self.folder = folder
         name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:32]
         self.repository = Path(settings.DATA_DIR) / "checkpoints" / name
 
@@ -112,7 +114,6 @@ class Checkpoints:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Let one at a time work with the repository, which is made when it is missing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.repository.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.repository / "palimpsest.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -131,21 +132,28 @@ class Checkpoints:
             "HOME": "/nonexistent",
             "LC_ALL": "C",
             "GIT_DIR": str(self.repository),
-            "GIT_WORK_TREE": str(self.folder),
+            # Where it runs: a path could lead elsewhere by now.
+            "GIT_WORK_TREE": ".",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_TERMINAL_PROMPT": "0",
         }
         try:
-            done = subprocess.run(  # noqa: S603 - git, with arguments of our own
-                ["git", *_SWITCHED_OFF, *arguments],  # noqa: S607 - wherever it is installed
-                cwd=self.folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PATIENCE,
-                check=True,
-            )
+            with open_folder(self.folder, make=True) as found:
+                sandbox: list[str] = []
+                if settings.ALLOW_COMMANDS:
+                    # One may put a link there meanwhile, which in a sandbox leads git nowhere.
+                    sandbox = sandboxed(self.folder, found, self.repository)
+                done = subprocess.run(  # noqa: S603 - git, with arguments of our own
+                    [*sandbox, "git", *_SWITCHED_OFF, *arguments],
+                    cwd=way_to(found, self.folder),
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=PATIENCE,
+                    check=True,
+                    pass_fds=(found,),
+                )
         except (OSError, subprocess.SubprocessError) as error:
             said = getattr(error, "stderr", b"") or b""
             raise CheckpointFailed(f"{error}: {said.decode(errors='replace')[:500]}") from error

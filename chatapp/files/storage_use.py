@@ -1,7 +1,9 @@
 """The room that a user's files take on the server, and the operators' limit on it."""
 
+import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -11,9 +13,8 @@ from django.db.models import Sum
 
 from chatapp.errors import LimitReached
 from chatapp.files.checkpoints import Checkpoints
-from chatapp.files.workspaces import OWN
 from chatapp.models import Attachment, AttachmentTotal, Conversation, ServerSettings
-from chatapp.toolbox.toolbox import outputs_of
+from chatapp.toolbox.toolbox import OWN, outputs_of
 from condense import say
 
 # Seconds after which folders are measured again, whatever is put there meanwhile.
@@ -46,6 +47,18 @@ def check_room(owner: User, more: int = 0) -> None:
     raise LimitReached(words, status=413)
 
 
+@contextmanager
+def room_for(owner: User, more: int) -> Iterator[None]:
+    """Let in one upload of a user at a time, of so many bytes; raise LimitReached as above."""
+    place = Path(settings.DATA_DIR) / "locks"
+    place.mkdir(mode=0o700, exist_ok=True)
+    # Few files for all, so that none tells of a user who is gone.
+    with (place / f"uploads-{owner.pk % 64}").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        check_room(owner, more)
+        yield
+
+
 def measure_again(owner: User) -> None:
     """Have a user's folders measured when it next matters: something was put there or removed."""
     caches["visits"].delete(f"folders-{owner.pk}")
@@ -67,7 +80,7 @@ def folders_of(owner: User, root: Path) -> tuple[list[Path], list[Path]]:
 
 def _in_folders(owner: User) -> int:
     """Return the bytes of a user's workspaces, of their earlier versions, and of long outputs."""
-    workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT))
+    workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT).resolve())
     versions = [Checkpoints(folder).repository for folder in workspaces]
     return sum([size for folder in (*workspaces, *versions, *outputs) for size in _sizes(folder)])
 

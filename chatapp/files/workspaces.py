@@ -6,21 +6,19 @@
 anything else                      those of the superusers, who run the server
 """
 
-import uuid
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import User
 
 from chatapp.context import sizes
-from chatapp.errors import Refused
 from chatapp.models import Conversation
-from chatapp.sentences import translate as _
+from chatapp.toolbox.toolbox import OWN, SAMPLES, may_read, no_folder, place_of
+from condense import open_folder
 
-OWN = "users"
 LONGEST = 400
-
-SAMPLES = "samples"
 
 # What the files take together with the system prompt and the tools: the last one fills the offline
 # stand-in's window, and with the answer there is still room for all of them where the condensation
@@ -44,38 +42,12 @@ def choose_workspace(*, conversation: Conversation, folder: str) -> None:
 
 def _find(owner: User, folder: str) -> str:
     """Return the path below WORKSPACES_ROOT of the user's own or a shared folder."""
-    root = Path(settings.WORKSPACES_ROOT).resolve()
-    for place in (root / OWN / str(owner.pk), root):
-        try:
-            path = (place / folder).resolve()
-            exists = path.is_dir()
-        except (OSError, ValueError):
-            continue
-        if exists and path.is_relative_to(root):
-            found = path.relative_to(root)
-            if len(str(found)) <= LONGEST and _may_read(owner, found.parts):
-                return str(found)
-    words = _(
-        "You have no workspace folder {folder}. Yours lie in {own} on the server.",
-        folder=folder[:100],
-        own=f"{OWN}/{owner.pk}",
-    )
-    raise Refused(words)
-
-
-def _may_read(owner: User, parts: tuple[str, ...]) -> bool:
-    match parts:
-        case (first, number, *_) if first == OWN:
-            return number == str(owner.pk)
-        case (first, *_) if first != OWN:
-            if first in {SAMPLES, *settings.SHARED_WORKSPACES}:
-                return True
-            try:
-                is_a_conversation_s = Conversation.objects.filter(pk=uuid.UUID(first)).exists()
-            except ValueError:
-                is_a_conversation_s = False
-            return owner.is_superuser and not is_a_conversation_s
-    return False
+    for path in (f"{OWN}/{owner.pk}/{folder}", folder):
+        found = os.path.normpath(path)
+        if len(found) <= LONGEST and may_read(owner.pk, found):
+            with suppress(OSError, ValueError), open_folder(place_of(found)):
+                return found
+    raise no_folder(owner.pk, folder)
 
 
 def lay_out_samples(*, beside: int) -> Path:

@@ -31,6 +31,7 @@ from chatapp.errors import BadArchive
 from chatapp.maintenance import row_copy
 from chatapp.models.database import is_shared
 from chatapp.sentences import translate as _
+from condense import open_file
 
 # The newest form of archive that can be read.
 FORMAT = 1
@@ -133,12 +134,15 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
         writer.add(source.key, KEY)
     if source.seal_key and source.seal_key.exists():
         writer.add(source.seal_key, SEAL_KEY)
-    for root, folders, names in os.walk(source.workspaces):
+    workspaces = source.workspaces.resolve()
+    for root, folders, names in os.walk(workspaces):
         folders.sort()
         # Files and links, never what a link leads to.
         links = [name for name in folders if (Path(root) / name).is_symlink()]
         for file in [Path(root) / name for name in sorted([*names, *links])]:
-            writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
+            name = f"{WORKSPACES}/{file.relative_to(workspaces)}"
+            # A command may put a link there meanwhile.
+            writer.add(file, name, trusted=False)
     writer.close()
 
 
@@ -158,7 +162,7 @@ class _Writer:
         self.archive = archive
         self.backup = backup
 
-    def add(self, path: Path, name: str) -> None:
+    def add(self, path: Path, name: str, *, trusted: bool = True) -> None:
         """Add a file or a link; one that is gone, or is neither, is left out."""
         try:
             info = self.archive.gettarinfo(path, name)
@@ -166,7 +170,8 @@ class _Writer:
                 self.archive.addfile(info)
             elif info.isreg() or info.islnk():
                 # Its size is what was read: the agent may be writing it.
-                with path.open("rb") as file, tempfile.TemporaryFile() as copy:
+                opened = path.open("rb") if trusted else open_file(path)
+                with opened as file, tempfile.TemporaryFile() as copy:
                     shutil.copyfileobj(file, copy)
                     info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()
                     copy.seek(0)

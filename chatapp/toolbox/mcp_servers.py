@@ -111,7 +111,7 @@ def try_server(*, server: McpServer) -> Listing:
         reached = server.reached()
         with tempfile.TemporaryDirectory() as folder:
             guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
-            listing = asyncio.run(list_tools(reached, Path(folder), guard))
+            listing = asyncio.run(list_tools(reached, Path(folder).resolve(), guard))
     except DecryptionFailed as error:
         raise Refused(_("What is stored can't be read any more: enter it again.")) from error
     except ServerFailed as error:

@@ -2,14 +2,17 @@
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 
 from chatapp.agent.ports import Access, Line, Policy, ToolSpec
+from chatapp.errors import Refused
 from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network import Guard
+from chatapp.sentences import translate as _
 from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox
@@ -17,6 +20,9 @@ from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import RemoteTool
 from chatapp.tools.search_history import History
 from chatapp.tools.shell import Shell
+from condense import open_folder
+
+OWN, SAMPLES = "users", "samples"
 
 # What needs files to be kept as they were, and none but one's own.
 CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
@@ -25,16 +31,78 @@ CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 WEB = Guard(allow_private=False)
 
 
-def workspace_of(conversation: Conversation) -> Path:
-    """Return the folder the conversation's tools may read, made when it is missing."""
-    folder = folder_of(conversation)
-    folder.mkdir(parents=True, exist_ok=True)
+def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
+    """Return the folder the conversation's tools may read, with ``make`` made when it is missing.
+
+    Refused where its owner may not read it any more, and where it is a link or lies behind one.
+    """
+    chosen = conversation.workspace or conversation.pk.hex
+    folder = place_of(chosen)
+    try:
+        if not _is_allowed(conversation):
+            raise NotADirectoryError(chosen)
+        with open_folder(folder, make=make):
+            return folder
+    except NotADirectoryError as error:
+        raise no_folder(conversation.owner_id, chosen) from error
+    except FileNotFoundError:
+        if make:
+            raise
     return folder
 
 
 def folder_of(conversation: Conversation) -> Path:
-    """Return where the conversation's workspace is, or would be."""
-    return Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
+    """Return where the conversation's workspace is, or would be.
+
+    It is the conversation's own folder where its owner may not read the chosen one any more.
+    """
+    own = conversation.pk.hex
+    return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
+
+
+def place_of(folder: str) -> Path:
+    """Return where a folder below WORKSPACES_ROOT is: what operators put there may be a link."""
+    first, *rest = PurePath(folder).parts
+    place = Path(settings.WORKSPACES_ROOT).resolve() / first
+    return (place.resolve() if first in _shared() else place).joinpath(*rest)
+
+
+def no_folder(owner: int, folder: str) -> Refused:
+    """Return the refusal of a folder that a user may not read, or that is none."""
+    words = _(
+        "You have no workspace folder {folder}. Yours lie in {own} on the server.",
+        folder=folder[:100],
+        own=f"{OWN}/{owner}",
+    )
+    return Refused(words)
+
+
+def _is_allowed(conversation: Conversation) -> bool:
+    return is_own(conversation) or may_read(conversation.owner_id, conversation.workspace)
+
+
+def may_read(owner: int, folder: str) -> bool:
+    """Whether conversations of a user may read a folder below WORKSPACES_ROOT."""
+    match PurePath(folder).parts:
+        case parts if ".." in parts or folder.startswith("/"):
+            return False
+        case (first, number, *_rest) if first == OWN:
+            return number == str(owner)
+        case (first, *_rest) if first != OWN:
+            if first in _shared():
+                return True
+            try:
+                is_a_conversation_s = Conversation.objects.filter(pk=uuid.UUID(first)).exists()
+            except ValueError:
+                is_a_conversation_s = False
+            # As it is stored now: a page may be open, and a turn go on, for days.
+            runs_server = User.objects.filter(pk=owner, is_superuser=True).exists()
+            return runs_server and not is_a_conversation_s
+    return False
+
+
+def _shared() -> set[str]:
+    return {SAMPLES, *settings.SHARED_WORKSPACES}
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
@@ -64,7 +132,7 @@ def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
 
 def _is_shared(conversation: Conversation) -> bool:
     """Whether the workspace is one of the server's, and the owner none who runs it."""
-    is_users = conversation.workspace.partition("/")[0] == "users"
+    is_users = conversation.workspace.partition("/")[0] == OWN
     return not (is_users or is_own(conversation) or conversation.owner.is_superuser)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast, get_type_hints
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.ports import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments, schema_of
+from chatapp.tools.shell import Shell
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class WorkspaceToolbox:
     def access(self, name: str) -> Access:
         """Return what a tool does to the world."""
         return self._known[name].access if name in self._known else Access.READ
+
+    def uses_folder(self, name: str) -> bool:
+        """Return whether a tool works with the folder, as far as is known."""
+        ours = (Workspace, WritableWorkspace, Shell)
+        return name in self._foreign or _WORKS_WITH.get(name) in ours
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""

@@ -17,10 +17,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from chatapp.agent.ports import Line
 from chatapp.tools import shell_supervisor
+from chatapp.tools.workspace import explained
+from condense import open_folder
 
 # Megabytes of memory, and processes, that one command may have.
 MEMORY, PROCESSES = 4_096, 256
@@ -34,8 +36,8 @@ MAX_OUTPUTS, MAX_ALL = 50, 1024 * 1024 * 1024
 # Characters of the end of the output that are shown while it runs, and how often, in seconds.
 SHOWN, PAUSE = 8_000, 0.25
 
-# Seconds for a command that was ended to be gone.
-PATIENCE = 10.0
+# Seconds that a supervisor has, after the time is up, to end all that it watches over.
+PATIENCE = 1.0
 
 # Folders of the system that a command sees.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
@@ -61,8 +63,6 @@ class Shell:
     root: Path
     outputs: Path
     line: Line
-    # Seconds that a supervisor has, after the time is up, to end all that it watches over.
-    patience: ClassVar[float] = PATIENCE
 
     async def run(self, command: str, seconds: int) -> Ran:
         """Run a command to its end; a cancellation ends it, and all that it has started."""
@@ -74,16 +74,12 @@ class Shell:
         clearing = asyncio.create_task(clear_up(process))
         try:
             # The supervisor is faster, unless the command has ended or halted it.
-            async with asyncio.timeout(seconds + self.patience):
+            async with asyncio.timeout(seconds + PATIENCE):
                 await self._keep(process, output)
                 code = await process.wait()
         except TimeoutError:
             code = shell_supervisor.TIMED_OUT
         finally:
-            if process.stdin:
-                # The supervisor runs as long as this pipe.
-                process.stdin.close()
-            await asyncio.wait([clearing], timeout=self.patience)
             if process.returncode is None:
                 process.kill()
             await clearing
@@ -154,24 +150,29 @@ async def start_supervised(
 ) -> asyncio.subprocess.Process:
     """Start a command for /bin/sh in ``root``, with pipes, and return its supervisor.
 
+    Raises ToolError where ``root`` is no folder, is a link, or lies behind one.
+
     It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
     which the command does not get then, or of another pipe. ``options`` are the process's.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
-    sandbox = await asyncio.to_thread(sandboxed, root)
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
-    return await asyncio.create_subprocess_exec(
-        *supervising,
-        *sandbox,
-        *("/bin/sh", "-c", command),
-        cwd=root,
-        env=environment(root),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        pass_fds=(lifeline,) if lifeline else (),
-        **options,
-    )
+    # What a command leaves behind that ends its supervisor is found here.
+    shell_supervisor.adopt_orphans()
+    with explained("."), open_folder(root) as found:
+        sandbox = await asyncio.to_thread(sandboxed, root, found)
+        return await asyncio.create_subprocess_exec(
+            *supervising,
+            *sandbox,
+            *("/bin/sh", "-c", command),
+            cwd=way_to(found, root),
+            env=environment(root),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(found, lifeline) if lifeline else (found,),
+            **options,
+        )
 
 
 def bubblewrap() -> str | None:
@@ -188,15 +189,22 @@ def _works(program: str) -> bool:
     return tried.returncode == 0
 
 
-def sandboxed(root: Path) -> list[str]:
+def way_to(found: int, root: Path) -> str:
+    """Return the path of a folder that is open, for a process that has it open as well."""
+    return f"/proc/self/fd/{found}" if sys.platform == "linux" else str(root)
+
+
+def sandboxed(root: Path, found: int, *others: Path) -> list[str]:
     """Return what goes before a command so that it sees nothing else: nothing without bubblewrap.
 
-    It may start a process, once, to see whether bubblewrap works.
+    It sees the folder that is open as ``found`` in the place of ``root``, and ``others``. It may
+    start a process, once, to see whether bubblewrap works.
     """
     program = bubblewrap()
     if program is None:
         return []
     system = [part for name in _SYSTEM for part in ("--ro-bind-try", name, name)]
     own = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", _SCRATCH)
-    place = ("--bind", str(root), str(root), "--chdir", str(root))
+    more = [part for one in others for part in ("--bind", str(one), str(one))]
+    place = (*more, "--bind-fd", str(found), str(root), "--chdir", str(root))
     return [program, "--unshare-all", "--die-with-parent", "--new-session", *system, *own, *place]

@@ -8,6 +8,7 @@ input, the command has nothing to read. What it leaves running is ended with it.
 the command's, or one of those below.
 
 It leads a session, so that the server finds what is left where a command has ended its supervisor.
+What has a session of its own is the server's child then, and has the limit of a command.
 """
 
 import contextlib
@@ -35,8 +36,7 @@ def main(arguments: list[str]) -> int:
     """Run the command and return its exit code, or why it had to end."""
     seconds, megabytes, processes, lifeline = map(int, arguments[:4])
     os.set_inheritable(lifeline, lifeline == 0)
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc = adopt_orphans()
     child = os.fork()
     if not child:
         if lifeline == 0:
@@ -56,6 +56,13 @@ def main(arguments: list[str]) -> int:
                 return ENDED
     finally:
         end_session(os.getpid())
+
+
+def adopt_orphans() -> ctypes.CDLL:
+    """Have what loses its parent become a child of this process; return the C library."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return libc
 
 
 def _become(
@@ -108,18 +115,22 @@ def end_session(leader: int) -> None:
 def _members(leader: int) -> set[int]:
     """Return the processes of a session, and all that descend from its leader or from them.
 
-    Those that have ended are left out, and so is the leader.
+    Those that have ended are left out, and so is the leader. What commands left to this process,
+    as they have ended their supervisors, belongs to it, too.
     """
     children: dict[int, list[int]] = {}
-    waiting = [leader]
+    waiting, own = [leader], os.getpid()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             stat = (process / "stat").read_text("utf-8", "replace")
             state, parent, _group, session = stat.rpartition(")")[2].split()[:4]
+            one, is_left = int(process.name), int(parent) == own and _is_limited(int(process.name))
             if state != "Z":
-                children.setdefault(int(parent), []).append(int(process.name))
-                if int(session) == leader:
-                    waiting.append(int(process.name))
+                children.setdefault(int(parent), []).append(one)
+                if int(session) == leader or is_left:
+                    waiting.append(one)
+            elif is_left:
+                os.waitpid(one, os.WNOHANG)
     found: set[int] = set()
     while waiting:
         member = waiting.pop()
@@ -127,6 +138,12 @@ def _members(leader: int) -> set[int]:
             found.add(member)
             waiting.extend(children.get(member, []))
     return found - {leader}
+
+
+def _is_limited(process: int) -> bool:
+    """Whether a process has the limit of a command, which none can take off."""
+    _, most = resource.prlimit(process, resource.RLIMIT_CPU)
+    return most not in {resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1]}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The folder that tools read and write, and that no path a model writes can lead out of.
 
 A path is resolved first, so that links within the folder work, and then opened part by part
-without following links, so that a link put there in between leads nowhere.
+without following links, so that a link put there in between leads nowhere. The folder itself is
+opened so each time: it may be no link and lie behind none.
 
 A name may hold any byte but a slash and NUL. Paths that come out of here can be written on one
 line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
@@ -19,14 +20,14 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
-from condense import noop, say
+from condense import noop, open_folder, say
 
 # Bytes; larger files are refused before anything is read.
 MAX_FILE = 10 * 1024 * 1024
@@ -91,7 +92,7 @@ class Workspace:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.absolute()
 
     def read_bytes(self, path: str) -> bytes:
         """Return a whole file of at most ``MAX_FILE`` bytes."""
@@ -137,7 +138,7 @@ class Workspace:
         """Return the names that lead from the root to what the path means."""
         if len(path) > _MAX_PATH:
             raise ToolError(TOO_LONG.format(path=quote(path)))
-        root = found = self.root.resolve()
+        root = found = self.root
         # If nothing has the name that was written so, it is meant as it stands.
         for meant in (os.fsdecode(unquote_to_bytes(path)) if "%" in path else path, path):
             if "\0" in meant:
@@ -151,22 +152,11 @@ class Workspace:
         return found.relative_to(root).parts
 
     @contextlib.contextmanager
-    def _opened(self, names: Iterable[str], *, make: bool = False) -> Iterator[int]:
-        """Open a file or folder below the root, following no link on the way.
-
-        With ``make`` a folder that is missing is made.
-        """
-        if make:
-            self.root.mkdir(parents=True, exist_ok=True)
-        found = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    def _opened(self, names: Sequence[str]) -> Iterator[int]:
+        """Open a file or folder below the root, following no link on the way."""
+        with open_folder(self.root.joinpath(*names[:-1])) as folder:
+            found = open_in(folder, names[-1] if names else ".")
         try:
-            for name in names:
-                if make:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=found)
-                inner = open_in(found, name)
-                os.close(found)
-                found = inner
             yield found
         finally:
             os.close(found)
@@ -183,7 +173,7 @@ class WritableWorkspace(Workspace):
             raise ToolError(said)
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
-            with self._opened(folders, make=True) as folder:
+            with open_folder(self.root.joinpath(*folders), make=True) as folder:
                 mode = None
                 with contextlib.suppress(FileNotFoundError):
                     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -199,7 +189,7 @@ class WritableWorkspace(Workspace):
         """Remove a file, or a link as such."""
         with explained(path, _WRITE_REASONS):
             *folders, name = _checked(path, self.locate(path))
-            with self._opened(folders) as folder:
+            with open_folder(self.root.joinpath(*folders)) as folder:
                 os.unlink(name, dir_fd=folder)
 
     def check(self, path: str) -> None:

@@ -41,7 +41,7 @@ from chatapp.models import Turn, TurnRequest
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
-from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
+from chatapp.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.turns.lifecycle import finish_turn, hand_over
 from condense import noop, say
 
@@ -135,7 +135,8 @@ class TurnLoop(AgentLoop):
     def __init__(self, run: TurnContext, audience: Audience) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
         provider = provider_for(run.profile)
-        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
+        folder = folder_of(run.conversation)
+        toolbox = toolbox_for(folder, run.conversation, run.profile)
         scale = Scale.read(run.conversation, run.profile, run.system)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
@@ -149,16 +150,16 @@ class TurnLoop(AgentLoop):
             step_limit=run.preferences.step_limit,
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
+        self.checkpoints = Checkpoints(folder)
 
     @cached_property
     @override
     def approvals(self) -> Approvals:
-        """Who asks a person before a tool runs; from now on the workspace's folder is there."""
-        folder = workspace_of(self.run_context.conversation)
+        """Who asks a person before a tool runs."""
         return Approvals(
             self.run_context,
             toolbox=self.files,
-            checkpoints=Checkpoints(folder),
+            checkpoints=self.checkpoints,
             saver=self.saver,
             audience=self.audience,
         )

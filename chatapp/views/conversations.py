@@ -17,13 +17,13 @@ from chatapp.composer import slash_commands
 from chatapp.composer.attachments import find_attachments
 from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
-from chatapp.files import workspaces
 from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.providers.offline.answer import EXAMPLES
 from chatapp.sentences import translate as _
+from chatapp.toolbox.toolbox import SAMPLES
 from chatapp.transcript import labels
 from chatapp.turns import actions
 from chatapp.views.common import (
@@ -102,7 +102,7 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
         raise errors.Refused(_("This command is for a conversation. Start one first."))
-    workspace = workspaces.SAMPLES if request.POST.get("samples") else ""
+    workspace = SAMPLES if request.POST.get("samples") else ""
     conversation = conversations.start_conversation(
         owner=request.user, profile=profile, workspace=workspace
     )

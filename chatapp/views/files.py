@@ -14,17 +14,18 @@ from chatapp.agent.annotated_blocks import FILE, kind_of, names_of, text_of
 from chatapp.agent.errors import ToolError
 from chatapp.composer.attachments import attach_file
 from chatapp.files import folder_transfer
-from chatapp.files.storage_use import check_room, measure_again
+from chatapp.files.storage_use import measure_again, room_for
 from chatapp.languages import in_words
 from chatapp.models import Attachment, Conversation
 from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
 from chatapp.tools.documents import bytes_of
 from chatapp.tools.long_outputs import find_output
-from chatapp.tools.workspace import Workspace, WritableWorkspace
+from chatapp.tools.workspace import Entry, Workspace, WritableWorkspace
 from chatapp.transcript import row_pages
 from chatapp.turns import actions
 from chatapp.views.common import (
+    REFUSED,
     Request,
     as_uuid,
     download,
@@ -115,10 +116,16 @@ def served(block: condense.Block | None) -> HttpResponse:
 def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     """List the files, or put in what was sent."""
     if request.method == "GET":
-        files = list(folder_transfer.list_files(Workspace(workspace_of(conversation))))
+        files, status = list[Entry](), 200
+        try:
+            files += folder_transfer.list_files(Workspace(workspace_of(conversation)))
+        except errors.Refused as reason:
+            # This may be the page that one would be sent back to.
+            messages.error(request, in_words(str(reason)))
+            status = REFUSED
         more = len(files) >= folder_transfer.MAX_LISTED
         context = {"conversation": conversation, "files": files, "more": more}
-        return render(request, "chat/files.html", context)
+        return render(request, "chat/files.html", context, status=status)
     # Nothing else works in the workspace meanwhile.
     actions.close_left_over(conversation)
     if not (is_own(conversation) or request.user.is_superuser):
@@ -129,9 +136,11 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     # A folder's files come with their paths beside them.
     paths = paths if len(paths) == len(sent) else [""] * len(sent)
     named = [(path or file.name or "", file) for path, file in zip(paths, sent, strict=True)]
-    check_room(request.user, sum(file.size or 0 for file in sent))
-    measure_again(request.user)
-    done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
+    with room_for(request.user, sum(file.size or 0 for file in sent)):
+        try:
+            done = folder_transfer.import_files(folder=workspace_of(conversation), files=named)
+        finally:
+            measure_again(request.user)
     words = _("{count:,} file uploaded.", "{count:,} files uploaded.", count=done.count)
     messages.success(request, words)
     for path, why in done.left_out[:NAMED]:

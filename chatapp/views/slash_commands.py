@@ -12,7 +12,7 @@ from chatapp.composer import slash_commands
 from chatapp.composer.mentions import find_paths, mention_of
 from chatapp.models import Conversation
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, in_conversation, own_conversation, signed_in
 
@@ -56,7 +56,7 @@ def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
 def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
     """Return the paths of the workspace that go best with what was typed."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
-    found = find_paths(Workspace(workspace_of(conversation)), typed)
+    found = find_paths(Workspace(folder_of(conversation)), typed)
     paths = [
         {"path": path, "mention": mention_of(path), "folder": path.endswith("/")} for path in found
     ]

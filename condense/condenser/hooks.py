@@ -262,9 +262,10 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
 class AttachFoldedFiles:
     """Adds the files that a summary hides the reading of, as signatures, and says so on record.
 
-    ``root`` is the workspace; ``ignore`` tells which paths in it are not shown, in place of its
-    ``.rooignore``. The last read comes first. All of them take 50,000 characters at most, less in
-    a window under 200,000 tokens, and a third of what was gained. A truncation gets none.
+    ``root`` is the workspace, neither a link nor behind one; ``ignore`` tells which paths in it are
+    not shown, in place of its ``.rooignore``. The last read comes first. All of them take 50,000
+    characters at most, less in a window under 200,000 tokens, and a third of what was gained. A
+    truncation gets none.
     """
 
     root: str | os.PathLike[str]
@@ -287,7 +288,7 @@ class AttachFoldedFiles:
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
         """Return the signatures of these files in so many characters, wherever they are kept."""
-        return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
+        return fold_files(paths, self.root, limit=limit, ignore=self.ignore, trusted=False)
 
 
 async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:

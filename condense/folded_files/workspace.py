@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from condense.errors import SkipReason, Unfoldable
+from condense.folders import open_file
 
 RULES = ".rooignore"
 LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
@@ -15,10 +16,16 @@ Ignore = Callable[[str], bool]
 
 
 class Workspace:
-    """A folder whose files may be shown, as far as ``ignore`` or else its rules allow."""
+    """A folder whose files may be shown, as far as ``ignore`` or else its rules allow.
 
-    def __init__(self, root: str | os.PathLike[str], ignore: Ignore | None = None) -> None:
-        self._root = os.path.realpath(root).rstrip("/") + "/"
+    Unless it is ``trusted``, the folder may be no link and lie behind none.
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], ignore: Ignore | None = None, *, trusted: bool = True
+    ) -> None:
+        found = os.path.realpath(root) if trusted else os.path.abspath(root)  # noqa: PTH100 - as text
+        self._root = found.rstrip("/") + "/"
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:
@@ -39,7 +46,7 @@ class Workspace:
     def read(self, real: str) -> bytes:
         """Return the bytes of a located file; raise Unfoldable where they are no source text."""
         try:
-            with open(real, "rb", buffering=0, opener=_open) as file:
+            with open_file(real) as file:
                 found = os.fstat(file.fileno())
                 source = file.read(LARGEST) if stat.S_ISREG(found.st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
@@ -57,18 +64,13 @@ class Workspace:
         return source
 
 
-def _open(path: str, flags: int) -> int:
-    # A pipe is not waited for; a link has been followed already.
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
 def _read_rules(root: Path) -> Ignore:
     """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
 
     Where the file is there but cannot be read, everything is kept from the model.
     """
     try:
-        with (root / RULES).open("rb") as file:
+        with open_file(os.path.realpath(root / RULES)) as file:
             text = file.read(LARGEST)
     except FileNotFoundError:
         return lambda _path: False

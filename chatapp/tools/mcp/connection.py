@@ -192,7 +192,7 @@ def _reason(error: BaseException) -> str:
     """Return in words what ended a connection: the first thing that went wrong."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, ServerFailed):
+    if isinstance(error, ToolError):
         return str(error)
     if isinstance(error, MCPError):
         return say("It refuses the connection: {said}", said=error.message)

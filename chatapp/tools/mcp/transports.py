@@ -132,12 +132,14 @@ class CommandTransport:
         self._received = 0
         self._lifeline = -1
         self._process: asyncio.subprocess.Process | None = None
+        self._clearing: asyncio.Task[None] | None = None
         self._tasks: TaskGroup = anyio.create_task_group()
         self._reading: Any = None
 
     async def __aenter__(self) -> Any:
         """Return the streams to and from the command, which runs from now on."""
         self._process = process = await self._start()
+        self._clearing = asyncio.create_task(clear_up(process))
         inbound, self._reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writing, outbound = anyio.create_memory_object_stream[SessionMessage](0)
         await self._tasks.__aenter__()
@@ -145,14 +147,13 @@ class CommandTransport:
         self._tasks.start_soon(self._read, process.stdout, inbound)
         self._tasks.start_soon(self._write, process.stdin, outbound)
         self._tasks.start_soon(self._listen, process.stderr)
-        self._tasks.start_soon(clear_up, process)
         return self._reading, writing
 
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
         """End the command, and all that it has started."""
         self._reading.close()
         process = self._process
-        assert process and process.stdin  # noqa: S101, PT018 - it was started with a pipe
+        assert process and process.stdin and self._clearing  # noqa: S101, PT018 - it was started
         with anyio.CancelScope(shield=True):
             process.stdin.close()
             with anyio.move_on_after(TO_END):
@@ -160,6 +161,9 @@ class CommandTransport:
             os.close(self._lifeline)
             with anyio.move_on_after(PATIENCE):
                 await process.wait()
+            if process.returncode is None:
+                process.kill()
+            await self._clearing
         if not self.problem:
             self.problem = say("It has ended with exit code {code}.", code=process.returncode)
         if said := plain(self._last_words).strip():

@@ -1,25 +1,32 @@
 """Limits that an operator sets for each user: requests, turns at once, and storage."""
 
 import json
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
+from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
 from chatapp.composer.attachments import attach_file
 from chatapp.conversations import conversations
+from chatapp.files.storage_use import measure_again, room_for
 from chatapp.models import Attachment, Conversation, Message, QueuedMessage, ServerSettings, Turn
 from chatapp.settings import CACHES, IN_REDIS
 from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.api.programs import Sender, bearer
 from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.claude import converse
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.chatapp.turns.queued_texts import shows
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -177,6 +184,42 @@ def test_attachments_and_files_are_stored_up_to_the_limit(
     assert "1 file uploaded" in browser.post(files, sent, follow=True).text
     made = conversations.start_conversation(owner=bob)
     assert not workspace_of(made).is_relative_to(place)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("sent_as", ["files", "file"])
+def test_uploads_at_the_same_time_do_not_pass_the_limit_together(
+    browser: Client, conversation: Conversation, alice: User, sent_as: str
+) -> None:
+    """Each waits for the one that goes on, and is refused where that took the room."""
+    limit(storage_megabytes=1)
+    place, ended = workspace_of(conversation), threading.Event()
+    addresses = {"files": f"/c/{conversation.pk}/files/", "file": "/attachments/new/"}
+
+    def upload() -> str:
+        try:
+            sent = {sent_as: SimpleUploadedFile("b.txt", b"B")}
+            return browser.post(addresses[sent_as], sent, follow=True).text
+        finally:
+            ended.set()
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with room_for(alice, len(MEGABYTE)):
+            other = threads.submit(upload)
+            while not (ended.is_set() or waits_for_a_file()):
+                signal.sigtimedwait([], 0.05)
+            (place / "a.bin").write_bytes(MEGABYTE)
+            measure_again(alice)
+        assert "each user may keep 1 MB" in other.result(PATIENCE)
+    assert [one.name for one in place.iterdir()] == ["a.bin"]
+    assert not Attachment.objects.exists()
+
+
+def waits_for_a_file() -> bool:
+    """Whether a thread of this process waits until a file is not locked any more."""
+    locks = Path("/proc/locks").read_text("ascii").splitlines()
+    return any(f" {os.getpid()} " in one for one in locks if "->" in one)
 
 
 @pytest.mark.django_db(transaction=True)

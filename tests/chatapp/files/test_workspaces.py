@@ -82,13 +82,27 @@ def test_other_folders_are_the_operator_s_to_share(
     assert choose(conversation, "project/src") == root / "project" / "src"
     settings.SHARED_WORKSPACES = []
     refuse(conversation, "project")
-    # Who had it goes on reading it, and the samples are everybody's.
-    assert toolbox.workspace_of(conversation) == root / "project" / "src"
-    conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
-    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES
+    # The samples are everybody's.
+    conversations.start_conversation(owner=alice, workspace=toolbox.SAMPLES)
+    assert choose(conversation, toolbox.SAMPLES) == root / toolbox.SAMPLES
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
     conversation.refresh_from_db()
     assert choose(conversation, "project") == root / "project"
+
+
+def test_what_operators_have_linked_is_followed(
+    conversation: Conversation, alice: User, root: Path, settings: LazySettings, tmp_path: Path
+) -> None:
+    """The folder of all workspaces, and a shared one; nothing that lies below them."""
+    (tmp_path / "disk" / "src").mkdir(parents=True)
+    (tmp_path / "disk" / "link").symlink_to("src")
+    (root / "shared").symlink_to(tmp_path / "disk")
+    (root / "users" / str(alice.pk) / "src").mkdir(parents=True)
+    (tmp_path / "all").symlink_to(root)
+    settings.WORKSPACES_ROOT, settings.SHARED_WORKSPACES = tmp_path / "all", ["shared"]
+    assert choose(conversation, "shared/src") == tmp_path / "disk" / "src"
+    assert choose(conversation, "src") == root / "users" / str(alice.pk) / "src"
+    refuse(conversation, "shared/link")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -101,7 +115,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: 
     await browser.aforce_login(alice)
     example = re.findall(r'name="prompt" value="([^"]+)', (await browser.get("/")).text)[0]
     begin = sync_to_async(conversations.start_conversation)
-    conversation = await begin(owner=alice, workspace=workspaces.SAMPLES)
+    conversation = await begin(owner=alice, workspace=toolbox.SAMPLES)
     files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(example)

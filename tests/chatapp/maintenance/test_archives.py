@@ -28,6 +28,7 @@ from chatapp.maintenance.backups import (
     unpack,
     write_backup,
 )
+from tests.chatapp.exchanges import exchanging
 
 
 @pytest.fixture
@@ -165,6 +166,22 @@ def test_what_is_no_file_is_left_out_and_said(source: Source, tmp_path: Path) ->
     assert "away" in refused
     assert (folder / WORKSPACES / "link").read_text() == "Ship it."
     assert not (folder / WORKSPACES / "away").is_symlink()
+
+
+def test_no_link_that_comes_into_a_workspace_is_followed(source: Source, tmp_path: Path) -> None:
+    """A command may put one there while the backup is made."""
+    (tmp_path / "server").mkdir()
+    for place in (source.workspaces / "sub", tmp_path / "server"):
+        place.mkdir(exist_ok=True)
+        for number in range(50):
+            (place / f"{number}.txt").write_text(place.name)
+    (source.workspaces / "link").symlink_to(tmp_path / "server")
+    with exchanging(source.workspaces / "sub", source.workspaces / "link"):
+        for _ in range(5):
+            write_backup(source, tmp_path / "backup.tar.gz")
+            with tarfile.open(tmp_path / "backup.tar.gz") as archive:
+                files = [archive.extractfile(one) for one in archive if one.isreg()]
+                assert b"server" not in [file.read() for file in files if file]
 
 
 def test_a_backup_that_can_not_be_made_leaves_nothing(source: Source, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from chatapp.conversations import conversations
-from chatapp.files import workspaces
 from chatapp.models import Conversation
 from chatapp.toolbox import mcp_servers, toolbox
 from chatapp.tools.mcp.servers import Definition, Listing
@@ -39,7 +38,7 @@ def test_files_that_several_users_see_are_changed_by_none_of_their_agents(
 ) -> None:
     """Whatever is decided about tools; who runs the server may."""
     settings.ALLOW_COMMANDS = True
-    shared = conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
+    shared = conversations.start_conversation(owner=alice, workspace=toolbox.SAMPLES)
     shared.tool_policies = {"write_file": "allow", "run_command": "allow"}
     assert offered(shared) == READING | {"read_output"}
     own = conversations.start_conversation(owner=alice, workspace=f"users/{alice.pk}/project")
@@ -60,7 +59,7 @@ def test_servers_that_are_commands_need_the_operator_and_files_of_ones_own(
     assert offered(fresh(conversation)) == own | {"web__go"}
     settings.ALLOW_COMMANDS = True
     assert offered(fresh(conversation)) == own | {"run_command", "web__go", "local__go"}
-    shared = conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
+    shared = conversations.start_conversation(owner=alice, workspace=toolbox.SAMPLES)
     assert offered(fresh(shared)) == READING | {"read_output", "web__go"}
     denying = fresh(conversation)
     denying.tool_policies = {"web__go": "deny"}

@@ -24,12 +24,6 @@ PATIENCE = 120  # seconds
 OWN = f"{os.getpid():07}"
 
 
-class HastyShell(Shell):
-    """A shell that gives a supervisor little time."""
-
-    patience = 0.2
-
-
 Run = Callable[..., "asyncio.Future[ToolOutcome]"]
 
 
@@ -216,28 +210,39 @@ def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path
     wait_until(lambda: not running(lasting))
 
 
-@pytest.mark.skipif(shell.bubblewrap() is not None, reason="in bubblewrap no command can do that")
+# Begins something in a session of its own that has lost its parent, and waits until it has begun.
+AWAY = "(setsid sh -c 'touch begun; {lasting}' &); until [ -e begun ]; do :; done;"
+
+
+@pytest.fixture
+def without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A server that has none; in it no command could reach its supervisor."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+@pytest.mark.parametrize("begin", ["{lasting} &", AWAY])
 async def test_a_command_that_kills_its_supervisor_is_ended_at_once(
-    toolbox: WorkspaceToolbox,
+    toolbox: WorkspaceToolbox, begin: str
 ) -> None:
-    """With all that it has started: the server sees it happen."""
+    """With all that it has started: what loses its parent becomes the server's child."""
     lasting = f"sleep 6000.{OWN}"
+    command = f"echo on; {begin.format(lasting=lasting)} kill -9 $PPID; {lasting}"
     async with asyncio.timeout(PATIENCE):
-        outcome = await run(toolbox, f"echo on; {lasting} & kill -9 $PPID; {lasting}", timeout=1000)
+        outcome = await run(toolbox, command, timeout=1000)
     assert outcome.is_error
     assert outcome.text.startswith("on\n[Ended, with all that it had started: it has killed")
     assert not running(lasting)
 
 
-@pytest.mark.skipif(shell.bubblewrap() is not None, reason="in bubblewrap no command can do that")
+@pytest.mark.usefixtures("without_bubblewrap")
 async def test_the_time_limit_holds_where_a_command_halts_its_supervisor(
     folder: Path, outputs: Path
 ) -> None:
-    """The server looks at the time as well."""
+    """The server looks at the time as well, and waits no longer."""
     lasting = f"sleep 7000.{OWN}"
-    hasty = HastyShell(folder, outputs, Watching())
-    async with asyncio.timeout(PATIENCE):
-        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 2)
+    command = f"echo on; {AWAY.format(lasting=lasting)} kill -STOP $PPID; {lasting}"
+    ran = await Shell(folder, outputs, Watching()).run(command, 2)
     assert (ran.code, ran.output.read_text()) == (124, "on\n")
     assert not running(lasting)
 
@@ -270,12 +275,12 @@ def test_commands_run_in_bubblewrap_where_that_works(
     In a container without namespaces every command would fail.
     """
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert shell.sandboxed(folder) == []
+    assert shell.sandboxed(folder, 9) == []
     program = tmp_path / "bwrap"
     program.write_text(f"#!/bin/sh\nexit {0 if works else 1}\n")
     program.chmod(0o755)
-    first, *rest = shell.sandboxed(folder) or [None]
+    first, *rest = shell.sandboxed(folder, 9) or [None]
     assert first == (str(program) if works else None)
     assert ({"--unshare-all", "--die-with-parent"} <= {*rest}) is works
-    binds = [rest[at + 1] for at, one in enumerate(rest) if one == "--bind"]
-    assert binds == ([str(folder)] if works else [])
+    binds = [rest[at + 1 : at + 3] for at, one in enumerate(rest) if one.startswith("--bind")]
+    assert binds == ([["9", str(folder)]] if works else [])

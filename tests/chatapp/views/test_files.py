@@ -16,7 +16,6 @@ from pytest_django import Settings
 import condense
 from chatapp.conversations import conversations
 from chatapp.files import folder_transfer as module
-from chatapp.files import workspaces
 from chatapp.models import Conversation, message_store
 from chatapp.toolbox import toolbox
 from chatapp.toolbox.toolbox import outputs_of
@@ -205,7 +204,7 @@ def test_files_are_taken_out_as_they_are(
 
 def test_what_the_server_shares_is_not_written_by_its_users(bob: User) -> None:
     """Not even in a conversation of their own."""
-    shared = conversations.start_conversation(owner=bob, workspace=workspaces.SAMPLES)
+    shared = conversations.start_conversation(owner=bob, workspace=toolbox.SAMPLES)
     client = browser_of(bob)
     client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
     assert not (toolbox.workspace_of(shared) / "b").exists()

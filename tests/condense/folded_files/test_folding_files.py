@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from condense import AttachFoldedFiles
 from condense.errors import SkipReason
 from condense.folded_files.results import Folded, FoldedFile
 from condense.folded_files.sections import fold_files
@@ -113,14 +114,19 @@ def test_what_is_no_source_is_skipped_with_its_reason(
     assert included(folded) == ("a.py",)
 
 
-def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
-    """The workspace may be one, and two spellings are one file."""
+def test_a_link_within_the_workspace_is_followed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workspace may be one, unless a summary names it, and two spellings are one file."""
     (root / "link.py").symlink_to("a.py")
     assert "## File Context: link.py\n# link.py\n" in fold_files(["link.py"], root).sections[0]
     link = root.parent / "link"
     link.symlink_to(root)
     path = str(link / "a.py")
     assert included(fold_files([path], link)) == (path,)
+    assert included(AttachFoldedFiles(link).fold(["a.py"], 1_000)) == ()
+    monkeypatch.chdir(root)
+    assert included(AttachFoldedFiles(".").fold(["a.py"], 1_000)) == ("a.py",)
     folded = fold_files(["./a.py", "a.py", "sub/../a.py"], root)
     assert included(folded) == ("./a.py",)
     assert set(skipped(folded).values()) == {SkipReason.REPEATED}

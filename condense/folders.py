@@ -1,0 +1,53 @@
+"""Folders and files that are opened without following links."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# On the way a folder need not be readable.
+_STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
+
+
+@contextmanager
+def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
+    """Open a folder and yield its descriptor; raise OSError where it is a link or behind one.
+
+    With ``make`` folders that are missing are made.
+    """
+    root, *names = Path(path).absolute().parts
+    found = os.open(root, _STEP)
+    try:
+        for name in names:
+            try:
+                inner = os.open(name, _STEP, dir_fd=found)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=found)
+                inner = os.open(name, _STEP, dir_fd=found)
+            os.close(found)
+            found = inner
+        inner = os.open(".", _FLAGS | os.O_RDONLY, dir_fd=found)
+        os.close(found)
+        found = inner
+        yield found
+    finally:
+        os.close(found)
+
+
+def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file to be read; raise OSError where it is a link or behind one.
+
+    A pipe is not waited for.
+    """
+    folder, name = os.path.split(path)
+    with open_folder(folder) as found:
+
+        def opener(name: str, flags: int) -> int:
+            return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found)
+
+        return open(name, "rb", buffering=0, opener=opener)
