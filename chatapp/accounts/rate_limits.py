@@ -76,14 +76,16 @@ def _key(*parts: str) -> str:
 
 
 def count_request(user: User) -> None:
-    """Count a request of a user's; raise LimitReached once there were too many in this minute."""
+    """Count a request of a user's; raise LimitReached once there were too many in a minute."""
     most = ServerSettings.binding(user).requests_per_minute
     if most is None:
         return
-    minute, gone = divmod(int(time.time()), MINUTE)
-    if count_up(f"requests-{user.pk}-{minute}", MINUTE) <= most:
+    # A minute begins with the first request of it.
+    now = int(time.time())
+    began: int = cache.get_or_set(f"requests-{user.pk}", now, MINUTE) or now
+    if count_up(f"requests-{user.pk}-{began}", MINUTE) <= most:
         return
-    left = MINUTE - gone
+    left = max(1, began + MINUTE - now)
     words = _(
         "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
         "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
