@@ -1,6 +1,7 @@
 """What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
 
 import logging
+from threading import Thread
 from typing import Any, override
 
 import requests
@@ -12,12 +13,15 @@ from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
+from django.contrib.sites.shortcuts import get_current_site
+from django.core.mail import EmailMultiAlternatives, mailers
+from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations
-from chatapp.accounts.rate_limits import GuessLimit
+from chatapp.accounts.rate_limits import GuessLimit, count_up
 from chatapp.languages import reader_of
 from chatapp.models.fields import decrypt, encrypt
 
@@ -25,6 +29,11 @@ log = logging.getLogger(__name__)
 
 # Within which an OpenID provider has to answer.
 SECONDS = 10
+
+# Of each kind, to one user: all of them hold the same link.
+MAILS_AN_HOUR, HOUR = 5, 3600
+# The number of whoever has an address that is no account's.
+NOBODY = 0
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -41,17 +50,27 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail, in the language that who gets it has chosen, otherwise the browser's.
+        """Send a mail to a user, in the language that they have chosen, otherwise the browser's.
 
-        Where the server for it is away, a page says so, whoever was meant.
+        Few of a kind are sent in an hour. Where the server for mail is away, a page says so, but
+        not to who has just made an account. Until the answer, all takes as long for nobody's mail.
         """
+        user, site = context["user"], get_current_site(self.request)
+        known = {"request": self.request, "email": email, "current_site": site}
+        with reader_of(self.request, user).reading():
+            mail = self.render_mail(template_prefix, email, known | context)
+        server = mailers.default
         try:
-            with reader_of(self.request, context.get("user")).reading():
-                super().send_mail(template_prefix, email, context)
+            server.open()
         except OSError as error:
             log.warning("mail can't be sent: %s", type(error).__name__)
+            if template_prefix.endswith("signup"):
+                return
             page = render(self.request, "sign_in/mail_away.html", status=503)
             raise ImmediateHttpResponse(page) from error
+        few = count_up(f"{template_prefix}-{user.pk}", HOUR) <= MAILS_AN_HOUR
+        sent = [mail] if few and user.pk != NOBODY else []
+        Thread(target=_deliver, args=(server, sent), name="mail").start()
 
     @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -71,6 +90,14 @@ class AccountAdapter(DefaultAccountAdapter):
         save = super().save_user
         needed = not settings.ALLOW_REGISTRATION
         return invitations.accept(request, lambda: save(request, user, form, commit), needed=needed)
+
+
+def _deliver(server: BaseEmailBackend, mails: list[EmailMultiAlternatives]) -> None:
+    try:
+        with server:
+            server.send_messages(mails)
+    except OSError as error:
+        log.warning("a mail was not taken: %s", type(error).__name__)
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from allauth.account.forms import ResetPasswordForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext_lazy as _lazy
 
+from chatapp.accounts.adapters import NOBODY
+from chatapp.accounts.credentials import owner_of
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
 from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
@@ -29,6 +32,18 @@ class CommandForm(ModelForm[SavedCommand]):
         if name in RESERVED:
             raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))
         return name
+
+
+class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
+    """The address that a link to a new password is mailed to, if it is somebody's."""
+
+    def clean_email(self) -> str:
+        """Find whose it is: for nobody, a mail is written all the same, which takes as long."""
+        address: str = self.cleaned_data["email"].lower()
+        owner = owner_of(address)
+        active = owner if owner and owner.is_active else None
+        self.users = [active or User(pk=NOBODY, username=address)]
+        return address
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types

@@ -190,7 +190,7 @@ class Profile(models.Model):
 
     @property
     def is_on_server(self) -> bool:
-        """Whether the server pays for its calls: by its own key, or as an operator has set it up."""
+        """Whether the server pays for its calls, or the operator who shares it."""
         is_servers = self.key_source is KeySource.SERVER
         return is_servers and self.spec.asks_key(self.reached.base_url)
 
