@@ -1,6 +1,8 @@
 """What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
 
 import logging
+import re
+import unicodedata
 from threading import Thread
 from typing import Any, override
 
@@ -10,10 +12,12 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
 from django.contrib.sites.shortcuts import get_current_site
+from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives, mailers
 from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
@@ -30,6 +34,10 @@ log = logging.getLogger(__name__)
 # Within which an OpenID provider has to answer.
 SECONDS = 10
 
+# Characters by which the provider knows somebody, as the column has room for.
+LONGEST_SUBJECT = 191
+# Scripts that are written together, as Unicode's names of their characters begin.
+EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 # Of each kind, to one user: all of them hold the same link.
 MAILS_AN_HOUR, HOUR = 5, 3600
 # The number of whoever has an address that is no account's.
@@ -80,6 +88,15 @@ class AccountAdapter(DefaultAccountAdapter):
             raise self.validation_error("too_many_login_attempts")
 
     @override
+    def clean_username(self, username: str, shallow: bool = False) -> str:
+        """Return a name that reads as it is written: no other script's letters look the same."""
+        foreign = (one for one in username if not one.isascii() or one.isalpha())
+        scripts = {re.split("[ -]", unicodedata.name(one, ""))[0] for one in foreign}
+        if len(scripts - EAST_ASIAN) > 1 or not unicodedata.is_normalized("NFKC", username):
+            raise ValidationError(_("Use letters of one script, as a keyboard writes them."))
+        return str(super().clean_username(username, shallow))
+
+    @override
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether everybody may join, or this browser holds an invitation."""
         return settings.ALLOW_REGISTRATION or invitations.held_by(request) is not None
@@ -111,6 +128,13 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))
 
     @override
+    def get_provider(
+        self, request: HttpRequest, provider: str, client_id: Any = None
+    ) -> "_Provider":
+        """Return the provider, which takes nothing that names nobody."""
+        return _Provider(request, app=super().get_provider(request, provider, client_id).app)
+
+    @override
     def get_requests_session(self) -> requests.Session:
         """Return what asks the provider, and tells people where that fails."""
         return _Asking(self.request)
@@ -128,6 +152,23 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         save = super().save_user
         needed = not (settings.ALLOW_REGISTRATION or _is_admitted(sociallogin))
         return invitations.accept(request, lambda: save(request, sociallogin, form), needed=needed)
+
+
+class _Provider(OpenIDConnectProvider):  # type: ignore[misc] # it has no types
+    """The OpenID provider, whose answers name one person, and verify an address or not."""
+
+    @override
+    def sociallogin_from_response(self, request: HttpRequest, response: Any) -> SocialLogin:
+        """Return who has signed in there; where that is not certain, a page says so."""
+        said = [*response.values()]
+        subjects = [one.get("sub") if isinstance(one, dict) else None for one in said]
+        subject = subjects[0]
+        is_one = isinstance(subject, str) and subjects == [subject] * len(said)
+        if not (is_one and 0 < len(subject) <= LONGEST_SUBJECT):
+            raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
+        for one in said:
+            one["email_verified"] = one.get("email_verified") is True
+        return super().sociallogin_from_response(request, response)
 
 
 class _Asking(requests.Session):

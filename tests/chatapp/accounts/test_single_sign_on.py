@@ -4,12 +4,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from allauth.account.models import EmailAddress
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from tests.chatapp.accounts.provider import CLIENT, SECRET, providing
+from tests.chatapp.accounts.members import prove
+from tests.chatapp.accounts.provider import CLIENT, ODD, SECRET, providing
 
 SERVER = "http://testserver"
 
@@ -80,6 +82,35 @@ def test_who_is_in_a_domain_or_group_joins(
         come_from(provider, browser, name)
         assert (browser.get(reverse("settings")).status_code == 200) == joins
     assert [*User.objects.values_list("username", "is_superuser")] == [(name, False)] * joins
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_who_is_named_by_nothing_is_nobody(
+    db: None, provider: str, settings: LazySettings, name: str
+) -> None:
+    """Without a subject, or with two, the page says so, and no account is made."""
+    settings.ALLOW_REGISTRATION = True
+    status, page = come_from(provider, Client(), name)
+    assert (status, "no usable answer" in page) == (503, True)
+    assert not User.objects.exists()
+
+
+def test_an_address_that_is_not_verified_links_to_no_account(
+    alice: User, provider: str, settings: LazySettings
+) -> None:
+    """Who comes with another's is somebody else; who comes with a verified one has it then."""
+    settings.ALLOW_REGISTRATION = True
+    prove(alice, "erin@example.com")
+    for name in ("kira", "dana", "erin", "lena"):
+        browser = Client()
+        come_from(provider, browser, name)
+        assert browser.get(reverse("settings")).status_code == 200
+    owners = EmailAddress.objects.filter(verified=True).values_list("email", "user__username")
+    assert {*owners} == {
+        ("erin@example.com", "alice"),
+        ("dana@example.org", "dana"),
+        ("lena@example.org", "lena"),
+    }
 
 
 def test_who_has_left_the_group_is_refused(db: None, provider: str, settings: LazySettings) -> None:
