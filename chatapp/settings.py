@@ -281,7 +281,12 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": "5/m/ip",
     "confirm_email": "20/h/key",
 }
-ACCOUNT_FORMS = {"reset_password": "chatapp.forms.accounts.ForgottenForm"}
+ACCOUNT_FORMS = {
+    "reset_password": "chatapp.forms.accounts.ForgottenForm",
+    "reset_password_from_key": "chatapp.forms.accounts.LinkedForm",
+    "change_password": "chatapp.forms.accounts.ChangedForm",
+    "set_password": "chatapp.forms.accounts.FirstForm",
+}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
 # The server that mail goes through, and whom it is from. Without one no mail is sent, which is

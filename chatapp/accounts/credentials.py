@@ -103,11 +103,15 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
     return token
 
 
+def open_tokens() -> QuerySet[ApiToken]:
+    """Return the tokens that let programs in now."""
+    return ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
+
+
 def holder_of_api_token(*, token: str) -> ApiToken | None:
     """Return the row of a token with its owner, None where it opens nothing; note its use."""
-    usable = ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
-    usable = usable.filter(digest=ApiToken.digest_of(token))
-    found = usable.select_related("owner").first()
+    named = open_tokens().filter(digest=ApiToken.digest_of(token))
+    found = named.select_related("owner").first()
     now = timezone.now()
     if found and (found.used_at is None or now - found.used_at > FRESH):
         # On a full disk it can be read still.

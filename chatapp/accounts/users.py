@@ -94,8 +94,10 @@ def set_active(user: User, *, active: bool) -> None:
         end_sessions(user)
 
 
-def end_sessions(user: User, *, but: str | None = None) -> None:
-    """End every session of a user, but the one with this key."""
+def end_sessions(user: User, *, but: str | None = None, tokens: bool = False) -> None:
+    """End every session of a user, but the one with this key, and all their ``tokens`` too."""
+    if tokens:
+        user.api_tokens.all().delete()
     for session in UserSession.objects.filter(user=user).exclude(session_key=but):
         session.end()
 

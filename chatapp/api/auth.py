@@ -56,9 +56,10 @@ Pk = Path[uuid.UUID]
 
 
 class Call(HttpRequest):
-    """A request that a token came with; ``auth`` is whose it is."""
+    """A request that a ``token`` came with, by its number; ``auth`` is whose it is."""
 
     auth: User
+    token: int
 
 
 class Bearer(HttpBearer):
@@ -79,6 +80,7 @@ class Bearer(HttpBearer):
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
             limit.count()
             return None
+        cast("Call", request).token = found.pk
         logs.note(user=found.owner.pk)
         reader_of(request, found.owner).enter()
         if request.method not in READING and found.scope not in self.scopes:
@@ -143,10 +145,15 @@ def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     return api.create_response(request, {"detail": sentence}, status=status)
 
 
+def how_to_enter() -> str:
+    """Say how to be let in."""
+    return _("Send a valid token: “Authorization: Bearer …”.")
+
+
 @api.exception_handler(AuthenticationError)
 def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say how to be let in."""
-    answer = tell(request, 401, _("Send a valid token: “Authorization: Bearer …”."))
+    """Say how to be let in, with the header that programs look for."""
+    answer = tell(request, 401, how_to_enter())
     answer["WWW-Authenticate"] = "Bearer"
     return answer
 

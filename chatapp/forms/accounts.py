@@ -1,8 +1,13 @@
 """Accounts: API tokens, and the prompts and slash commands that a user saves."""
 
-from typing import Any
+from typing import Any, cast
 
-from allauth.account.forms import ResetPasswordForm
+from allauth.account.forms import (
+    ChangePasswordForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+)
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django import forms
 from django.contrib.auth.models import User
@@ -44,6 +49,33 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
         active = owner if owner and owner.is_active else None
         self.users = [active or User(pk=NOBODY, username=address)]
         return address
+
+
+class _Revoking(forms.Form):
+    """A new password, with which the programs' tokens end unless that is not wanted."""
+
+    user: User
+    revoke_tokens = forms.BooleanField(
+        label=_lazy("Revoke all API tokens too"), initial=True, required=False
+    )
+
+    def save(self) -> None:
+        """Store the password, and revoke the tokens."""
+        cast("ChangePasswordForm", super()).save()
+        if self.cleaned_data["revoke_tokens"]:
+            self.user.api_tokens.all().delete()
+
+
+class ChangedForm(_Revoking, ChangePasswordForm):  # type: ignore[misc] # it has no types
+    """Another password, by who knows the one before."""
+
+
+class FirstForm(_Revoking, SetPasswordForm):  # type: ignore[misc] # the same
+    """The first password of an account."""
+
+
+class LinkedForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc] # the same
+    """A new password, by who has a link."""
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types

@@ -105,7 +105,7 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             if not user.is_active:
                 actions.stop_all(user.pk)
         case "end-sessions":
-            users.end_sessions(user)
+            users.end_sessions(user, tokens="revoke_tokens" in request.POST)
         case "budget":
             form = BudgetForm(request.POST)
             if not form.is_valid():

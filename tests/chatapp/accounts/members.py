@@ -25,6 +25,11 @@ def change(operator: Client, user: User, action: str, **sent: str) -> str:
     return operator.post(reverse("change_user", args=[user.pk, action]), sent, follow=True).text
 
 
+def confirm(browser: Client, password: str = RIGHT["password"]) -> None:
+    """Type the password again, as what is sensitive asks for."""
+    browser.post(reverse("account_reauthenticate"), {"password": password})
+
+
 def prove(user: User, address: str) -> None:
     """Have somebody proved that a mail address is theirs."""
     EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)
