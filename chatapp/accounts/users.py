@@ -76,9 +76,7 @@ def give_role(user: User, role: str) -> None:
     """Make a user an operator or a member; refused where nobody would be operator any more."""
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
-        keep_an_operator(user)
-        for profile in user.profiles.filter(is_shared=True):
-            stop_sharing(profile)
+        step_down(user)
     user.is_superuser = is_operator
     user.save(update_fields=["is_superuser"])
 
@@ -87,7 +85,7 @@ def give_role(user: User, role: str) -> None:
 def set_active(user: User, *, active: bool) -> None:
     """Let a user sign in, or not any more: then their sessions and sockets end at once."""
     if not active:
-        keep_an_operator(user)
+        step_down(user)
     user.is_active = active
     user.save(update_fields=["is_active"])
     if not active:
@@ -121,12 +119,17 @@ def is_last_operator(user: User) -> bool:
     return user.is_superuser and not others.exclude(pk=user.pk).exists()
 
 
-def keep_an_operator(user: User) -> None:
-    """Raise Refused where nobody else is operator; that stays so to the transaction's end."""
+def step_down(user: User) -> None:
+    """Raise Refused where nobody else is operator; that stays so to the transaction's end.
+
+    What they shared is theirs alone from now on: nobody else looks after their key.
+    """
     if user.is_superuser:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
     if is_last_operator(user):
         raise Refused(_("Somebody has to be operator. Make another user one first."))
+    for profile in user.profiles.filter(is_shared=True):
+        stop_sharing(profile)
 
 
 @transaction.atomic
@@ -136,7 +139,7 @@ def ask_to_delete(user: User, *, session_key: str | None) -> None:
     Until then its tokens and links open nothing, and no model is called for it. Refused where
     nobody would be operator any more.
     """
-    keep_an_operator(user)
+    step_down(user)
     Deletion.objects.get_or_create(user=user, defaults={"due_at": now() + GRACE})
     end_sessions(user, but=session_key)
 

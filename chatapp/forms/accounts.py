@@ -103,6 +103,8 @@ def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
     }
     same = {NON_FIELD_ERRORS: {"unique_together": _("You have another one of this name.")}}
     limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True, "error_messages": same}
+    # A request may say that it has thousands.
+    limits["absolute_max"] = MOST + 1
     made: dict[str, SavedTexts] = {}
     for prefix, (model, form, widgets) in kinds.items():
         formset = forms.inlineformset_factory(
