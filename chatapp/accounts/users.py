@@ -1,13 +1,17 @@
 """Users as their operator sees them: figures, never conversations; and what becomes of one."""
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
@@ -15,11 +19,14 @@ from django.urls import reverse
 from chatapp.accounts.accounts import preferences_of
 from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.errors import Refused
+from chatapp.languages import Reader, choice_of
 from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock, now
 from chatapp.models.deletions import Deletion, people
 from chatapp.models.spending import spent_this_month
 from chatapp.sentences import translate as _
+
+log = logging.getLogger(__name__)
 
 PAGE = 20
 # So long a user may take the deletion of their account back.
@@ -34,6 +41,7 @@ class UserFigures:
     last_visit: datetime | None
     spent: Decimal
     budget: Decimal | None
+    has_factor: bool
 
     @property
     def role(self) -> Invitation.Role:
@@ -49,7 +57,8 @@ class UserFigures:
         )
         active = ("deactivate", _("Deactivate")) if user.is_active else ("activate", _("Activate"))
         password, sessions = ("password", _("Reset password")), ("end-sessions", _("End sessions"))
-        return [role, password, sessions, active]
+        factor = ("factor", _("Remove second factor"))
+        return [role, password, *[factor] * self.has_factor, sessions, active]
 
 
 def list_users(*, after: str = "") -> list[UserFigures]:
@@ -60,12 +69,14 @@ def list_users(*, after: str = "") -> list[UserFigures]:
     last = dict(visits.annotate(last=Max("last_seen_at")))
     budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "allowance"))
     spent = spent_this_month([user.pk for user in users])
+    factors = {*Authenticator.objects.filter(user__in=users).values_list("user", flat=True)}
     return [
         UserFigures(
             user,
             last.get(user.pk, user.last_login),
             spent.get(user.pk, Decimal(0)),
             budgets.get(user.pk),
+            user.pk in factors,
         )
         for user in users
     ]
@@ -98,6 +109,24 @@ def end_sessions(user: User, *, but: str | None = None, tokens: bool = False) ->
         user.api_tokens.all().delete()
     for session in UserSession.objects.filter(user=user).exclude(session_key=but):
         session.end()
+
+
+def remove_factors(user: User) -> None:
+    """Have a user's password alone sign in again; the log says so, and a mail tells them."""
+    Authenticator.objects.filter(user=user).delete()
+    log.warning("second factor and passkeys of user %s were removed", user.pk)
+    if address := EmailAddress.objects.get_verified(user):
+        with Reader.of(choice_of(user, {}), "").reading():
+            said = _(
+                "The second factor and the passkeys of your account {user} were removed: your "
+                "password alone signs in. If you did not ask for that, tell an operator.",
+                user=user,
+            )
+            mail = EmailMessage(_("Second factor and passkeys"), said, to=[address.email])
+        try:
+            mail.send()
+        except OSError as error:
+            log.warning("mail can't be sent: %s", type(error).__name__)
 
 
 def give_budget(user: User, budget: Decimal | None) -> None:

@@ -16,8 +16,8 @@ from ninja import Router
 
 import condense
 from chatapp import approvals, errors, logs
-from chatapp.agent import events
 from chatapp.accounts.credentials import open_tokens
+from chatapp.agent import events
 from chatapp.api import conversations, schemas
 from chatapp.api.auth import Call, Pk, how_to_enter, own_conversation
 from chatapp.api.pagination import Part, by_moment

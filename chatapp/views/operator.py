@@ -1,5 +1,6 @@
 """The operator's page: who uses this server at which cost, and what holds for everybody."""
 
+import logging
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,8 @@ from chatapp.models.deletions import people
 from chatapp.sentences import translate
 from chatapp.turns import actions
 from chatapp.views.common import Request, View, refuse, signed_in
+
+log = logging.getLogger(__name__)
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
@@ -96,7 +99,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 @for_operators("POST")
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused where it leaves no operator."""
-    user = get_object_or_404(people(), pk=pk)
+    user, answer = get_object_or_404(people(), pk=pk), None
     match action:
         case "member" | "operator":
             users.give_role(user, action)
@@ -104,6 +107,8 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             users.set_active(user, active=action == "activate")
             if not user.is_active:
                 actions.stop_all(user.pk)
+        case "factor":
+            users.remove_factors(user)
         case "end-sessions":
             users.end_sessions(user, tokens="revoke_tokens" in request.POST)
         case "budget":
@@ -114,9 +119,12 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             users.give_budget(user, form.cleaned_data["budget"])
         case "password":
             link = request.build_absolute_uri(users.password_link(user))
-            return _show_link(request, translate("New password of {user}", user=user), link)
+            answer = _show_link(request, translate("New password of {user}", user=user), link)
         case _:
             raise Http404
+    log.info("an operator did this to user %s: %s", user.pk, action)
+    if answer:
+        return answer
     messages.success(request, translate("{user} was changed.", user=user))
     return redirect("users")
 

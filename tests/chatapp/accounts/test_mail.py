@@ -1,5 +1,6 @@
 """Mail: links to new passwords, through a mail server of the tests' own."""
 
+import logging
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
@@ -11,7 +12,10 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +24,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 from pytest_django import Settings
 
-from tests.chatapp.accounts.members import is_in, prove, sets_password_once, signed_in
+from tests.chatapp.accounts.members import change, is_in, prove, sets_password_once, signed_in
 from tests.chatapp.browsers import choose
 from tests.chatapp.loaded_settings import Load, load
 from tests.chatapp.other_languages import OTHERS
@@ -299,3 +303,46 @@ def test_a_mail_server_that_is_away_is_told_to_whoever_asks(
     known = ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="fr")
     assert known == ask("nobody@example.org", HTTP_ACCEPT_LANGUAGE="fr")
     assert known[2] != ask("bob@example.org", HTTP_ACCEPT_LANGUAGE="de")[2]
+
+
+@pytest.mark.parametrize("how", ["page", "command"])
+def test_a_lost_second_factor_is_removed_on_record(
+    operator: Client,
+    alice: User,
+    bob: User,
+    mails: list[EmailMessage],
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+) -> None:
+    """By an operator, who alone is offered it, or on the machine; whose it was is told by mail."""
+    choose(bob, "de")
+    assert reverse("change_user", args=[bob.pk, "factor"]) not in operator.get("/users/").text
+    TOTP.activate(bob, generate_totp_secret())
+    RecoveryCodes.activate(bob)
+    assert not is_in(signed_in("bob", "battery staple"))
+    assert reverse("change_user", args=[bob.pk, "factor"]) in operator.get("/users/").text
+    with caplog.at_level(logging.INFO):
+        if how == "page":
+            change(operator, bob, "factor")
+        else:
+            call_command("remove_second_factor", "bob")
+    assert is_in(signed_in("bob", "battery staple"))
+    said = [one.getMessage() for one in caplog.records if one.name.startswith("chatapp.")]
+    assert said[0] == f"second factor and passkeys of user {bob.pk} were removed"
+    assert said[1:] == [f"an operator did this to user {bob.pk}: factor"] * (how == "page")
+    (mail,) = mails
+    assert (mail["To"], "bob" in mail.get_content()) == ("bob@example.org", True)
+    (subject,) = in_language("de", "Second factor and passkeys")
+    assert mail["Subject"] == subject
+    with pytest.raises(CommandError, match="Nobody is called nobody"):
+        call_command("remove_second_factor", "nobody")
+
+
+def test_a_second_factor_is_removed_while_no_mail_can_be_sent(
+    operator: Client, bob: User, load: Load, settings: Settings
+) -> None:
+    """Who is locked out need not wait for the mail server."""
+    mail_settings(load, settings, free_port())
+    TOTP.activate(bob, generate_totp_secret())
+    change(operator, bob, "factor")
+    assert is_in(signed_in("bob", "battery staple"))
