@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -53,39 +53,31 @@ def client_address(get_response: GetResponse) -> GetResponse:
     """Set ``REMOTE_ADDR`` to the client's address where ``TRUSTED_PROXIES`` pass it on.
 
     Each proxy adds to ``X-Forwarded-For`` whom it was asked by, so the last address is the one that
-    a trusted proxy has seen; those before it are believed as far as trusted proxies go. An IPv4
-    address is one in either form.
+    a trusted proxy has seen; those before it are believed as far as trusted proxies go.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         forwarded = request.headers.get("X-Forwarded-For", "").split(",")
         hops = [hop.strip() for hop in forwarded if hop.strip()]
-        hops.append(request.META.get("REMOTE_ADDR", ""))
-        is_trusted = True
-        while hops and is_trusted:
+        while hops and _is_trusted(request.META.get("REMOTE_ADDR", "")):
             hop = hops.pop()
             # Some proxies add the port, which is another one each time.
             address = split_domain_port(hop)[0].strip("[]") or hop
             try:
-                request.META["REMOTE_ADDR"] = str(_parsed(address))
+                request.META["REMOTE_ADDR"] = str(ip_address(address))
             except ValueError:
                 break
-            is_trusted = _is_trusted(request.META["REMOTE_ADDR"])
         return get_response(request)
 
     return middleware
 
 
-def _parsed(text: str) -> IPv4Address | IPv6Address:
-    address = ip_address(text)
-    return getattr(address, "ipv4_mapped", None) or address
-
-
 def _is_trusted(text: str) -> bool:
     try:
-        address = _parsed(text)
+        address = ip_address(text)
     except ValueError:
         return False
+    address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in settings.TRUSTED_PROXIES)
 
 

@@ -53,8 +53,8 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address that TRUSTED_PROXIES pass on, which stands here already."""
-        return str(request.META["REMOTE_ADDR"])
+        """Return the address that TRUSTED_PROXIES pass on, an IPv4 address in its own form."""
+        return str(request.META["REMOTE_ADDR"]).removeprefix("::ffff:")
 
     @override
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         return invitations.accept(request, lambda: save(request, sociallogin, form), needed=needed)
 
 
-class _Provider(OpenIDConnectProvider):  # type: ignore[misc] # it has no types
+class _Provider(OpenIDConnectProvider):
     """The OpenID provider, whose answers name one person, and verify an address or not."""
 
     @override
@@ -162,9 +162,8 @@ class _Provider(OpenIDConnectProvider):  # type: ignore[misc] # it has no types
         """Return who has signed in there; where that is not certain, a page says so."""
         said = [*response.values()]
         subjects = [one.get("sub") if isinstance(one, dict) else None for one in said]
-        subject = subjects[0]
-        is_one = isinstance(subject, str) and subjects == [subject] * len(said)
-        if not (is_one and 0 < len(subject) <= LONGEST_SUBJECT):
+        first = subjects[0] if isinstance(subjects[0], str) else ""
+        if not 0 < len(first) <= LONGEST_SUBJECT or subjects != [first] * len(said):
             raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
         for one in said:
             one["email_verified"] = one.get("email_verified") is True

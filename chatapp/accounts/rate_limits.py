@@ -68,7 +68,7 @@ def _network(address: str) -> str:
         return address
     if not isinstance(parsed, IPv6Address):
         return address
-    return str(ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
+    return str(parsed.ipv4_mapped or ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
 
 
 def _key(*parts: str) -> str:

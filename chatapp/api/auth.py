@@ -35,6 +35,7 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of what was wrong with a request, how much is told.
 TOLD = 5
 
+NO_TOKEN = gettext_noop("Send a valid token: “Authorization: Bearer …”.")
 # What is wrong with a value, by the whole of Pydantic's name for it or the first word of that.
 NOT_AS_EXPECTED = gettext_noop("it is not what it has to be")
 MISTAKES = {
@@ -145,15 +146,10 @@ def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     return api.create_response(request, {"detail": sentence}, status=status)
 
 
-def how_to_enter() -> str:
-    """Say how to be let in."""
-    return _("Send a valid token: “Authorization: Bearer …”.")
-
-
 @api.exception_handler(AuthenticationError)
 def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say how to be let in, with the header that programs look for."""
-    answer = tell(request, 401, how_to_enter())
+    """Say how to be let in."""
+    answer = tell(request, 401, _(NO_TOKEN))
     answer["WWW-Authenticate"] = "Bearer"
     return answer
 

@@ -19,7 +19,7 @@ from chatapp import approvals, errors, logs
 from chatapp.accounts.credentials import open_tokens
 from chatapp.agent import events
 from chatapp.api import conversations, schemas
-from chatapp.api.auth import Call, Pk, how_to_enter, own_conversation
+from chatapp.api.auth import NO_TOKEN, Call, Pk, own_conversation
 from chatapp.api.pagination import Part, by_moment
 from chatapp.condensation import summary_reviews
 from chatapp.context.condense_requests import CondenseRequest
@@ -36,6 +36,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import reading
+from chatapp.sentences import translate as _
 from chatapp.transcript.message_parts import result_text
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import check_turns, enqueue_turn
@@ -91,7 +92,7 @@ async def _stream(
                 {waiting, revoked}, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED
             )
             if revoked in done:
-                yield encode("refused", {"detail": how_to_enter()})
+                yield encode("refused", {"detail": _(NO_TOKEN)})
                 return
             if not done:
                 if await reading(_is_over)(conversation, command.nonce):

@@ -1,6 +1,6 @@
 """Accounts: API tokens, and the prompts and slash commands that a user saves."""
 
-from typing import Any, cast
+from typing import Any
 
 from allauth.account.forms import (
     ChangePasswordForm,
@@ -54,28 +54,21 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
 class _Revoking(forms.Form):
     """A new password, with which the programs' tokens end unless that is not wanted."""
 
-    user: User
     revoke_tokens = forms.BooleanField(
         label=_lazy("Revoke all API tokens too"), initial=True, required=False
     )
 
     def save(self) -> None:
         """Store the password, and revoke the tokens."""
-        cast("ChangePasswordForm", super()).save()
+        new: Any = self
+        super().save()  # type: ignore[misc] # a form with passwords has it
         if self.cleaned_data["revoke_tokens"]:
-            self.user.api_tokens.all().delete()
+            new.user.api_tokens.all().delete()
 
 
-class ChangedForm(_Revoking, ChangePasswordForm):  # type: ignore[misc] # it has no types
-    """Another password, by who knows the one before."""
-
-
-class FirstForm(_Revoking, SetPasswordForm):  # type: ignore[misc] # the same
-    """The first password of an account."""
-
-
-class LinkedForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc] # the same
-    """A new password, by who has a link."""
+# Where the password before is known, where there was none, and where a link stands for it.
+_forms = (ChangePasswordForm, SetPasswordForm, ResetPasswordKeyForm)
+ChangedForm, FirstForm, LinkedForm = (type(one.__name__, (_Revoking, one), {}) for one in _forms)
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types

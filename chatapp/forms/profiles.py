@@ -212,10 +212,9 @@ class ProfileForm(ThresholdChoice):
         for name in ("context_window", "max_output"):
             self.fields[name].required = False
             self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
-        is_fixed = self.instance.pk is not None and self.instance.has_fixed_prices
         for name in PRICES:
             self.initial[name] = plain(getattr(self.instance.prices, name.removeprefix("price_")))
-            self.fields[name].disabled = is_fixed
+            self.fields[name].disabled = self.instance.has_fixed_prices
             self.fields[name].widget.attrs.update({"step": "any", "inputmode": "decimal"})
 
     def prices(self) -> list[forms.BoundField]:

@@ -99,7 +99,8 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 @for_operators("POST")
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused where it leaves no operator."""
-    user, answer = get_object_or_404(people(), pk=pk), None
+    user = get_object_or_404(people(), pk=pk)
+    log.info("an operator asks this of user %s: %s", user.pk, action)
     match action:
         case "member" | "operator":
             users.give_role(user, action)
@@ -119,12 +120,9 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             users.give_budget(user, form.cleaned_data["budget"])
         case "password":
             link = request.build_absolute_uri(users.password_link(user))
-            answer = _show_link(request, translate("New password of {user}", user=user), link)
+            return _show_link(request, translate("New password of {user}", user=user), link)
         case _:
             raise Http404
-    log.info("an operator did this to user %s: %s", user.pk, action)
-    if answer:
-        return answer
     messages.success(request, translate("{user} was changed.", user=user))
     return redirect("users")
 

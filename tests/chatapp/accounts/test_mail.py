@@ -328,8 +328,8 @@ def test_a_lost_second_factor_is_removed_on_record(
             call_command("remove_second_factor", "bob")
     assert is_in(signed_in("bob", "battery staple"))
     said = [one.getMessage() for one in caplog.records if one.name.startswith("chatapp.")]
-    assert said[0] == f"second factor and passkeys of user {bob.pk} were removed"
-    assert said[1:] == [f"an operator did this to user {bob.pk}: factor"] * (how == "page")
+    assert said[-1] == f"second factor and passkeys of user {bob.pk} were removed"
+    assert said[:-1] == [f"an operator asks this of user {bob.pk}: factor"] * (how == "page")
     (mail,) = mails
     assert (mail["To"], "bob" in mail.get_content()) == ("bob@example.org", True)
     (subject,) = in_language("de", "Second factor and passkeys")

@@ -100,7 +100,7 @@ def test_what_an_operator_shared_goes_with_them(
     else:
         member.post(reverse("change_user", args=[shared.owner.pk, way]))
     shared.refresh_from_db()
-    assert not (shared.is_shared or shared.copies.exists())
+    assert (shared.is_shared, shared.copies.exists()) == (False, False)
 
 
 def test_nobody_shares_a_copy(member: Client, copy: Profile, bob: User) -> None:
