@@ -293,6 +293,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 # nothing to warn of: operators pass links on themselves.
 MAIL_SERVER = read_mail_server("EMAIL_URL")
 # An address is theirs who follow the link that is mailed there, whoever else has named it.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_EMAIL_VERIFICATION = "optional" if MAIL_SERVER else "none"
 ACCOUNT_PREVENT_ENUMERATION = "strict"
 DEFAULT_FROM_EMAIL = read_text("EMAIL_FROM", f"palimpsest@{PUBLIC.hostname or 'localhost'}")

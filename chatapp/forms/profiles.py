@@ -213,7 +213,8 @@ class ProfileForm(ThresholdChoice):
             self.fields[name].required = False
             self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
         for name in PRICES:
-            self.initial[name] = plain(getattr(self.instance.prices, name.removeprefix("price_")))
+            price = getattr(self.instance.prices, name.removeprefix("price_"))
+            self.initial[name] = plain(Decimal(price))
             self.fields[name].disabled = self.instance.has_fixed_prices
             self.fields[name].widget.attrs.update({"step": "any", "inputmode": "decimal"})
 

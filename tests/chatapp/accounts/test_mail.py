@@ -24,7 +24,14 @@ from django.utils import translation
 from django.utils.translation import gettext
 from pytest_django import Settings
 
-from tests.chatapp.accounts.members import change, is_in, prove, sets_password_once, signed_in
+from tests.chatapp.accounts.members import (
+    change,
+    confirm,
+    is_in,
+    prove,
+    sets_password_once,
+    signed_in,
+)
 from tests.chatapp.browsers import choose
 from tests.chatapp.loaded_settings import Load, load
 from tests.chatapp.other_languages import OTHERS
@@ -167,6 +174,10 @@ def test_an_address_is_theirs_who_prove_it(
     settings.ALLOW_REGISTRATION = True
     address = "boss@example.org"
     place, added = reverse("account_email"), {"action_add": "", "email": address}
+    # Whoever only has a session would get a new password by it.
+    assert browser.post(place, added)["Location"].startswith(reverse("account_reauthenticate"))
+    assert not EmailAddress.objects.filter(user=alice).exists()
+    confirm(browser)
     browser.post(place, added)
     User.objects.filter(pk=alice.pk).update(email=address)
     boss = Client()
@@ -187,6 +198,7 @@ def test_an_address_is_theirs_who_prove_it(
 
 def test_few_mails_go_to_who_did_not_ask(browser: Client, mails: list[EmailMessage]) -> None:
     """To whatever addresses: each account has five in an hour."""
+    confirm(browser)
     for number in range(7):
         added = {"action_add": "", "email": f"stranger{number}@example.org"}
         browser.post(reverse("account_email"), added)
@@ -282,6 +294,7 @@ def test_a_new_address_is_confirmed_in_the_chosen_language(
 ) -> None:
     """In the words of django-allauth."""
     choose(alice, language)
+    confirm(browser)
     added = {"action_add": "", "email": "alice@example.org"}
     browser.post(reverse("account_email"), added, headers={"Accept-Language": "fr"})
     settle()

@@ -5,12 +5,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from allauth.socialaccount.models import SocialAccount
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from tests.chatapp.accounts.members import prove
+from tests.chatapp.accounts.members import confirm, is_in, prove
 from tests.chatapp.accounts.provider import CLIENT, ODD, SECRET, providing
 
 SERVER = "http://testserver"
@@ -34,9 +36,9 @@ def provider(issuer: str, settings: LazySettings) -> str:
     return issuer
 
 
-def come_from(provider: str, browser: Client, name: str) -> tuple[int, str]:
+def come_from(provider: str, browser: Client, name: str, **asked: str) -> tuple[int, str]:
     """Sign in at the provider; return the status and page that this server answers with."""
-    sent_on = browser.get(reverse("openid_connect_login", args=["oidc"]))
+    sent_on = browser.get(reverse("openid_connect_login", args=["oidc"]), asked)
     assert sent_on.status_code == 302, sent_on.text
     assert sent_on["Location"].startswith(f"{provider}/identity/o/authorize")
     there = requests.Session()
@@ -130,10 +132,24 @@ def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:
     assert reverse("openid_connect_login", args=["oidc"]) in page
 
 
-def test_an_account_can_be_connected_to_it(browser: Client, provider: str) -> None:
-    """From its section in the settings."""
+def test_an_account_can_be_connected_to_it(
+    browser: Client, alice: User, provider: str, settings: LazySettings
+) -> None:
+    """From its section in the settings, with the password: a link that somebody sends is no wish.
+
+    A second factor is asked for on that way, too.
+    """
     page = browser.get(reverse("settings_section", args=["account"])).text
     assert reverse("socialaccount_connections") in page
+    come_from(provider, browser, "dana", process="connect")
+    assert not SocialAccount.objects.exists()
+    confirm(browser)
+    assert SocialAccount.objects.get().user == alice
+    come_from(provider, guest := Client(), "dana")
+    assert is_in(guest)
+    TOTP.activate(alice, generate_totp_secret())
+    come_from(provider, guest := Client(), "dana")
+    assert not is_in(guest)
 
 
 def test_a_provider_that_is_away_is_said(db: None, provider: str, settings: LazySettings) -> None:
