@@ -24,6 +24,7 @@ from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.accounts import invitations
 from chatapp.accounts.rate_limits import GuessLimit, count_up
 from chatapp.languages import reader_of
@@ -34,8 +35,9 @@ log = logging.getLogger(__name__)
 # Within which an OpenID provider has to answer.
 SECONDS = 10
 
-# Characters by which the provider knows somebody, as the column has room for.
-LONGEST_SUBJECT = 191
+# By what the provider knows somebody, as far as the column has room, and what it says of them.
+SUBJECT = re.compile(r"[!-~]{1,191}")
+TEXTS = ("email", "preferred_username", "name", "given_name", "family_name")
 # Scripts that are written together, as Unicode's names of their characters begin.
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 # Of each kind, to one user: all of them hold the same link.
@@ -160,12 +162,14 @@ class _Provider(OpenIDConnectProvider):
     @override
     def sociallogin_from_response(self, request: HttpRequest, response: Any) -> SocialLogin:
         """Return who has signed in there; where that is not certain, a page says so."""
+        response = condense.well_formed_json(response)
         said = [*response.values()]
         subjects = [one.get("sub") if isinstance(one, dict) else None for one in said]
-        first = subjects[0] if isinstance(subjects[0], str) else ""
-        if not 0 < len(first) <= LONGEST_SUBJECT or subjects != [first] * len(said):
+        is_one = isinstance(subjects[0], str) and subjects == subjects[:1] * len(said)
+        if not (is_one and SUBJECT.fullmatch(subjects[0])):
             raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
         for one in said:
+            one |= {name: "" for name in TEXTS if not isinstance(one.get(name), str)}
             one["email_verified"] = one.get("email_verified") is True
         return super().sociallogin_from_response(request, response)
 

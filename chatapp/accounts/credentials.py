@@ -19,6 +19,8 @@ from chatapp.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_TOKENS = 50
+# Characters: no name or address has so many, and no database compares any number.
+LONGEST = 300
 # How exactly it is noted when a token was last used: no read has to wait for a write.
 FRESH = timedelta(minutes=1)
 
@@ -40,7 +42,7 @@ class LimitedBackend(AuthenticationBackend):
     @override
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
         """Look at one password, which takes as long as it does for who has no account."""
-        login = credentials.get("username") or credentials.get("email") or ""
+        login = (credentials.get("username") or credentials.get("email") or "")[:LONGEST]
         owner = owner_of(login)
         check = self._check_password if owner else self._authenticate_by_username
         return cast("User | None", check(owner or login, credentials["password"]))

@@ -173,7 +173,7 @@ def test_a_wrong_password_is_looked_at_once(alice: User, bob: User, settings: Se
     User.objects.create_user("linked")
     names = ("alice", "alice@example.org", "claimed@example.org", "nobody@example.org", "linked")
     told = []
-    for name in (*names, "nobody"):
+    for name in (*names, "x" * 100_000):
         CountedHasher.computed = 0
         form = {"login": name, "password": "wrong"}
         answer = Client().post(reverse("account_login"), form)

@@ -103,7 +103,7 @@ def test_an_address_that_is_not_verified_links_to_no_account(
     """Who comes with another's is somebody else; who comes with a verified one has it then."""
     settings.ALLOW_REGISTRATION = True
     prove(alice, "erin@example.com")
-    for name in ("kira", "dana", "erin", "lena"):
+    for name in ("kira", "dana", "erin", "lena", "mona"):
         browser = Client()
         come_from(provider, browser, name)
         assert browser.get(reverse("settings")).status_code == 200
@@ -112,6 +112,7 @@ def test_an_address_that_is_not_verified_links_to_no_account(
         ("erin@example.com", "alice"),
         ("dana@example.org", "dana"),
         ("lena@example.org", "lena"),
+        ("mona@example.org", "mona"),
     }
 
 

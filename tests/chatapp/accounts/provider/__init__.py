@@ -20,6 +20,7 @@ ODD: dict[str, dict[str, object]] = {
 }
 MORE: dict[str, dict[str, object]] = {
     "kira": {"email": "dana@example.org", "email_verified": "false"},
+    "mona": {"preferred_username": 5, "name": ["Mona"], "family_name": "\ud800"},
     "lena": {"preferred_username": "\u043ewner"},
 }
 # Whose addresses the provider has not looked at.
