@@ -24,7 +24,7 @@ from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 FREE = dict.fromkeys(("price_input", "price_output", "price_cache_read", "price_cache_write"), 0)
-MILLION = condense.Usage(input=50_000, output=1_000_000)
+USED = condense.Usage(input=50_000, output=1_000_000, cache_read=1_000_000)
 Door = Callable[[Profile], object]
 
 
@@ -55,7 +55,7 @@ def by_row(profile: Profile) -> object:
 
 @pytest.mark.parametrize("door", [by_form, by_api, by_row])
 @pytest.mark.parametrize(
-    ("model", "cost"), [("claude-haiku-4-5", "5.05"), ("claude-of-tomorrow", "50.5")]
+    ("model", "cost"), [("claude-haiku-4-5", "5.15"), ("claude-of-tomorrow", "51")]
 )
 def test_no_member_sets_the_prices_of_what_the_server_pays_for(
     paid: Profile, door: Door, model: str, cost: str
@@ -65,7 +65,7 @@ def test_no_member_sets_the_prices_of_what_the_server_pays_for(
     paid.refresh_from_db()
     door(paid)
     paid = Profile.objects.get(pk=paid.pk)
-    assert (paid.model, paid.cost_of(MILLION)) == (model, Decimal(cost))
+    assert (paid.model, paid.cost_of(USED)) == (model, Decimal(cost))
     (shown,) = [
         one
         for one in Manager(paid.owner).client.get("/api/profiles").json()
@@ -86,19 +86,19 @@ def test_prices_are_theirs_who_pay(paid: Profile, bob: User) -> None:
     operators = Profile.objects.get(pk=paid.pk)
     operators.owner.is_superuser = True
     operators.owner.save()
-    assert operators.cost_of(MILLION) == 3
+    assert operators.cost_of(USED) == 3
     accounts.preferences_of(bob)
     server_profiles.share(operators)
     copy = bob.profiles.get(origin=operators)
-    assert copy.cost_of(MILLION) == 3
+    assert copy.cost_of(USED) == 3
     Profile.objects.update(**FREE)
-    assert bob.profiles.get(origin=operators).cost_of(MILLION) == Decimal("50.5")
+    assert bob.profiles.get(origin=operators).cost_of(USED) == Decimal("51")
     Profile.objects.filter(pk=operators.pk).update(provider="openai", base_url="http://gpu:8000/v1")
     Profile.objects.filter(origin=operators).update(provider="openai")
-    assert not bob.profiles.get(origin=operators).cost_of(MILLION)
+    assert not bob.profiles.get(origin=operators).cost_of(USED)
     own = Profile(owner=bob, provider="anthropic", model="claude-haiku-4-5", **FREE)
     own.set_key("sk-bob")
-    assert own.cost_of(MILLION) is None
+    assert own.cost_of(USED) is None
 
 
 def test_a_member_tries_no_model_on_the_servers_key(

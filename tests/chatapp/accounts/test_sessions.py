@@ -1,4 +1,5 @@
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import (
@@ -96,6 +97,7 @@ def test_a_second_factor_is_asked_for(alice: User) -> None:
 
     A password alone lets nobody in any more, and a recovery code does so once.
     """
+    EmailAddress.objects.create(user=alice, email="not.proved@example.org")
     here = signed_in()
     assert here.get(reverse("mfa_activate_totp")).status_code == 302
     here.post(reverse("account_reauthenticate"), {"password": RIGHT["password"]})
