@@ -164,7 +164,7 @@ class _Provider(OpenIDConnectProvider):
         """Return who has signed in there; where that is not certain, a page says so."""
         response = condense.well_formed_json(response)
         said = [*response.values()]
-        subjects = [one.get("sub") if isinstance(one, dict) else None for one in said]
+        subjects: list[Any] = [isinstance(one, dict) and one.get("sub") for one in said]
         is_one = isinstance(subjects[0], str) and subjects == subjects[:1] * len(said)
         if not (is_one and SUBJECT.fullmatch(subjects[0])):
             raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
