@@ -3,6 +3,7 @@
 import logging
 import re
 import unicodedata
+from collections.abc import Sequence
 from threading import Thread
 from typing import Any, override
 
@@ -18,7 +19,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
 from django.contrib.sites.shortcuts import get_current_site
 from django.core.exceptions import ValidationError
-from django.core.mail import EmailMultiAlternatives, mailers
+from django.core.mail import EmailMessage, mailers
 from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 from django.shortcuts import render
@@ -80,7 +81,7 @@ class AccountAdapter(DefaultAccountAdapter):
             raise ImmediateHttpResponse(page) from error
         few = count_up(f"{template_prefix}-{user.pk}", HOUR) <= MAILS_AN_HOUR
         sent = [mail] if few and user.pk != NOBODY else []
-        Thread(target=_deliver, args=(server, sent), name="mail").start()
+        Thread(target=deliver, args=(server, sent), name="mail").start()
 
     @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -111,7 +112,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return invitations.accept(request, lambda: save(request, user, form, commit), needed=needed)
 
 
-def _deliver(server: BaseEmailBackend, mails: list[EmailMultiAlternatives]) -> None:
+def deliver(server: BaseEmailBackend, mails: Sequence[EmailMessage]) -> None:
+    """Have a server take mails; where it does not, the log says so."""
     try:
         with server:
             server.send_messages(mails)

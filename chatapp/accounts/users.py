@@ -11,12 +11,13 @@ from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, mailers
 from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 
 from chatapp.accounts.accounts import preferences_of
+from chatapp.accounts.adapters import deliver
 from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.errors import Refused
 from chatapp.languages import Reader, choice_of
@@ -123,10 +124,7 @@ def remove_factors(user: User) -> None:
                 user=user,
             )
             mail = EmailMessage(_("Second factor and passkeys"), said, to=[address.email])
-        try:
-            mail.send()
-        except OSError as error:
-            log.warning("mail can't be sent: %s", type(error).__name__)
+        deliver(mailers.default, [mail])
 
 
 def give_budget(user: User, budget: Decimal | None) -> None:
