@@ -21,6 +21,7 @@ from django.contrib.sites.shortcuts import get_current_site
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, mailers
 from django.core.mail.backends.base import BaseEmailBackend
+from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -39,6 +40,7 @@ SECONDS = 10
 # By what the provider knows somebody, as far as the column has room, and what it says of them.
 SUBJECT = re.compile(r"[!-~]{1,191}")
 TEXTS = ("email", "preferred_username", "name", "given_name", "family_name")
+LONGEST_ADDRESS = 254
 # Scripts that are written together, as Unicode's names of their characters begin.
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 # Of each kind, to one user: all of them hold the same link.
@@ -98,6 +100,12 @@ class AccountAdapter(DefaultAccountAdapter):
         if len(scripts - EAST_ASIAN) > 1 or not unicodedata.is_normalized("NFKC", username):
             raise ValidationError(_("Use letters of one script, as a keyboard writes them."))
         return str(super().clean_username(username, shallow))
+
+    @override
+    def clean_email(self, email: str) -> str:
+        """Return an address that its column has room for."""
+        MaxLengthValidator(LONGEST_ADDRESS)(email)
+        return str(super().clean_email(email))
 
     @override
     def is_open_for_signup(self, request: HttpRequest) -> bool:

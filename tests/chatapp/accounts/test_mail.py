@@ -206,6 +206,15 @@ def test_few_mails_go_to_who_did_not_ask(browser: Client, mails: list[EmailMessa
     assert len(mails) == 5
 
 
+def test_an_address_has_as_many_characters_as_are_stored(browser: Client, alice: User) -> None:
+    """No database has to refuse one."""
+    confirm(browser)
+    for name, taken in (("a" * 243, False), ("a" * 242, True)):
+        added = {"action_add": "", "email": f"{name}@example.org"}
+        assert browser.post(reverse("account_email"), added).status_code < 500
+        assert EmailAddress.objects.filter(user=alice).exists() == taken
+
+
 def test_who_makes_an_account_is_in_while_no_mail_can_be_sent(
     load: Load, settings: Settings, db: None
 ) -> None:
