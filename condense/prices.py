@@ -61,7 +61,7 @@ class Prices:
 
     @property
     def are_set(self) -> bool:
-        """Whether anything costs something."""
+        """Return whether anything costs something."""
         return any((self.input, self.output, self.cache_read, self.cache_write))
 
     def cost(self, usage: Usage) -> Decimal:

@@ -190,13 +190,13 @@ class Profile(models.Model):
 
     @property
     def is_on_server(self) -> bool:
-        """Whether the server pays for its calls, or the operator who shares it."""
+        """Return whether the server pays for its calls, or the operator who shares it."""
         is_servers = self.key_source is KeySource.SERVER
         return is_servers and self.spec.asks_key(self.reached.base_url)
 
     @property
     def has_fixed_prices(self) -> bool:
-        """Whether its owner has no say in the prices."""
+        """Return whether its owner has no say in the prices."""
         return self.is_on_server and not self.reached.owner.is_superuser
 
     @property
