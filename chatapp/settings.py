@@ -274,14 +274,28 @@ ALLOW_REGISTRATION = read_flag("ALLOW_REGISTRATION", default=False)
 ACCOUNT_ADAPTER = "chatapp.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": "10/900s/key", "reset_password": "5/m/ip"}
+ACCOUNT_RATE_LIMITS = {
+    "login": None,
+    "login_failed": "10/900s/key",
+    "reset_password": "5/m/ip",
+    "confirm_email": "20/h/key",
+}
+ACCOUNT_FORMS = {
+    "reset_password": "chatapp.forms.accounts.ForgottenForm",
+    "reset_password_from_key": "chatapp.forms.accounts.LinkedForm",
+    "change_password": "chatapp.forms.accounts.ChangedForm",
+    "set_password": "chatapp.forms.accounts.FirstForm",
+}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
 # The server that mail goes through, and whom it is from. Without one no mail is sent, which is
 # nothing to warn of: operators pass links on themselves.
 MAIL_SERVER = read_mail_server("EMAIL_URL")
+# An address is theirs who follow the link that is mailed there, whoever else has named it.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_EMAIL_VERIFICATION = "optional" if MAIL_SERVER else "none"
+ACCOUNT_PREVENT_ENUMERATION = "strict"
 DEFAULT_FROM_EMAIL = read_text("EMAIL_FROM", f"palimpsest@{PUBLIC.hostname or 'localhost'}")
 MAILERS: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.mail.backends.smtp.EmailBackend", "OPTIONS": MAIL_SERVER}
@@ -293,6 +307,7 @@ if not MAIL_SERVER:
 # Second factors. A code that was shown once is not shown again; passkeys sign in by themselves.
 MFA_ADAPTER = "chatapp.accounts.adapters.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Palimpsest"

@@ -59,6 +59,11 @@ class Prices:
     cache_write: Decimal = Decimal(0)
     surcharge: Surcharge | None = None
 
+    @property
+    def are_set(self) -> bool:
+        """Return whether anything costs something."""
+        return any((self.input, self.output, self.cache_read, self.cache_write))
+
     def cost(self, usage: Usage) -> Decimal:
         """Return the exact cost of one call in USD; several calls are added up as costs."""
         times = Surcharge(0)

@@ -1,6 +1,10 @@
 """What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
 
 import logging
+import re
+import unicodedata
+from collections.abc import Sequence
+from threading import Thread
 from typing import Any, override
 
 import requests
@@ -9,15 +13,22 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
+from django.contrib.sites.shortcuts import get_current_site
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage, mailers
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.accounts import invitations
-from chatapp.accounts.rate_limits import GuessLimit
+from chatapp.accounts.rate_limits import GuessLimit, count_up
 from chatapp.languages import reader_of
 from chatapp.models.fields import decrypt, encrypt
 
@@ -25,6 +36,17 @@ log = logging.getLogger(__name__)
 
 # Within which an OpenID provider has to answer.
 SECONDS = 10
+
+# By what the provider knows somebody, as far as the column has room, and what it says of them.
+SUBJECT = re.compile(r"[!-~]{1,191}")
+TEXTS = ("email", "preferred_username", "name", "given_name", "family_name")
+LONGEST_ADDRESS = 254
+# Scripts that are written together, as Unicode's names of their characters begin.
+EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
+# Of each kind, to one user: all of them hold the same link.
+MAILS_AN_HOUR, HOUR = 5, 3600
+# The number of whoever has an address that is no account's.
+NOBODY = 0
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -36,22 +58,32 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address that TRUSTED_PROXIES pass on, which stands here already."""
-        return str(request.META["REMOTE_ADDR"])
+        """Return the address that TRUSTED_PROXIES pass on, an IPv4 address in its own form."""
+        return str(request.META["REMOTE_ADDR"]).removeprefix("::ffff:")
 
     @override
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail, in the language that who gets it has chosen, otherwise the browser's.
+        """Send a mail to a user, in the language that they have chosen, otherwise the browser's.
 
-        Where the server for it is away, a page says so, whoever was meant.
+        Few of a kind are sent in an hour. Where the server for mail is away, a page says so, but
+        not to who has just made an account. Until the answer, all takes as long for nobody's mail.
         """
+        user, site = context["user"], get_current_site(self.request)
+        known = {"request": self.request, "email": email, "current_site": site}
+        with reader_of(self.request, user).reading():
+            mail = self.render_mail(template_prefix, email, known | context)
+        server = mailers.default
         try:
-            with reader_of(self.request, context.get("user")).reading():
-                super().send_mail(template_prefix, email, context)
+            server.open()
         except OSError as error:
             log.warning("mail can't be sent: %s", type(error).__name__)
+            if template_prefix.endswith("signup"):
+                return
             page = render(self.request, "sign_in/mail_away.html", status=503)
             raise ImmediateHttpResponse(page) from error
+        few = count_up(f"{template_prefix}-{user.pk}", HOUR) <= MAILS_AN_HOUR
+        sent = [mail] if few and user.pk != NOBODY else []
+        Thread(target=deliver, args=(server, sent), name="mail").start()
 
     @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -59,6 +91,21 @@ class AccountAdapter(DefaultAccountAdapter):
         account = credentials.get("username") or credentials.get("email") or ""
         if GuessLimit(request, realm="sign-in", account=account).is_reached:
             raise self.validation_error("too_many_login_attempts")
+
+    @override
+    def clean_username(self, username: str, shallow: bool = False) -> str:
+        """Return a name that reads as it is written: no other script's letters look the same."""
+        foreign = (one for one in username if not one.isascii() or one.isalpha())
+        scripts = {re.split("[ -]", unicodedata.name(one, ""))[0] for one in foreign}
+        if len(scripts - EAST_ASIAN) > 1 or not unicodedata.is_normalized("NFKC", username):
+            raise ValidationError(_("Use letters of one script, as a keyboard writes them."))
+        return str(super().clean_username(username, shallow))
+
+    @override
+    def clean_email(self, email: str) -> str:
+        """Return an address that its column has room for."""
+        MaxLengthValidator(LONGEST_ADDRESS)(email)
+        return str(super().clean_email(email))
 
     @override
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -73,6 +120,15 @@ class AccountAdapter(DefaultAccountAdapter):
         return invitations.accept(request, lambda: save(request, user, form, commit), needed=needed)
 
 
+def deliver(server: BaseEmailBackend, mails: Sequence[EmailMessage]) -> None:
+    """Have a server take mails; where it does not, the log says so."""
+    try:
+        with server:
+            server.send_messages(mails)
+    except OSError as error:
+        log.warning("a mail was not taken: %s", type(error).__name__)
+
+
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     """Accounts at an OpenID provider: which of them may come in, and join without invitation."""
 
@@ -82,6 +138,13 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         limited = settings.OIDC_DOMAINS or settings.OIDC_GROUPS
         if limited and not _is_admitted(sociallogin):
             raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))
+
+    @override
+    def get_provider(
+        self, request: HttpRequest, provider: str, client_id: Any = None
+    ) -> "_Provider":
+        """Return the provider, which takes nothing that names nobody."""
+        return _Provider(request, app=super().get_provider(request, provider, client_id).app)
 
     @override
     def get_requests_session(self) -> requests.Session:
@@ -101,6 +164,24 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         save = super().save_user
         needed = not (settings.ALLOW_REGISTRATION or _is_admitted(sociallogin))
         return invitations.accept(request, lambda: save(request, sociallogin, form), needed=needed)
+
+
+class _Provider(OpenIDConnectProvider):
+    """The OpenID provider, whose answers name one person, and verify an address or not."""
+
+    @override
+    def sociallogin_from_response(self, request: HttpRequest, response: Any) -> SocialLogin:
+        """Return who has signed in there; where that is not certain, a page says so."""
+        response = condense.well_formed_json(response)
+        said = [*response.values()]
+        subjects: list[Any] = [isinstance(one, dict) and one.get("sub") for one in said]
+        is_one = isinstance(subjects[0], str) and subjects == subjects[:1] * len(said)
+        if not (is_one and SUBJECT.fullmatch(subjects[0])):
+            raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
+        for one in said:
+            one |= {name: "" for name in TEXTS if not isinstance(one.get(name), str)}
+            one["email_verified"] = one.get("email_verified") is True
+        return super().sociallogin_from_response(request, response)
 
 
 class _Asking(requests.Session):

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, override
+from typing import Any, cast, override
 
 from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.auth.models import User
@@ -19,6 +19,8 @@ from chatapp.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_TOKENS = 50
+# Characters: no name or address has so many, and no database compares any number.
+LONGEST = 300
 # How exactly it is noted when a token was last used: no read has to wait for a write.
 FRESH = timedelta(minutes=1)
 
@@ -38,10 +40,24 @@ class LimitedBackend(AuthenticationBackend):
         return user
 
     @override
+    def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
+        """Look at one password, which takes as long as it does for who has no account."""
+        login = (credentials.get("username") or credentials.get("email") or "")[:LONGEST]
+        owner = owner_of(login)
+        check = self._check_password if owner else self._authenticate_by_username
+        return cast("User | None", check(owner or login, credentials["password"]))
+
+    @override
     def get_user(self, user_id: Any) -> User | None:
         """Return whose session it is, with what each page says of their account."""
         user = User.objects.select_related("deletion", "preferences").filter(pk=user_id).first()
         return user if user and self.user_can_authenticate(user) else None
+
+
+def owner_of(address: str) -> User | None:
+    """Return who has proved that a mail address is theirs."""
+    proved = {"emailaddress__email": address.lower(), "emailaddress__verified": True}
+    return User.objects.filter(**proved).first()
 
 
 @transaction.atomic
@@ -89,11 +105,15 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
     return token
 
 
+def open_tokens() -> QuerySet[ApiToken]:
+    """Return the tokens that let programs in now."""
+    return ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
+
+
 def holder_of_api_token(*, token: str) -> ApiToken | None:
     """Return the row of a token with its owner, None where it opens nothing; note its use."""
-    usable = ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
-    usable = usable.filter(digest=ApiToken.digest_of(token))
-    found = usable.select_related("owner").first()
+    named = open_tokens().filter(digest=ApiToken.digest_of(token))
+    found = named.select_related("owner").first()
     now = timezone.now()
     if found and (found.used_at is None or now - found.used_at > FRESH):
         # On a full disk it can be read still.

@@ -1,25 +1,33 @@
 """Users as their operator sees them: figures, never conversations; and what becomes of one."""
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.core.mail import EmailMessage, mailers
 from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 
 from chatapp.accounts.accounts import preferences_of
+from chatapp.accounts.adapters import deliver
 from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.errors import Refused
+from chatapp.languages import Reader, choice_of
 from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock, now
 from chatapp.models.deletions import Deletion, people
 from chatapp.models.spending import spent_this_month
 from chatapp.sentences import translate as _
+
+log = logging.getLogger(__name__)
 
 PAGE = 20
 # So long a user may take the deletion of their account back.
@@ -34,6 +42,7 @@ class UserFigures:
     last_visit: datetime | None
     spent: Decimal
     budget: Decimal | None
+    has_factor: bool
 
     @property
     def role(self) -> Invitation.Role:
@@ -49,7 +58,8 @@ class UserFigures:
         )
         active = ("deactivate", _("Deactivate")) if user.is_active else ("activate", _("Activate"))
         password, sessions = ("password", _("Reset password")), ("end-sessions", _("End sessions"))
-        return [role, password, sessions, active]
+        factor = ("factor", _("Remove second factor"))
+        return [role, password, *[factor] * self.has_factor, sessions, active]
 
 
 def list_users(*, after: str = "") -> list[UserFigures]:
@@ -60,12 +70,14 @@ def list_users(*, after: str = "") -> list[UserFigures]:
     last = dict(visits.annotate(last=Max("last_seen_at")))
     budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "allowance"))
     spent = spent_this_month([user.pk for user in users])
+    factors = {*Authenticator.objects.filter(user__in=users).values_list("user", flat=True)}
     return [
         UserFigures(
             user,
             last.get(user.pk, user.last_login),
             spent.get(user.pk, Decimal(0)),
             budgets.get(user.pk),
+            user.pk in factors,
         )
         for user in users
     ]
@@ -76,9 +88,7 @@ def give_role(user: User, role: str) -> None:
     """Make a user an operator or a member; refused where nobody would be operator any more."""
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
-        keep_an_operator(user)
-        for profile in user.profiles.filter(is_shared=True):
-            stop_sharing(profile)
+        step_down(user)
     user.is_superuser = is_operator
     user.save(update_fields=["is_superuser"])
 
@@ -87,17 +97,34 @@ def give_role(user: User, role: str) -> None:
 def set_active(user: User, *, active: bool) -> None:
     """Let a user sign in, or not any more: then their sessions and sockets end at once."""
     if not active:
-        keep_an_operator(user)
+        step_down(user)
     user.is_active = active
     user.save(update_fields=["is_active"])
     if not active:
         end_sessions(user)
 
 
-def end_sessions(user: User, *, but: str | None = None) -> None:
-    """End every session of a user, but the one with this key."""
+def end_sessions(user: User, *, but: str | None = None, tokens: bool = False) -> None:
+    """End every session of a user, but the one with this key, and all their ``tokens`` too."""
+    if tokens:
+        user.api_tokens.all().delete()
     for session in UserSession.objects.filter(user=user).exclude(session_key=but):
         session.end()
+
+
+def remove_factors(user: User) -> None:
+    """Have a user's password alone sign in again; the log says so, and a mail tells them."""
+    Authenticator.objects.filter(user=user).delete()
+    log.warning("second factor and passkeys of user %s were removed", user.pk)
+    if address := EmailAddress.objects.get_verified(user):
+        with Reader.of(choice_of(user, {}), "").reading():
+            said = _(
+                "The second factor and the passkeys of your account {user} were removed: your "
+                "password alone signs in. If you did not ask for that, tell an operator.",
+                user=user,
+            )
+            mail = EmailMessage(_("Second factor and passkeys"), said, to=[address.email])
+        deliver(mailers.default, [mail])
 
 
 def give_budget(user: User, budget: Decimal | None) -> None:
@@ -119,12 +146,17 @@ def is_last_operator(user: User) -> bool:
     return user.is_superuser and not others.exclude(pk=user.pk).exists()
 
 
-def keep_an_operator(user: User) -> None:
-    """Raise Refused where nobody else is operator; that stays so to the transaction's end."""
+def step_down(user: User) -> None:
+    """Raise Refused where nobody else is operator; that stays so to the transaction's end.
+
+    What they shared is theirs alone from now on: nobody else looks after their key.
+    """
     if user.is_superuser:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
     if is_last_operator(user):
         raise Refused(_("Somebody has to be operator. Make another user one first."))
+    for profile in user.profiles.filter(is_shared=True):
+        stop_sharing(profile)
 
 
 @transaction.atomic
@@ -134,7 +166,7 @@ def ask_to_delete(user: User, *, session_key: str | None) -> None:
     Until then its tokens and links open nothing, and no model is called for it. Refused where
     nobody would be operator any more.
     """
-    keep_an_operator(user)
+    step_down(user)
     Deletion.objects.get_or_create(user=user, defaults={"due_at": now() + GRACE})
     end_sessions(user, but=session_key)
 

@@ -35,6 +35,7 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of what was wrong with a request, how much is told.
 TOLD = 5
 
+NO_TOKEN = gettext_noop("Send a valid token: “Authorization: Bearer …”.")
 # What is wrong with a value, by the whole of Pydantic's name for it or the first word of that.
 NOT_AS_EXPECTED = gettext_noop("it is not what it has to be")
 MISTAKES = {
@@ -56,9 +57,10 @@ Pk = Path[uuid.UUID]
 
 
 class Call(HttpRequest):
-    """A request that a token came with; ``auth`` is whose it is."""
+    """A request that a ``token`` came with, by its number; ``auth`` is whose it is."""
 
     auth: User
+    token: int
 
 
 class Bearer(HttpBearer):
@@ -79,6 +81,7 @@ class Bearer(HttpBearer):
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
             limit.count()
             return None
+        cast("Call", request).token = found.pk
         logs.note(user=found.owner.pk)
         reader_of(request, found.owner).enter()
         if request.method not in READING and found.scope not in self.scopes:
@@ -146,7 +149,7 @@ def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
 @api.exception_handler(AuthenticationError)
 def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
     """Say how to be let in."""
-    answer = tell(request, 401, _("Send a valid token: “Authorization: Bearer …”."))
+    answer = tell(request, 401, _(NO_TOKEN))
     answer["WWW-Authenticate"] = "Bearer"
     return answer
 

@@ -5,6 +5,7 @@ No key and no address can be among what is sent.
 
 import uuid
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from django.db.models import ForeignKey, Model
@@ -156,6 +157,10 @@ ProfileShape = row(
     "system_prompt",
     "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
+    **{
+        name: (Decimal, Field(..., alias=name.replace("price_", "prices.")))
+        for name in _PRICES.split()
+    },
     condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
 # Of what the page alone knows, a program has no use.

@@ -3,10 +3,12 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import orjson
 from asgiref.sync import async_to_sync
+from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
@@ -14,9 +16,10 @@ from ninja import Router
 
 import condense
 from chatapp import approvals, errors, logs
+from chatapp.accounts.credentials import open_tokens
 from chatapp.agent import events
 from chatapp.api import conversations, schemas
-from chatapp.api.auth import Call, Pk, own_conversation
+from chatapp.api.auth import NO_TOKEN, Call, Pk, own_conversation
 from chatapp.api.pagination import Part, by_moment
 from chatapp.condensation import summary_reviews
 from chatapp.context.condense_requests import CondenseRequest
@@ -33,10 +36,13 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import reading
+from chatapp.sentences import translate as _
 from chatapp.transcript.message_parts import result_text
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import check_turns, enqueue_turn
 
+# Seconds after which a stream's token is looked at again: any process may revoke it.
+LOOK = 1
 # Seconds without news after which a line without meaning keeps proxies from hanging up.
 SILENCE = 15
 
@@ -58,16 +64,20 @@ def send_message(request: Call, pk: Pk, new: schemas.NewMessage) -> StreamingHtt
     check_message(command.text, alone=not command.attachments)
     if not conversation.turns.filter(nonce=command.nonce).exists():
         check_turns(conversation)
-    answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")
+    stream = _stream(conversation, command, request.token)
+    answer = StreamingHttpResponse(stream, content_type="text/event-stream")
     # A proxy that collected it would have an event wait for those after it.
     answer["X-Accel-Buffering"] = "no"
     return answer
 
 
 async def _stream(
-    conversation: Conversation, command: incoming_frames.SendMessage
+    conversation: Conversation, command: incoming_frames.SendMessage, token: int
 ) -> AsyncIterator[bytes]:
-    """Send the message; yield events as they come, then how the turn ended, or why none began."""
+    """Send the message; yield events as they come, then how the turn ended, or why none began.
+
+    They end with the token.
+    """
     try:
         with errors.saving():
             heard = await _apart(actions.send_and_hear(conversation, command))
@@ -75,10 +85,15 @@ async def _stream(
         yield encode("refused", {"detail": in_words(str(refusal))})
         return
     told = Teller(conversation.pk)
-    waiting = asyncio.ensure_future(anext(heard, None))
+    waiting, revoked = asyncio.ensure_future(anext(heard, None)), asyncio.create_task(_end(token))
     try:
         while True:
-            done, _pending = await asyncio.wait({waiting}, timeout=SILENCE)
+            done, _pending = await asyncio.wait(
+                {waiting, revoked}, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED
+            )
+            if revoked in done:
+                yield encode("refused", {"detail": _(NO_TOKEN)})
+                return
             if not done:
                 if await reading(_is_over)(conversation, command.nonce):
                     break
@@ -94,6 +109,16 @@ async def _stream(
         yield encode("end", ended)
     finally:
         waiting.cancel()
+        revoked.cancel()
+
+
+async def _end(token: int) -> None:
+    """Wait until a token lets nobody in any more."""
+    usable, is_open = open_tokens().filter(pk=token), True
+    while is_open:
+        await asyncio.sleep(LOOK)
+        with suppress(DatabaseError):
+            is_open = await reading(usable.exists)()
 
 
 def _is_over(conversation: Conversation, nonce: uuid.UUID) -> bool:

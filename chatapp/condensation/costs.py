@@ -66,7 +66,8 @@ def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     """
     if not profile.spec.caches_prompts:
         return replace(usage, input=usage.prompt, cache_read=0)
-    if profile.price_cache_write <= profile.price_input:
+    prices = profile.prices
+    if prices.cache_write <= prices.input:
         return usage
     return replace(usage, input=0, cache_write=usage.input)
 

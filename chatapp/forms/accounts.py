@@ -2,12 +2,20 @@
 
 from typing import Any
 
+from allauth.account.forms import (
+    ChangePasswordForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+)
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext_lazy as _lazy
 
+from chatapp.accounts.adapters import NOBODY
+from chatapp.accounts.credentials import owner_of
 from chatapp.composer.slash_commands import RESERVED
 from chatapp.forms import ModelForm
 from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
@@ -29,6 +37,38 @@ class CommandForm(ModelForm[SavedCommand]):
         if name in RESERVED:
             raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))
         return name
+
+
+class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
+    """The address that a link to a new password is mailed to, if it is somebody's."""
+
+    def clean_email(self) -> str:
+        """Find whose it is: for nobody, a mail is written all the same, which takes as long."""
+        address: str = self.cleaned_data["email"].lower()
+        owner = owner_of(address)
+        active = owner if owner and owner.is_active else None
+        self.users = [active or User(pk=NOBODY, username=address)]
+        return address
+
+
+class _Revoking(forms.Form):
+    """A new password, with which the programs' tokens end unless that is not wanted."""
+
+    revoke_tokens = forms.BooleanField(
+        label=_lazy("Revoke all API tokens too"), initial=True, required=False
+    )
+
+    def save(self) -> None:
+        """Store the password, and revoke the tokens."""
+        new: Any = self
+        super().save()  # type: ignore[misc] # a form with passwords has it
+        if self.cleaned_data["revoke_tokens"]:
+            new.user.api_tokens.all().delete()
+
+
+# Where the password before is known, where there was none, and where a link stands for it.
+_forms = (ChangePasswordForm, SetPasswordForm, ResetPasswordKeyForm)
+ChangedForm, FirstForm, LinkedForm = (type(one.__name__, (_Revoking, one), {}) for one in _forms)
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types
@@ -56,6 +96,8 @@ def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
     }
     same = {NON_FIELD_ERRORS: {"unique_together": _("You have another one of this name.")}}
     limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True, "error_messages": same}
+    # A request may say that it has thousands.
+    limits["absolute_max"] = MOST + 1
     made: dict[str, SavedTexts] = {}
     for prefix, (model, form, widgets) in kinds.items():
         formset = forms.inlineformset_factory(

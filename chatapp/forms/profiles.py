@@ -213,8 +213,9 @@ class ProfileForm(ThresholdChoice):
             self.fields[name].required = False
             self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
         for name in PRICES:
-            if isinstance(price := self.initial.get(name), Decimal):
-                self.initial[name] = plain(price)
+            price = getattr(self.instance.prices, name.removeprefix("price_"))
+            self.initial[name] = plain(Decimal(price))
+            self.fields[name].disabled = self.instance.has_fixed_prices
             self.fields[name].widget.attrs.update({"step": "any", "inputmode": "decimal"})
 
     def prices(self) -> list[forms.BoundField]:

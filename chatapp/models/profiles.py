@@ -189,22 +189,39 @@ class Profile(models.Model):
         return KeySource.SERVER if usable else KeySource.MISSING
 
     @property
+    def is_on_server(self) -> bool:
+        """Return whether the server pays for its calls, or the operator who shares it."""
+        is_servers = self.key_source is KeySource.SERVER
+        return is_servers and self.spec.asks_key(self.reached.base_url)
+
+    @property
+    def has_fixed_prices(self) -> bool:
+        """Return whether its owner has no say in the prices."""
+        return self.is_on_server and not self.reached.owner.is_superuser
+
+    @property
     def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them, a known model's surcharge included."""
+        """The prices as the engine calculates with them, a known model's surcharge included.
+
+        What the server pays for costs what operators say, or else what its provider says.
+        """
+        listed = self.spec.prices_of(self.model)
+        if self.has_fixed_prices:
+            return listed
         known = self.spec.find_model(self.model)
-        return condense.Prices(
+        own = condense.Prices(
             input=self.price_input,
             output=self.price_output,
             cache_read=self.price_cache_read,
             cache_write=self.price_cache_write,
             surcharge=known.prices.surcharge if known else None,
         )
+        return listed if self.is_on_server and not own.are_set else own
 
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
         """Return what a call cost, None where nobody said what a server charges that has a key."""
         prices = self.prices
-        told = (prices.input, prices.output, prices.cache_read, prices.cache_write)
-        if not any(told) and self.spec.asks_key(self.reached.base_url):
+        if not prices.are_set and self.spec.asks_key(self.reached.base_url):
             return None
         return prices.cost(usage)
 

@@ -1,6 +1,6 @@
 """Specs of vendors and models, which forms, settings and checks read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import condense
@@ -9,6 +9,7 @@ import condense
 EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 # Tokens for a model that nobody knows: hardly one takes less. No server says both of just this.
 SAFE_WINDOW, SAFE_OUTPUT = 32_000, 4_000
+PRICED = ("input", "output", "cache_read", "cache_write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ class ListedModel:
 
 
 def _figures(prices: condense.Prices) -> dict[str, Decimal]:
-    names = ("input", "output", "cache_read", "cache_write")
-    return {f"price_{name}": getattr(prices, name) for name in names}
+    return {f"price_{name}": getattr(prices, name) for name in PRICED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,16 @@ class ProviderSpec:
     def find_model(self, model: str) -> ModelSpec | None:
         """Return what is known about a model, None for one that is not listed."""
         return {one.id: one for one in self.models}.get(model)
+
+    def prices_of(self, model: str) -> condense.Prices:
+        """Return what a model costs; one of unknown price costs the dearest of everything."""
+        listed = {one.id: one.prices for one in self.models if one.prices.are_set}
+        if model in listed or not listed:
+            return listed.get(model, condense.Prices())
+        dearest = max(listed.values(), key=lambda one: one.output)
+        return replace(
+            dearest, **{name: max(getattr(one, name) for one in listed.values()) for name in PRICED}
+        )
 
     def asks_key(self, url: str) -> bool:
         """Whether calls to an address need a key; an empty one means the provider's own."""

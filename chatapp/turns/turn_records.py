@@ -1,7 +1,6 @@
 """The records of a turn: what it left open is closed with the facts that are known."""
 
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
 
@@ -78,7 +78,10 @@ def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> Non
         input=told.input if told.prompt else estimate or 0,
         output=max(told.output, sizes.COUNTER.count(written.written)),
     )
-    cost, status = profile.cost_of(usage) if profile else Decimal(0), ModelCall.Status.INTERRUPTED
+    # Without its profile nobody knows who paid.
+    listed = provider_spec(call.provider).prices_of(call.model)
+    cost = profile.cost_of(usage) if profile else listed.cost(usage)
+    status = ModelCall.Status.INTERRUPTED
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage), **columns, status=status, cost=cost
     )

@@ -47,8 +47,13 @@ def rename_account(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def end_session(request: Request, pk: int) -> HttpResponse:
-    """End one of the user's sessions: its pages and sockets stop within a second."""
+    """End one of the user's sessions: its pages and sockets stop within a second.
+
+    Where that is wanted, no token goes on either.
+    """
     get_object_or_404(UserSession, pk=pk, user=request.user).end()
+    if "revoke_tokens" in request.POST:
+        request.user.api_tokens.all().delete()
     messages.success(request, _("That session was ended."))
     return redirect("settings_section", "account")
 

@@ -1,5 +1,6 @@
 """The operator's page: who uses this server at which cost, and what holds for everybody."""
 
+import logging
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,8 @@ from chatapp.models.deletions import people
 from chatapp.sentences import translate
 from chatapp.turns import actions
 from chatapp.views.common import Request, View, refuse, signed_in
+
+log = logging.getLogger(__name__)
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
@@ -97,6 +100,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused where it leaves no operator."""
     user = get_object_or_404(people(), pk=pk)
+    log.info("an operator asks this of user %s: %s", user.pk, action)
     match action:
         case "member" | "operator":
             users.give_role(user, action)
@@ -104,8 +108,10 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
             users.set_active(user, active=action == "activate")
             if not user.is_active:
                 actions.stop_all(user.pk)
+        case "factor":
+            users.remove_factors(user)
         case "end-sessions":
-            users.end_sessions(user)
+            users.end_sessions(user, tokens="revoke_tokens" in request.POST)
         case "budget":
             form = BudgetForm(request.POST)
             if not form.is_valid():

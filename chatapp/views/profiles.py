@@ -25,7 +25,7 @@ from chatapp.forms.profiles import (
 )
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import find_local_servers, probe
+from chatapp.providers.model_servers import find_local_servers, list_models, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import specs_for
@@ -110,8 +110,10 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     profile = ProfileForm(request.POST, instance=own_profile(request, pk)).unsaved()
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
+    # No budget counts what is tried.
+    trying = list_models if profile.has_fixed_prices else probe
     try:
-        report = asyncio.run(probe(accounts.provider_to_try(profile)))
+        report = asyncio.run(trying(accounts.provider_to_try(profile)))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
     listed = report.find_model(profile.model)

@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -114,6 +115,7 @@ def save(request: Request, page: SentSettings) -> None:
 
 
 @signed_in("POST")
+@reauthentication_required  # type: ignore[untyped-decorator] # it has no types
 def create_token(request: Request) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)

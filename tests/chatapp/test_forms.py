@@ -158,3 +158,13 @@ def test_an_address_that_may_not_be_called_is_refused(
     form = profile_form(alice, base_url=url)
     assert list(form.errors) == ["base_url"]
     assert "pw" not in str(form["base_url"])
+
+
+@pytest.mark.parametrize("sent", [102, 2_000, 10**9])
+def test_no_more_forms_are_made_than_may_be_saved(alice: User, sent: int) -> None:
+    """However many a request says that it has; which is refused."""
+    for prefix in forms_of_saved(None, alice):
+        counts = {f"{prefix}-TOTAL_FORMS": sent, f"{prefix}-INITIAL_FORMS": 0}
+        formset = forms_of_saved(counts, alice)[prefix]
+        assert len(formset.forms) <= 101
+        assert not formset.is_valid()

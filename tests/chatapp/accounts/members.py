@@ -1,5 +1,6 @@
 """Members as they sign in, and what an operator does to one of them."""
 
+from allauth.account.models import EmailAddress
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -22,6 +23,16 @@ def is_in(browser: Client) -> bool:
 def change(operator: Client, user: User, action: str, **sent: str) -> str:
     """Do one thing to a user, and return the page that the operator sees then."""
     return operator.post(reverse("change_user", args=[user.pk, action]), sent, follow=True).text
+
+
+def confirm(browser: Client, password: str = RIGHT["password"]) -> None:
+    """Type the password again, as what is sensitive asks for."""
+    browser.post(reverse("account_reauthenticate"), {"password": password})
+
+
+def prove(user: User, address: str) -> None:
+    """Have somebody proved that a mail address is theirs."""
+    EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)
 
 
 def sets_password_once(name: str, link: str) -> bool:

@@ -5,8 +5,10 @@ from ipaddress import ip_network
 from typing import Any, cast
 
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.core.cache.backends.locmem import LocMemCache
 from django.test import Client, RequestFactory
@@ -15,6 +17,7 @@ from pytest_django import Settings
 
 from chatapp.accounts import invitations, rate_limits
 from chatapp.accounts.rate_limits import AT_ONE_ACCOUNT
+from tests.chatapp.accounts.members import prove
 from tests.chatapp.api.programs import bearer
 
 Ask = Callable[[str], int]
@@ -70,6 +73,7 @@ def guess_password(at: str) -> int:
         ([GUESSER], GUESSER, "192.0.2.7"),
         ([f"{GUESSER}:1", f"{GUESSER}:2"], f"{GUESSER}:3", "192.0.2.7:1"),
         (["[2001:db8::1]:1", "2001:db8::2"], "[2001:db8::3]:2", "2001:db8:0:2::1"),
+        ([f"::ffff:{GUESSER}", f"[::ffff:{GUESSER}]:2"], GUESSER, "::ffff:192.0.2.7"),
         (["2001:db8:0:1::1", "2001:db8:0:1:2::2"], "2001:db8:0:1:ffff::3", "2001:db8:0:2::1"),
     ],
 )
@@ -147,6 +151,36 @@ def test_an_ipv4_address_in_ipv6_form_is_one_alone(alice: User) -> None:
         sign_in("wrong", REMOTE_ADDR=f"::ffff:{GUESSER}")
     assert sign_in("correct horse", REMOTE_ADDR=f"::ffff:{GUESSER}") == 429
     assert sign_in("correct horse", REMOTE_ADDR="::ffff:192.0.2.7") == 302
+
+
+class CountedHasher(MD5PasswordHasher):
+    """Counts what it computes."""
+
+    computed = 0
+
+    def encode(self, password: str, salt: str) -> str:
+        """Return the hash, and count it."""
+        type(self).computed += 1
+        return super().encode(password, salt)
+
+
+def test_a_wrong_password_is_looked_at_once(alice: User, bob: User, settings: Settings) -> None:
+    """Whoever is named, in whichever way: the time tells nobody who has an account."""
+    settings.PASSWORD_HASHERS = [f"{__name__}.{CountedHasher.__qualname__}"]
+    prove(alice, "alice@example.org")
+    for user in (alice, bob):
+        EmailAddress.objects.create(user=user, email="claimed@example.org")
+    User.objects.create_user("linked")
+    names = ("alice", "alice@example.org", "claimed@example.org", "nobody@example.org", "linked")
+    told = []
+    for name in (*names, "x" * 100_000):
+        CountedHasher.computed = 0
+        form = {"login": name, "password": "wrong"}
+        answer = Client().post(reverse("account_login"), form)
+        said = answer.context["form"].errors.as_text().replace("email address", "username")
+        told.append((answer.status_code, said, CountedHasher.computed))
+    assert told == [told[0]] * 6
+    assert told[0][2] == 1
 
 
 def test_trying_one_password_on_many_names_is_limited(alice: User) -> None:

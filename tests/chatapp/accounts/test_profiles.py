@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.auth.models import User
 
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
@@ -26,6 +27,7 @@ def servers(settings: LazySettings) -> Iterator[tuple[Standin, Standin]]:
 def profile(base_url: str = "", key: str = "") -> Profile:
     """Return a profile, which need not be stored."""
     made = Profile(
+        owner=User(),
         provider="anthropic",
         model="claude-haiku-5-5",
         base_url=base_url,

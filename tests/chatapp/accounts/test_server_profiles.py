@@ -16,6 +16,7 @@ from chatapp.api.urls import describe
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, Turn
 from chatapp.models.spending import spent_this_month
+from tests.chatapp.accounts.members import confirm
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.claude import answered_by
@@ -85,6 +86,21 @@ def test_nobody_shares_what_is_no_operators(operator: Client, shared: Profile, b
     alice = shared.owner
     operator.post(reverse("change_user", args=[alice.pk, "member"]))
     assert not Profile.objects.exclude(origin=None).exists()
+
+
+@pytest.mark.parametrize("way", ["member", "deactivate", "delete"])
+def test_what_an_operator_shared_goes_with_them(
+    member: Client, operator: Client, shared: Profile, bob: User, way: str
+) -> None:
+    """Nobody uses a key that nobody looks after; their own profile stays theirs."""
+    User.objects.filter(pk=bob.pk).update(is_superuser=True)
+    if way == "delete":
+        confirm(operator)
+        operator.post(reverse("delete_account"))
+    else:
+        member.post(reverse("change_user", args=[shared.owner.pk, way]))
+    shared.refresh_from_db()
+    assert (shared.is_shared, shared.copies.exists()) == (False, False)
 
 
 def test_nobody_shares_a_copy(member: Client, copy: Profile, bob: User) -> None:

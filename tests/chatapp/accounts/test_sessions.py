@@ -1,3 +1,5 @@
+import pytest
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import (
@@ -11,6 +13,7 @@ from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from tests.chatapp.accounts.members import RIGHT, is_in, signed_in
 from tests.chatapp.browsers import browser_of
@@ -40,6 +43,33 @@ def test_an_account_can_have_another_name(browser: Client, alice: User, bob: Use
     assert signed["Location"] == reverse("conversations")
 
 
+@pytest.mark.parametrize(
+    ("name", "is_plain"),
+    [
+        ("\u043ewner", False),  # a Cyrillic o
+        ("\uff4f\uff57\uff4e\uff45\uff52", False),  # in full width
+        ("\u19d0wner", False),  # a digit that looks like an o
+        ("alice.2+z@example", True),
+        ("J\u00f6rg_7", True),
+        ("\u0410\u043d\u043d\u0430", True),
+        ("\u5c71\u7530\u30a2\u30f3\u30ca\u30fc-taro", True),
+    ],
+)
+def test_a_name_looks_like_no_other(
+    browser: Client, alice: User, settings: Settings, name: str, *, is_plain: bool
+) -> None:
+    """Neither one that is new nor one that is changed; an account that has such a name keeps it."""
+    browser.post(reverse("rename_account"), {"username": name})
+    assert User.objects.filter(pk=alice.pk, username=name).exists() == is_plain
+    User.objects.filter(pk=alice.pk).update(username="alice")
+    settings.ALLOW_REGISTRATION = True
+    new = dict.fromkeys(("password1", "password2"), "quite another one") | {"username": name}
+    Client().post(reverse("account_signup"), new)
+    assert User.objects.filter(username=name).exists() == is_plain
+    User.objects.filter(pk=alice.pk).update(username=f"{name}2")
+    assert is_in(signed_in(f"{name}2"))
+
+
 def test_a_second_factor_can_not_be_guessed(alice: User, bob: User) -> None:
     """Whoever has the password tries few codes, from whatever address; no other user waits."""
     for user in (alice, bob):
@@ -67,6 +97,7 @@ def test_a_second_factor_is_asked_for(alice: User) -> None:
 
     A password alone lets nobody in any more, and a recovery code does so once.
     """
+    EmailAddress.objects.create(user=alice, email="not.proved@example.org")
     here = signed_in()
     assert here.get(reverse("mfa_activate_totp")).status_code == 302
     here.post(reverse("account_reauthenticate"), {"password": RIGHT["password"]})

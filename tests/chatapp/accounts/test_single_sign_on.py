@@ -4,12 +4,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from allauth.socialaccount.models import SocialAccount
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from tests.chatapp.accounts.provider import CLIENT, SECRET, providing
+from tests.chatapp.accounts.members import confirm, is_in, prove
+from tests.chatapp.accounts.provider import CLIENT, ODD, SECRET, providing
 
 SERVER = "http://testserver"
 
@@ -32,9 +36,9 @@ def provider(issuer: str, settings: LazySettings) -> str:
     return issuer
 
 
-def come_from(provider: str, browser: Client, name: str) -> tuple[int, str]:
+def come_from(provider: str, browser: Client, name: str, **asked: str) -> tuple[int, str]:
     """Sign in at the provider; return the status and page that this server answers with."""
-    sent_on = browser.get(reverse("openid_connect_login", args=["oidc"]))
+    sent_on = browser.get(reverse("openid_connect_login", args=["oidc"]), asked)
     assert sent_on.status_code == 302, sent_on.text
     assert sent_on["Location"].startswith(f"{provider}/identity/o/authorize")
     there = requests.Session()
@@ -82,6 +86,36 @@ def test_who_is_in_a_domain_or_group_joins(
     assert [*User.objects.values_list("username", "is_superuser")] == [(name, False)] * joins
 
 
+@pytest.mark.parametrize("name", ODD)
+def test_who_is_named_by_nothing_is_nobody(
+    db: None, provider: str, settings: LazySettings, name: str
+) -> None:
+    """Without a subject, or with two, the page says so, and no account is made."""
+    settings.ALLOW_REGISTRATION = True
+    status, page = come_from(provider, Client(), name)
+    assert (status, "no usable answer" in page) == (503, True)
+    assert not User.objects.exists()
+
+
+def test_an_address_that_is_not_verified_links_to_no_account(
+    alice: User, provider: str, settings: LazySettings
+) -> None:
+    """Who comes with another's is somebody else; who comes with a verified one has it then."""
+    settings.ALLOW_REGISTRATION = True
+    prove(alice, "erin@example.com")
+    for name in ("kira", "dana", "erin", "lena", "mona"):
+        browser = Client()
+        come_from(provider, browser, name)
+        assert browser.get(reverse("settings")).status_code == 200
+    owners = EmailAddress.objects.filter(verified=True).values_list("email", "user__username")
+    assert {*owners} == {
+        ("erin@example.com", "alice"),
+        ("dana@example.org", "dana"),
+        ("lena@example.org", "lena"),
+        ("mona@example.org", "mona"),
+    }
+
+
 def test_who_has_left_the_group_is_refused(db: None, provider: str, settings: LazySettings) -> None:
     """At their next visit, with a sentence."""
     settings.OIDC_GROUPS = ["writers"]
@@ -99,10 +133,24 @@ def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:
     assert reverse("openid_connect_login", args=["oidc"]) in page
 
 
-def test_an_account_can_be_connected_to_it(browser: Client, provider: str) -> None:
-    """From its section in the settings."""
+def test_an_account_can_be_connected_to_it(
+    browser: Client, alice: User, provider: str, settings: LazySettings
+) -> None:
+    """From its section in the settings, with the password: a link that somebody sends is no wish.
+
+    A second factor is asked for on that way, too.
+    """
     page = browser.get(reverse("settings_section", args=["account"])).text
     assert reverse("socialaccount_connections") in page
+    come_from(provider, browser, "dana", process="connect")
+    assert not SocialAccount.objects.exists()
+    confirm(browser)
+    assert SocialAccount.objects.get().user == alice
+    come_from(provider, guest := Client(), "dana")
+    assert is_in(guest)
+    TOTP.activate(alice, generate_totp_secret())
+    come_from(provider, guest := Client(), "dana")
+    assert not is_in(guest)
 
 
 def test_a_provider_that_is_away_is_said(db: None, provider: str, settings: LazySettings) -> None:

@@ -28,6 +28,8 @@ from chatapp.models import (
     Rewind,
     Turn,
 )
+from tests.chatapp.accounts.members import RIGHT
+from tests.chatapp.browsers import browser_of
 from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
@@ -250,10 +252,20 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
 def test_a_token_is_made_shown_once_and_revoked_in_settings(
     browser: Client, alice: User, bob: User
 ) -> None:
-    """By its owner alone; whoever has it is let in until then, unless the account is closed."""
+    """By its owner alone, who types the password again; who has none makes one without.
+
+    Whoever has it is let in until then, unless the account is closed.
+    """
     Program(bob)
     [theirs] = ApiToken.objects.values_list("pk", flat=True)
-    page = browser.post(reverse("new_token"), {"name": "My script", "scope": "read"}).text
+    new = {"name": "My script", "scope": "read"}
+    linked = browser_of(User.objects.create_user("linked"))
+    assert "palimpsest_" in linked.post(reverse("new_token"), new).text
+    asked = browser.post(reverse("new_token"), new)
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    for password in ("wrong", RIGHT["password"]):
+        assert not ApiToken.objects.filter(owner=alice).exists()
+        page = browser.post(asked["Location"], {"password": password}).text
     [token] = re.findall(r"palimpsest_[\w-]+", page)
 
     def status() -> int:
@@ -268,7 +280,7 @@ def test_a_token_is_made_shown_once_and_revoked_in_settings(
     assert ("My script" in shown, token in shown) == (True, False)
     for row in ApiToken.objects.all():
         browser.post(reverse("revoke_token", args=[row.pk]))
-    assert [one.pk for one in ApiToken.objects.all()] == [theirs]
+    assert [one.pk for one in ApiToken.objects.filter(owner__in=[alice, bob])] == [theirs]
     assert status() == 401
 
 

@@ -1,16 +1,24 @@
 """Conversations begun and messages sent by programs, and the turn that they hear."""
 
+import asyncio
 import json
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
-from chatapp.accounts import accounts
-from chatapp.models import Conversation, Message, Profile, Turn
+from chatapp.accounts import accounts, users
+from chatapp.api.turns import LOOK
+from chatapp.models import ApiToken, Conversation, Message, Profile, Turn
+from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.api.programs import Sender, bearer, read
+from tests.chatapp.browsers import browser_of
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
 from tests.standin.server import Standin
 
@@ -85,3 +93,75 @@ def test_a_program_begins_a_conversation(alice: User, bob: User) -> None:
     assert begin(profile=foreign.pk).status_code == 404
     assert begin(profile=10**30).status_code in {404, 422}
     assert Profile.objects.count() == 2
+
+
+def by_revoking(alice: Client, _operator: Client) -> None:
+    """Revoke the token in the settings."""
+    alice.post(reverse("revoke_token", args=[ApiToken.objects.get().pk]))
+
+
+def by_ending_a_session(alice: Client, _operator: Client) -> None:
+    """End the user's own session elsewhere, with all tokens."""
+    is_in(alice)
+    is_in(there := signed_in())
+    session = UserSession.objects.get(session_key=there.session.session_key)
+    alice.post(reverse("end_session", args=[session.pk]), {"revoke_tokens": "on"})
+
+
+def by_ending_all_sessions(_alice: Client, operator: Client) -> None:
+    """End them as an operator does, with all tokens."""
+    user = User.objects.get(username="alice")
+    change(operator, user, "end-sessions", revoke_tokens="on")
+
+
+def by_a_new_password(alice: Client, _operator: Client) -> None:
+    """Choose another password, and no token goes on."""
+    new = dict.fromkeys(("password1", "password2"), "quite another one")
+    old = {"oldpassword": RIGHT["password"], "revoke_tokens": "on"}
+    alice.post(reverse("account_change_password"), old | new)
+
+
+@pytest.mark.parametrize(
+    "end", [by_revoking, by_ending_a_session, by_ending_all_sessions, by_a_new_password]
+)
+@pytest.mark.django_db(transaction=True)
+async def test_a_program_hears_nothing_more_once_its_token_is_revoked(
+    sender: Sender, browser: Client, anthropic_standin: Standin, end: Callable[..., None]
+) -> None:
+    """While the model still writes; the turn goes on."""
+    gate = Gate()
+    anthropic_standin.then(Reply("It is noon.", gate=gate))
+    stream = read((await sender.send("What time is it?")).streaming_content)
+    await anext(stream)
+    operator = await User.objects.acreate(username="op", is_superuser=True)
+    await sync_to_async(end)(browser, await sync_to_async(browser_of)(operator))
+    async with asyncio.timeout(2 * LOOK):
+        rest = [one async for one in stream]
+    assert [name for name, _told in rest][-1] == "refused"
+    assert (await sender.send("And now?")).status_code == 401
+    assert await Turn.objects.unfinished().aexists()
+    gate.open()
+
+
+@pytest.mark.parametrize("boxes", [{}, {"revoke_tokens": "on"}])
+def test_tokens_go_with_a_password_where_that_is_wanted(
+    alice: User, browser: Client, boxes: dict[str, str]
+) -> None:
+    """It is, unless the box is cleared: in the settings, by a link, and where none was before."""
+    new = dict.fromkeys(("password1", "password2"), "quite another one") | boxes
+    for place in ("account_change_password", "account_set_password", "link"):
+        bearer(alice)
+        if place == "account_set_password":
+            alice.set_unusable_password()
+            alice.save()
+            browser.force_login(alice)
+        guest = Client()
+        path = users.password_link(alice) if place == "link" else reverse(place)
+        form = (guest if place == "link" else browser).get(path, follow=True)
+        assert form.context["form"]["revoke_tokens"].initial is True
+        sent = new | {"oldpassword": RIGHT["password"]}
+        (guest if place == "link" else browser).post(form.wsgi_request.path, sent)
+        alice.refresh_from_db()
+        assert alice.check_password("quite another one")
+        assert ApiToken.objects.exists() == (not boxes)
+        ApiToken.objects.all().delete()

@@ -11,6 +11,18 @@ from tests.processes import ROOT
 CLIENT, SECRET = "palimpsest", "a secret of both"
 # Names, with their groups; the password is the name.
 PEOPLE: dict[str, list[str]] = {"dana": ["writers"], "erin": [], "finn": []}
+# What the provider says of people besides, and of whom it says what names nobody for certain.
+ODD: dict[str, dict[str, object]] = {
+    "gina": {"sub": None},
+    "hugo": {"sub": ["hugo"]},
+    "ivan": {"sub": "1"},
+    "jane": {"sub": ""},
+}
+MORE: dict[str, dict[str, object]] = {
+    "kira": {"email": "dana@example.org", "email_verified": "false"},
+    "mona": {"preferred_username": 5, "name": ["Mona"], "family_name": "\ud800"},
+    "lena": {"preferred_username": "\u043ewner"},
+}
 # Whose addresses the provider has not looked at.
 UNVERIFIED = {"finn"}
 

@@ -17,7 +17,7 @@ from django.contrib.auth.models import User  # noqa: E402 - the same
 from django.core.management import call_command  # noqa: E402 - the same
 from django.core.wsgi import get_wsgi_application  # noqa: E402 - the same
 
-from tests.chatapp.accounts.provider import CLIENT, PEOPLE, SECRET  # noqa: E402 - the same
+from tests.chatapp.accounts.provider import CLIENT, MORE, ODD, PEOPLE, SECRET  # noqa: E402 - the same
 
 
 class Server(ThreadingMixIn, WSGIServer):
@@ -33,7 +33,7 @@ class Quiet(WSGIRequestHandler):
 
 
 call_command("migrate", verbosity=0)
-for name in PEOPLE:
+for name in (*PEOPLE, *ODD, *MORE):
     User.objects.create_user(name, password=name)
 client = Client(id=CLIENT, name="Palimpsest", skip_consent=True, redirect_uris=sys.argv[1])
 client.scopes = "openid\nprofile\nemail"

@@ -2,7 +2,7 @@ from typing import Any, override
 
 from allauth.idp.oidc.adapter import DefaultOIDCAdapter
 
-from tests.chatapp.accounts.provider import PEOPLE, UNVERIFIED
+from tests.chatapp.accounts.provider import MORE, ODD, PEOPLE, UNVERIFIED
 
 
 class Adapter(DefaultOIDCAdapter):
@@ -15,4 +15,6 @@ class Adapter(DefaultOIDCAdapter):
         name = user.username
         domain = "example.com" if name == "erin" else "example.org"
         said = {"email": f"{name}@{domain}", "email_verified": name not in UNVERIFIED}
-        return claims | said | {"groups": PEOPLE[name]}
+        other = ODD | MORE if purpose == "userinfo" else MORE
+        claims |= said | {"groups": PEOPLE.get(name, [])} | other.get(name, {})
+        return {claim: value for claim, value in claims.items() if value is not None}

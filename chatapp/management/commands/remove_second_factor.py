@@ -1,0 +1,29 @@
+"""``manage.py remove_second_factor``: let somebody in again who has lost it."""
+
+from argparse import ArgumentParser
+from typing import Any, override
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from chatapp.accounts import users
+from chatapp.sentences import translate as _
+
+
+class Command(BaseCommand):
+    """Remove a user's second factor and passkeys, as an operator does."""
+
+    help = "Removes a user's second factor and passkeys, and tells them by mail."
+    requires_system_checks = ()
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="the user's name")
+
+    @override
+    def handle(self, *_args: Any, name: str, **_options: Any) -> None:
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            raise CommandError(_("Nobody is called {name}.", name=name))
+        users.remove_factors(user)
+        self.stdout.write(_("{user} was changed.", user=user))
