@@ -54,7 +54,9 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     if not found:
         return None
     passages = []
-    for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
+    for seq, day, _speaker, text in itertools.chain.from_iterable(
+        [told for _before, told in found]
+    ):
         label = _("Message {number}", number=seq)
         if day:
             label = _("Message {number}, {day}", number=seq, day=day)
