@@ -147,7 +147,9 @@ from .reduction.carryover import command_blocks as command_blocks
 from .reduction.carryover import extract_command_blocks as extract_command_blocks
 from .reduction.carryover import readdress_pins as readdress_pins
 from .reduction.carryover import shows_pin as shows_pin
+from .reduction.composition import PUT_BACK as PUT_BACK
 from .reduction.composition import PartKind as PartKind
+from .reduction.composition import own_words as own_words
 from .reduction.composition import part_kind as part_kind
 from .reduction.composition import split_beside as split_beside
 from .reduction.composition import split_parts as split_parts
