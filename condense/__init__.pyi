@@ -204,5 +204,6 @@ from .tokens.counters import count_messages as count_messages
 from .tokens.counters import count_tools as count_tools
 from .tokens.counters import load_encoding as load_encoding
 from .tokens.images import image_size as image_size
+from .unicode_text import upright as upright
 from .unicode_text import well_formed as well_formed
 from .unicode_text import well_formed_json as well_formed_json

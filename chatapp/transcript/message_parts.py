@@ -271,7 +271,7 @@ def attached_part(index: int, block: condense.Block) -> Part | None:
 
 def _name(said: Mapping[str, Any], default: str) -> str:
     name = said.get("name")
-    return name if isinstance(name, str) and name.strip() else default
+    return condense.upright(name) if isinstance(name, str) and name.strip() else default
 
 
 def _number(said: Mapping[str, Any], name: str) -> int | None:
@@ -331,7 +331,7 @@ def _card(
     may_be_kept = call.name == RUN_COMMAND or SEPARATOR in call.name
     return ToolCard(
         id=call.id,
-        name=call.name,
+        name=condense.upright(call.name),
         argument=main_argument(call.input),
         input=written[:SHOWN],
         result=text[:SHOWN],
@@ -369,4 +369,4 @@ def main_argument(arguments: Any) -> str:
         return ""
     named = [arguments[name] for name in _MAIN_ARGUMENTS if name in arguments]
     texts = [value for value in (*named, *arguments.values()) if isinstance(value, str)]
-    return " ".join(texts[0].split())[:120] if texts else ""
+    return condense.upright(" ".join(texts[0].split())[:120]) if texts else ""
