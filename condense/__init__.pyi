@@ -60,6 +60,11 @@ from .errors import SummaryRejected as SummaryRejected
 from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
+from .facts.forgetting import find_meant as find_meant
+from .facts.forgetting import passage_pattern as passage_pattern
+from .facts.forgetting import passages_in as passages_in
+from .facts.forgetting import wishes_in as wishes_in
+from .facts.forgetting import without_forgotten as without_forgotten
 from .facts.ledger import Ledger as Ledger
 from .facts.ledger import parse_ledger as parse_ledger
 from .facts.notebook import ledger as ledger
@@ -95,6 +100,7 @@ from .history.tags import undo as undo
 from .history.tags import undo_rewind as undo_rewind
 from .messages import BESIDE as BESIDE
 from .messages import ENVIRONMENT as ENVIRONMENT
+from .messages import FORGOTTEN as FORGOTTEN
 from .messages import RECALLED as RECALLED
 from .messages import USER_WORDS as USER_WORDS
 from .messages import Block as Block
@@ -141,6 +147,7 @@ from .recall.words import Term as Term
 from .recall.words import fold as fold
 from .recall.words import is_unspaced as is_unspaced
 from .recall.words import space_out as space_out
+from .recall.words import terms_of as terms_of
 from .reduction.carryover import carried_pin_ids as carried_pin_ids
 from .reduction.carryover import command_blocks as command_blocks
 from .reduction.carryover import extract_command_blocks as extract_command_blocks

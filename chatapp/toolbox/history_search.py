@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from django.utils import timezone
 
@@ -59,9 +60,12 @@ class StoredRecall:
         ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
         and some 5 ms of CPU however much is stored. Raises IndexDamaged.
         """
-        self._span = message_index.span_of(self.conversation_id, self.until)
         found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
+
+    @cached_property
+    def _span(self) -> message_index.Span | None:
+        return message_index.span_of(self.conversation_id, self.until)
 
     @property
     def span(self) -> tuple[int, int]:

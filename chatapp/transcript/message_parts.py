@@ -25,7 +25,7 @@ MOST = 2**53
 
 RUN_COMMAND = "run_command"
 # What stands beside words and is no part of the message.
-UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
+UNSAID = (condense.ENVIRONMENT, condense.RECALLED, condense.FORGOTTEN)
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")

@@ -172,6 +172,7 @@ _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "content": _content,
     "notes": _texts,
     "suggestions": _texts,
+    "forgotten": _texts,
     "folded": _folded,
     "receipt": _receipt,
 }

@@ -95,7 +95,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     if not asked:
         return []
     found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
-    weights = {term: _weight(term, found.get(term), index.span) for term in terms}
+    weights = {term: weight_of(term, found.get(term), index.span) for term in terms}
     numbers = _candidates(index, found, weights)
     said = {one.seq: one for one in index.read(numbers)} if numbers else {}
     first, last = index.span
@@ -126,7 +126,7 @@ def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
     return best
 
 
-def _weight(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
+def weight_of(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
     """Return how much a term tells, by the share of messages that have it."""
     if found is None:
         return _COMMON

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from condense.messages import (
-    ENVIRONMENT,
-    RECALLED,
+    PASSING,
     USER_WORDS,
     ImageBlock,
     Message,
@@ -49,7 +48,7 @@ def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
         else:
             speaker = MODEL if message.role == "assistant" else USER
         match block:
-            case TextBlock(text) if kind not in {ENVIRONMENT, RECALLED}:
+            case TextBlock(text) if kind not in PASSING:
                 is_own = USER_WORDS not in block.extra or user_words(block).strip() == text.strip()
                 yield Part(speaker if is_own else PROGRAM, text)
             case ImageBlock() if name := beside.get("name"):

@@ -33,6 +33,7 @@ from chatapp.transfer.readable_copy import read_entries, write_html, write_markd
 from tests.chatapp.api.programs import Sender
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import reduction_of, summarise, use_tools
+from tests.chatapp.context.recalled import newest, recalled
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask, end, regenerate
 from tests.chatapp.sockets import Page
@@ -65,17 +66,6 @@ def hide(conversation: Conversation, *facts: str) -> Message:
     filler = [condense.Message("assistant", f"It rains on day {day}.") for day in range(40)]
     append_many(conversation.pk, [(one, 10) for one in filler])
     return summarise(conversation)
-
-
-def recalled(row: Message) -> str:
-    """Return what stands beside a message of hidden ones, "" for nothing."""
-    found = [one["text"] for one in row.content if one.get("beside", {}).get("kind") == "recalled"]
-    return str(found[0]) if found else ""
-
-
-def newest(conversation: Conversation) -> Message:
-    """Return what the user said last."""
-    return conversation.messages.questions().filter(turn__isnull=False).latest("seq")
 
 
 def tell(conversation: Conversation, *passages: tuple[int, str]) -> None:

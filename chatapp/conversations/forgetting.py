@@ -1,0 +1,95 @@
+"""Forgetting: what a person no longer wants the model to know is left out of all that it reads.
+
+The messages stay on record as they are. One that asks says which passages are forgotten, and a
+rewind to before it brings them back.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import condense
+from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
+from chatapp.context import sizes
+from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.errors import Refused
+from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
+from chatapp.models.message_index import visible_text
+from chatapp.sentences import translate as _
+from chatapp.toolbox.history_search import StoredRecall
+
+# Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
+# and messages that are looked at.
+LONGEST, TELLING, MOST = 100_000, 8, 1_000
+
+
+def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock, ...]:
+    """Return the block that says what a new message has forgotten, nothing for most messages."""
+    wishes, own = condense.wishes_in(text), conversation.last_seq + 1
+    found = dict[tuple[int, str], None]()
+    for wish in wishes:
+        stored = _Stored(conversation)
+        meant = condense.find_meant(stored, wish, stored.texts)
+        found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)
+        if meant:
+            found[own, wish] = None
+    return (forgotten_block([*found]),) if wishes else ()
+
+
+def forget(row: Message) -> None:
+    """Leave out from now on what a message, which was just stored, has forgotten.
+
+    The conversation is locked; its chain tells which messages that is of.
+    """
+    hidden_messages.refresh_forgotten(row.conversation_id, row)
+    seqs = sorted({seq for seq, _text in forgotten_by(row.content)})
+    facts = {"seq": row.seq, "messages": seqs}
+    audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
+    message_store.mark_changed(row.conversation_id)
+
+
+def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
+    """Have a passage forgotten wherever it stands, or all of message ``seq``.
+
+    Refused while something runs, and where no message says it.
+    """
+    with lock(conversation, keeps_pins=False) as own:
+        refuse_while_running(own)
+        stored = _Stored(own)
+        if seq is not None:
+            row = own.messages.filter(seq=seq, rewind_parent=None).first()
+            text = visible_text(row.content) if row else ""
+        found = stored.places_of(condense.passages_in(text[:LONGEST]))
+        if not found:
+            raise Refused(_("This can't be found in the message's text. Select whole words."))
+        message = condense.Message("user", (forgotten_block(found),))
+        tokens = condense.count_message(message, sizes.COUNTER)
+        forget(message_store.append_message(own.pk, message, tokens=tokens))
+
+
+class _Stored(StoredRecall):
+    """All messages of a conversation that were not taken back, with what the engine made."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__(conversation.pk, conversation.last_seq)
+        self.messages = conversation.messages.filter(rewind_parent=None)
+        self.seqs: dict[int, int] = {}
+
+    def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
+        """Return what messages say, by their numbers, and what all summaries and markers say."""
+        there = self.messages.filter(pk__in=[*numbers]) | self.messages.made_by_engine()
+        rows = {row.pk: row for row in there}
+        self.seqs |= {pk: row.seq for pk, row in rows.items()}
+        read = condense.parts_of([message_store.to_engine(row) for row in rows.values()])
+        return {int(one.id): "\n".join(part.text for part in parts) for one, parts in read}
+
+    def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
+        """Return which of some passages stand in which messages."""
+        wanted = [tuple(condense.terms_of(passage)[:TELLING]) for passage in passages]
+        found = self.look_up([terms for terms in wanted if terms], MOST)
+        texts = self.texts({number for numbers in found for number in numbers})
+        return [
+            (self.seqs[number], passage)
+            for number, text in texts.items()
+            for passage in passages
+            if re.search(condense.passage_pattern([passage]), text)
+        ]
