@@ -307,9 +307,9 @@ def as_own(item: dict[str, Any]) -> dict[str, Any]:
     # Rows tell later why something is no message.
     with suppress(*WRONG):
         said = condense.Message.from_api(item)
-        if said.role == "user":
-            said = said.with_content(tuple(map(_marked, said.blocks)))
-            item = item | {"content": condense.content_to_api(said.content)}
+        marked = tuple(map(_marked, said.blocks)) if said.role == "user" else said.blocks
+        if marked != said.blocks:
+            item = item | {"content": condense.content_to_api(marked)}
         item = item | {"tokens": condense.count_message(said, sizes.COUNTER)}
     return item
 

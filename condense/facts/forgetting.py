@@ -30,6 +30,7 @@ from condense.recall.words import Term, fold, terms_of
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
 # else, such as all that was said of the project.
 MOST, MOST_MEANT = 1_000, 40
+READ_CHARS, LONGEST_WISH = 10_000, 500  # characters; what is longer is a text, and no wish
 # A sentence is meant that has so much of what the best one has of the words.
 OF_BEST = 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
@@ -47,7 +48,8 @@ def wishes_in(text: str) -> list[str]:
     """Return what a person asks to forget, in their words; nothing in most texts."""
     found = [
         next(filter(None, (one.match(sentence) for one in _asking())), None)
-        for sentence in sentences(text)
+        for sentence in sentences(text[:READ_CHARS])
+        if len(sentence) <= LONGEST_WISH
     ]
     return [one[1].strip() for one in found if one and _terms(one[1])]
 
@@ -60,7 +62,7 @@ def _terms(wish: str) -> list[Term]:
 def _asking() -> list[re.Pattern[str]]:
     text = resources.files(__package__).joinpath("forget.toml").read_text("utf-8")
     asking = [one for several in tomllib.loads(text).values() for one in several]
-    return [re.compile(rf"[^\w\s]*{one}", re.IGNORECASE) for one in asking]
+    return [re.compile(rf"\W*{one}", re.IGNORECASE) for one in asking]
 
 
 def find_meant(index: Index, wish: str, read: Read) -> Meant:

@@ -63,7 +63,8 @@ _WRAPPERS = (
     "pinned_quote",
 )  # fmt: skip
 _WRAPPED = re.compile(
-    rf"^[ \t]*<((?:{'|'.join(_WRAPPERS)})(?:-\d+)?)\b(?:.*</\1>|.*\Z)", re.DOTALL | re.MULTILINE
+    rf"^[ \t]*<({'|'.join(_WRAPPERS)})(?=[ >]|-\d)(?:.*</\1[-\d]{{0,9}}>|.*\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 _KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED, None)
 
