@@ -7,6 +7,9 @@ rewind to before it brings them back.
 import re
 from collections.abc import Iterable, Mapping
 
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
 import condense
 from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
 from chatapp.context import sizes
@@ -75,12 +78,19 @@ class _Stored(StoredRecall):
         self.seqs: dict[int, int] = {}
 
     def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
-        """Return what messages say, by their numbers, and what all summaries and markers say."""
-        there = self.messages.filter(pk__in=[*numbers]) | self.messages.made_by_engine()
-        rows = {row.pk: row for row in there}
+        """Return what messages say, by their numbers.
+
+        So do summaries and markers, and messages beside which something was recalled.
+        """
+        own = self.messages.annotate(text=Cast("content", TextField()))
+        repeating = own.made_by_engine() | own.filter(text__contains='"recalled"')
+        rows = {row.pk: row for row in own.filter(pk__in=[*numbers]) | repeating}
         self.seqs |= {pk: row.seq for pk, row in rows.items()}
         read = condense.parts_of([message_store.to_engine(row) for row in rows.values()])
-        return {int(one.id): "\n".join(part.text for part in parts) for one, parts in read}
+        return {
+            int(one.id): "\n".join([one.text, *(part.text for part in parts)])
+            for one, parts in read
+        }
 
     def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
         """Return which of some passages stand in which messages."""

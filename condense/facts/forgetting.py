@@ -87,8 +87,8 @@ def find_meant(index: Index, wish: str, read: Read) -> Meant:
         for number, text in {**texts, **read(more)}.items():
             said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
-    meant = {number: said for number, said in meant.items() if said}
-    return meant if sum(map(len, meant.values())) <= MOST_MEANT else {}
+    sayings = {one for said in meant.values() for one in said}
+    return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
 
 
 def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:

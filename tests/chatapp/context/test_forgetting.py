@@ -11,7 +11,15 @@ from django.urls import reverse
 
 import condense
 from chatapp.conversations import forks, pins, rewind
-from chatapp.models import AuditEntry, Conversation, Message, Pin, Preferences, message_store
+from chatapp.models import (
+    AuditEntry,
+    Conversation,
+    Message,
+    Pin,
+    Preferences,
+    hidden_messages,
+    message_store,
+)
 from chatapp.toolbox import history_search
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
@@ -86,36 +94,35 @@ def test_what_a_person_asks_to_forget_is_carried_by_nothing(
     assert json.loads(entry.payload)["facts"]["messages"][:2] == [41, 42]
 
 
-@pytest.mark.parametrize(
-    ("said", "way"),
-    [
-        ("Mein Türcode ist 4711.", "Vergiss bitte meinen Türcode."),
-        ("Mon code de porte est 4711.", "S'il te plaît, oublie le code de ma porte."),
-        ("El código de la puerta es 4711.", "Por favor, olvida el código de la puerta."),
-        ("O código da porta é 4711.", "Esqueça o código da porta."),
-        ("Il codice della porta è 4711.", "Dimentica il codice della porta."),
-        ("Kapı kodum 4711.", "Lütfen kapı kodumu unut."),
-        ("Код двери 4711.", "Забудь код двери."),
-        ("我的门锁密码是4711。", "请忘记我的门锁密码。"),
-        ("玄関の暗証番号は4711です。", "玄関の暗証番号を忘れてください。"),
-        ("현관 비밀번호는 4711입니다.", "현관 비밀번호는 잊어 줘."),
-        ("رمز الباب هو 4711.", "من فضلك انس رمز الباب."),
-        ("मेरा दरवाज़ा कोड 4711 है।", "कृपया दरवाज़ा कोड भूल जाओ।"),
-    ],
+LANGUAGES = (
+    ("Mein Türcode ist {}.", "Vergiss bitte meinen Türcode."),
+    ("Le mot de passe du serveur est {}.", "S'il te plaît, oublie le mot de passe du serveur."),
+    ("El código de la puerta es {}.", "Por favor, olvida el código de la puerta."),
+    ("A senha da conta é {}.", "Esqueça a senha da conta."),
+    ("La combinazione della cassaforte è {}.", "Dimentica la combinazione della cassaforte."),
+    ("Kapı kodum {}.", "Lütfen kapı kodumu unut."),
+    ("Код двери {}.", "Забудь код двери."),
+    ("我的门锁密码是{}。", "请忘记我的门锁密码。"),
+    ("玄関の暗証番号は{}です。", "玄関の暗証番号を忘れてください。"),
+    ("현관 비밀번호는 {}입니다.", "현관 비밀번호는 잊어 줘."),
+    ("رمز الباب هو {}.", "من فضلك انس رمز الباب."),
+    ("मेरा दरवाज़ा कोड {} है।", "कृपया दरवाज़ा कोड भूल जाओ।"),
 )
-def test_it_is_asked_in_the_languages_that_are_told_apart(
-    conversation: Conversation, said: str, way: str
-) -> None:
+
+
+def test_it_is_asked_in_the_languages_that_are_told_apart(conversation: Conversation) -> None:
     """Those in which rules are known, too."""
-    Message.objects.filter(conversation=conversation, seq__gt=40).delete()
-    end(ask(fresh(conversation), said), "OK.")
-    end(ask(fresh(conversation), way), "OK.")
-    assert "4711" not in told(conversation)
+    for number, (said, way) in enumerate(LANGUAGES):
+        end(ask(fresh(conversation), said.format(8300 + number)), "OK.")
+        assert str(8300 + number) in seen(conversation)
+        end(ask(fresh(conversation), way), "OK.")
+        assert str(8300 + number) not in seen(conversation), way
+    assert "4711" in seen(conversation)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_such_wish_forgets_nothing(conversation: Conversation) -> None:
+    """Nor is there a word of it."""
+    for text in (
         "Don't forget my door code.",
         "I forget the door code.",
         "Forget it.",
@@ -124,12 +131,9 @@ def test_it_is_asked_in_the_languages_that_are_told_apart(
         "Vergiss nicht den Türcode.",
         "别忘记门锁密码。",
         "Delete the door code from the file.",
-    ],
-)
-def test_what_is_no_such_wish_forgets_nothing(conversation: Conversation, text: str) -> None:
-    """Nor is there a word of it."""
-    end(ask(fresh(conversation), text), "OK.")
-    assert "4711" in told(conversation)
+    ):
+        end(ask(fresh(conversation), text), "OK.")
+    assert "4711" in seen(conversation)
     assert not AuditEntry.objects.filter(kind="forgetting").exists()
 
 
@@ -158,14 +162,18 @@ def test_a_rewind_to_before_it_brings_it_back(conversation: Conversation) -> Non
         assert "4711" not in seen(one)
 
 
-def test_pins_and_earlier_summaries_go_along(conversation: Conversation) -> None:
+def test_pins_earlier_summaries_and_what_was_recalled_go_along(conversation: Conversation) -> None:
     """What is forgotten is pinned no more, and what stood for it has no word of it left."""
     pins.pin_message(conversation=fresh(conversation), seq=41)
     (facts,) = condense.ledger(message_store.read_effective(conversation.pk))
     made = summarise(conversation)
     content = [*made.content, facts.to_api(), {"type": "text", "text": "He has a code for a door."}]
     Message.objects.filter(pk=made.pk).update(content=content)
+    end(ask(fresh(conversation), "What is the door code?"), "It is 4711.")
+    assert "4711" in recalled(newest(conversation))
     end(ask(fresh(conversation), WAYS[0]), "Done.")
+    assert "4711" not in told(conversation)
+    hidden_messages.undo_reduction(made)
     assert "4711" not in told(conversation)
     assert not Pin.objects.filter(unpinned_at=None).exists()
     assert not Message.objects.filter(Q(pinned=True)).exists()
