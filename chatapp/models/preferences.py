@@ -186,7 +186,7 @@ class CondensingPrompt(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
 
 class SavedCommand(models.Model):

@@ -134,7 +134,7 @@ class Profile(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Store it, and what its copies have of it."""

@@ -150,8 +150,8 @@ def _without(blocks: Iterable[Block], cut: Callable[[Any], Any]) -> Iterator[Blo
             case ToolUseBlock():
                 yield replace(block, input=cut(block.input))
             case ToolResultBlock(_, content):
-                is_text = not isinstance(content, tuple)
-                inner = cut(content) if is_text else tuple(_without(content or (), cut))
+                parts = tuple(_without(content, cut)) if isinstance(content, tuple) else None
+                inner = cut(content) if parts is None else parts
                 yield replace(block, content=inner, extra=_marks(block.extra, cut))
             case OpaqueBlock(data):
                 told = {name: cut(data[name]) for name in ("thinking", "content") if name in data}
