@@ -142,6 +142,7 @@ from .recall.ranking import Terms as Terms
 from .recall.ranking import find_passages as find_passages
 from .recall.speakers import Part as Part
 from .recall.speakers import parts_of as parts_of
+from .recall.speakers import texts_in as texts_in
 from .recall.words import UNSPACED as UNSPACED
 from .recall.words import Term as Term
 from .recall.words import fold as fold

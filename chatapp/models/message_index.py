@@ -102,12 +102,29 @@ def searchable_text(content: str) -> str:
 
 def visible_text(content: Any) -> str:
     """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
-    try:
-        message = condense.Message("user", condense.content_from_api(content))
-    except condense.InvalidMessage:
-        return ""
-    told = condense.parts_of([message])
-    return "\n".join([part.text for _, parts in told for part in parts])
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join([text for block in blocks for text in _texts(block)])
+
+
+def _texts(block: Any) -> Iterator[str]:
+    match block:
+        case {"beside": {"kind": "environment" | "recalled" | "forgotten"}}:
+            return
+        case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
+            yield text
+        case {"type": "image", "beside": {"name": str(name)}}:
+            yield f"[{name}]"
+        case {"type": "tool_use", "input": arguments}:
+            yield from condense.texts_in(arguments)
+        case {"type": "tool_result", "content": str(text)}:
+            yield text
+        case {"type": "tool_result", "content": [*parts]}:
+            for part in parts:
+                match part:
+                    case {"type": "text", "text": str(text)}:
+                        yield text
 
 
 def _language() -> IndexLanguage:

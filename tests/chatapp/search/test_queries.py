@@ -65,7 +65,6 @@ def test_every_text_and_every_query_makes_an_excerpt(text: str, words: str) -> N
         assert all(words_of(word) for phrase in query.phrases for word in phrase)
 
 
-SEEN = {"type": "text", "text": "seen"}
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "aGVsaW90cm9wZQ=="}}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -84,7 +83,7 @@ def test_a_message_is_found_by_what_its_row_shows() -> None:
             "x\ny",
         ),
         ([{"type": "tool_result", "tool_use_id": "c1", "content": "its text"}], "its text"),
-        ([{"type": "tool_result", "tool_use_id": "c1", "content": [SEEN, IMAGE]}], "seen"),
+        ([{"type": "tool_result", "content": [{"type": "text", "text": "seen"}, IMAGE]}], "seen"),
         ([IMAGE, {"type": "redacted_thinking", "data": "eHl6"}], ""),
         ([{**IMAGE, "beside": {"kind": "image", "name": "photo.png"}}], "[photo.png]"),
         (None, ""),
