@@ -6,6 +6,7 @@ rewind to before it brings them back.
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import batched
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
@@ -21,16 +22,19 @@ from chatapp.sentences import translate as _
 from chatapp.toolbox.history_search import StoredRecall
 
 # Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
-# and messages that are looked at.
-LONGEST, TELLING, MOST = 100_000, 8, 1_000
+# passages in one statement, and messages that are looked at.
+LONGEST, TELLING, TOGETHER, MOST = 100_000, 8, 100, 1_000
+# Stands for the key of a message that is not stored yet.
+_NEW = 0
 
 
 def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock, ...]:
     """Return the block that says what a new message has forgotten, nothing for most messages."""
     wishes, own = condense.wishes_in(text), conversation.last_seq + 1
     found = dict[tuple[int, str], None]()
-    for wish in wishes:
-        stored = _Stored(conversation)
+    for wish, asking in wishes:
+        # Its other sentences may say it, too.
+        stored = _Stored(conversation, text.replace(asking, ""))
         meant = condense.find_meant(stored, wish, stored.texts)
         found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)
         if meant:
@@ -72,10 +76,11 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
 class _Stored(StoredRecall):
     """All messages of a conversation that were not taken back, with what the engine made."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, new: str = "") -> None:
         super().__init__(conversation.pk, conversation.last_seq)
         self.messages = conversation.messages.filter(rewind_parent=None)
-        self.seqs: dict[int, int] = {}
+        self.new = new
+        self.seqs = {_NEW: conversation.last_seq + 1}
 
     def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
         """Return what messages say, by their numbers.
@@ -87,7 +92,7 @@ class _Stored(StoredRecall):
         rows = {row.pk: row for row in own.filter(pk__in=[*numbers]) | repeating}
         self.seqs |= {pk: row.seq for pk, row in rows.items()}
         read = condense.parts_of([message_store.to_engine(row) for row in rows.values()])
-        return {
+        return {_NEW: self.new} | {
             int(one.id): "\n".join([one.text, *(part.text for part in parts)])
             for one, parts in read
         }
@@ -95,8 +100,13 @@ class _Stored(StoredRecall):
     def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
         """Return which of some passages stand in which messages."""
         wanted = [tuple(condense.terms_of(passage)[:TELLING]) for passage in passages]
-        found = self.look_up([terms for terms in wanted if terms], MOST)
-        texts = self.texts({number for numbers in found for number in numbers})
+        found = [
+            number
+            for some in batched(filter(None, wanted), TOGETHER)
+            for numbers in self.look_up(some, MOST)
+            for number in numbers
+        ]
+        texts = self.texts(found)
         return [
             (self.seqs[number], passage)
             for number, text in texts.items()

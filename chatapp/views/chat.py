@@ -216,6 +216,6 @@ def unpin_message(request: Request, conversation: Conversation, seq: int) -> Htt
 def forget(request: Request, conversation: Conversation) -> HttpResponse:
     """Have a passage forgotten wherever it stands, or all of a message."""
     text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
-    number = int(seq) if seq.isdecimal() else None
+    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
     forgetting.forget_passage(conversation=conversation, text=text, seq=number)
     return announce(request, conversation)

@@ -44,14 +44,14 @@ Meant = dict[int, list[str]]
 Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 
-def wishes_in(text: str) -> list[str]:
-    """Return what a person asks to forget, in their words; nothing in most texts."""
-    found = [
-        next(filter(None, (one.match(sentence) for one in _asking())), None)
+def wishes_in(text: str) -> list[tuple[str, str]]:
+    """Return what a person asks to forget, in their words, each with the sentence that asks."""
+    asked = [
+        (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
         for sentence in sentences(text[:READ_CHARS])
         if len(sentence) <= LONGEST_WISH
     ]
-    return [one[1].strip() for one in found if one and _terms(one[1])]
+    return [(one[1].strip(), sentence) for one, sentence in asked if one and _terms(one[1])]
 
 
 def _terms(wish: str) -> list[Term]:
@@ -82,7 +82,7 @@ def find_meant(index: Index, wish: str, read: Read) -> Meant:
     meant = _best(texts, weights)
     values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
     if values:
-        telling = [(Term(fold(value), "word"),) for value in values]
+        telling = [(Term(fold(value), "word"),) for value in sorted(values)[:MOST_MEANT]]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
             said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]

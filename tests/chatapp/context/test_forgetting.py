@@ -41,6 +41,7 @@ WAYS = (
     "Delete my door code from your memory, please.",
     "Don't remember the door code 4711.",
     "My door code should be forgotten.",
+    "You know that my door code is 4711. Forget my door code!",
 )
 
 
