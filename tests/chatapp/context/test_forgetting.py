@@ -138,6 +138,19 @@ def test_what_is_no_such_wish_forgets_nothing(conversation: Conversation) -> Non
     assert not AuditEntry.objects.filter(kind="forgetting").exists()
 
 
+def test_thinking_behind_it_is_not_sent_any_more(conversation: Conversation) -> None:
+    """It is signed for what stood before it; what people read of it has no word of it either."""
+    thought = {"type": "thinking", "thinking": "The door code is 4711.", "signature": "abc"}
+    message = condense.Message("assistant", (condense.OpaqueBlock(thought),))
+    message_store.append_message(conversation.pk, message, tokens=5)
+    later = condense.OpaqueBlock({**thought, "thinking": "It rains."})
+    message_store.append_message(conversation.pk, condense.Message("assistant", (later,)), tokens=5)
+    end(ask(fresh(conversation), WAYS[0]), "Done.")
+    seen = message_store.read_effective(conversation.pk)
+    assert all(one.tags.unbound for one in seen if any(map(condense.is_thinking, one.blocks)))
+    assert "4711" not in told(conversation)
+
+
 def test_what_means_nearly_all_forgets_nothing(conversation: Conversation) -> None:
     """It says so: no passage was forgotten."""
     append_many(
