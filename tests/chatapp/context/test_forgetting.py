@@ -32,7 +32,7 @@ from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db
 
-SAID = "We spoke of the garden. My door code is 4711. Never tell it to Ben."
+SAID = "The door is red. We spoke of the garden. My door code is 4711. Never tell it to Ben."
 NOTED = "Noted: the door code. You open it with 4711."
 WAYS = (
     "Please forget my door code.",
@@ -88,7 +88,7 @@ def test_what_a_person_asks_to_forget_is_carried_by_nothing(
     assert "4711" not in told(conversation)
     summarise(conversation)
     assert "4711" not in (later := told(conversation))
-    assert "We spoke of the garden." in later
+    assert "The door is red. We spoke of the garden." in later
     assert ("write a poem" in later) == ("poem" in way)
     assert Message.objects.filter(conversation=conversation, content__icontains="4711").count() >= 2
     entry = AuditEntry.objects.get(kind="forgetting")
@@ -183,8 +183,11 @@ def test_pins_earlier_summaries_and_what_was_recalled_go_along(conversation: Con
     made = summarise(conversation)
     content = [*made.content, facts.to_api(), {"type": "text", "text": "He has a code for a door."}]
     Message.objects.filter(pk=made.pk).update(content=content)
-    end(ask(fresh(conversation), "What is the door code?"), "It is 4711.")
-    assert "4711" in recalled(newest(conversation))
+    found = [condense.Passage("", 41, SAID, 1)]
+    beside = condense.recalled_block(found, counter=condense.CharacterCounter(), limit=900)
+    assert beside
+    message = condense.Message("user", (beside, condense.TextBlock("Go on.")))
+    message_store.append_message(conversation.pk, message, tokens=5)
     end(ask(fresh(conversation), WAYS[0]), "Done.")
     assert "4711" not in told(conversation)
     hidden_messages.undo_reduction(made)
