@@ -247,6 +247,6 @@ def test_a_button_forgets_a_fact_a_pin_and_a_recalled_passage(
     summarise(conversation)
     end(ask(fresh(conversation), "How was the garden we spoke of?"), "Fine.")
     html = shown(conversation)
-    assert 'name="text" value="We spoke of the garden' in html
+    assert 'name="text" value="The door is red' in html
     lines = browser.get(reverse("audit", args=[conversation.pk])).content.decode()
     assert "Forgetting: message 41" in lines
