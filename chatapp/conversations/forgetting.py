@@ -4,9 +4,9 @@ The messages stay on record as they are. One that asks says which passages are f
 rewind to before it brings them back.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import batched
+from typing import override
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
@@ -17,13 +17,14 @@ from chatapp.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
+from chatapp.models.errors import IndexDamaged
 from chatapp.models.message_index import visible_text
 from chatapp.sentences import translate as _
 from chatapp.toolbox.history_search import StoredRecall
 
 # Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
 # passages in one statement, and messages that are looked at.
-LONGEST, TELLING, TOGETHER, MOST = 100_000, 8, 100, 1_000
+LONGEST, TELLING, TOGETHER, MOST = 50_000, 8, 100, 100
 # Stands for the key of a message that is not stored yet.
 _NEW = 0
 
@@ -82,6 +83,14 @@ class _Stored(StoredRecall):
         self.new = new
         self.seqs = {_NEW: conversation.last_seq + 1}
 
+    @override
+    def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+        """Refuse what can't be searched: it would only seem to be forgotten."""
+        try:
+            return super().look_up(wanted, most)
+        except IndexDamaged as damage:
+            raise Refused(str(damage)) from damage
+
     def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
         """Return what messages say, by their numbers.
 
@@ -99,17 +108,19 @@ class _Stored(StoredRecall):
 
     def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
         """Return which of some passages stand in which messages."""
-        wanted = [tuple(condense.terms_of(passage)[:TELLING]) for passage in passages]
+        asked = [(one, tuple(condense.terms_of(one)[:TELLING])) for one in passages]
+        asked = [(passage, terms) for passage, terms in asked if terms]
         found = [
-            number
-            for some in batched(filter(None, wanted), TOGETHER)
-            for numbers in self.look_up(some, MOST)
-            for number in numbers
+            numbers
+            for some in batched(asked, TOGETHER)
+            for numbers in self.look_up([terms for _passage, terms in some], MOST)
         ]
-        texts = self.texts(found)
+        named = {number for numbers in found for number in numbers}
+        texts = self.texts(named)
         return [
             (self.seqs[number], passage)
-            for number, text in texts.items()
-            for passage in passages
-            if re.search(condense.passage_pattern([passage]), text)
+            for (passage, _terms), numbers in zip(asked, found, strict=True)
+            for number in (*numbers, *(texts.keys() - named))
+            if passage in texts.get(number, "")
+            and condense.passage_pattern([passage]).search(texts[number])
         ]

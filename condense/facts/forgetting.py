@@ -95,7 +95,7 @@ def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
     """Return the sentences with the most of some words, by their messages."""
     scored = {
         number: {
-            one: sum([weight for term, weight in weights.items() if _has(one, term)])
+            one: sum([weight for term, weight in weights.items() if any(term.places(fold(one)))])
             for one in sentences(text)
         }
         for number, text in texts.items()
@@ -105,10 +105,6 @@ def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
         number: [one for one, score in said.items() if score and score >= OF_BEST * best]
         for number, said in scored.items()
     }
-
-
-def _has(sentence: str, term: Term) -> bool:
-    return any(True for _ in term.places(fold(sentence)))
 
 
 def passages_in(shown: str) -> list[str]:

@@ -245,7 +245,7 @@ def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> N
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.sqlite("another database has no files that a reader could find damaged")
 def test_a_damaged_index_keeps_no_message_from_being_sent(conversation: Conversation) -> None:
-    """Then nothing is recalled."""
+    """Then nothing is recalled; only what is to be forgotten would not be, and is refused."""
     hide(conversation, FACT)
     with connection.cursor() as cursor:
         # In one piece, so that nothing of it is merged with what comes.
@@ -256,6 +256,8 @@ def test_a_damaged_index_keeps_no_message_from_being_sent(conversation: Conversa
     connection.close()  # It may have been read already.
     try:
         assert asked(conversation) == ""
+        with pytest.raises(Refused, match="rebuild_search"):
+            asked(conversation, "Forget how Ada opened the vault.")
     finally:
         message_index.rebuild()
     assert newest(conversation).content[-1]["text"] == QUESTION
