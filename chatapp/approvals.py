@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 DENIED = "The user does not allow this call."
 GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
-SWITCHED_OFF = "This tool is switched off in this conversation."
+SWITCHED_OFF = "There is no such tool in this conversation, or it is switched off."
 
 
 class Approvals:

@@ -38,6 +38,7 @@ one_conversation = [
     path("messages/<int:seq>/fork/", conversations.fork_conversation, name="fork"),
     path("pins/", chat.show_pins, name="pins"),
     path("pins/adopt/", chat.adopt_rules, name="adopt_rules"),
+    path("forget/", chat.forget, name="forget"),
     path("pins/rule/", chat.pin_rule, name="pin_rule"),
     path("messages/<int:seq>/call/", chat.show_call_text, name="call_text"),
     path("messages/<int:seq>/blocks/<int:index>/", files.show_block, name="message_block"),

@@ -104,6 +104,10 @@ BESIDE = "beside"
 ENVIRONMENT = "environment"
 # The kind of passages of hidden messages that were found with a message's words.
 RECALLED = "recalled"
+# The kind of what says which passages a person has had forgotten.
+FORGOTTEN = "forgotten"
+# What held only at its moment, and nobody said.
+PASSING = frozenset({ENVIRONMENT, RECALLED, FORGOTTEN})
 
 
 def beside_of(block: Block) -> Json:
@@ -271,8 +275,7 @@ class Message:
     @property
     def lasting(self) -> "Message":
         """The message without what held only at its moment, and is not to be carried on."""
-        passing = {ENVIRONMENT, RECALLED}
-        kept = [one for one in self.blocks if beside_of(one).get("kind") not in passing]
+        kept = [one for one in self.blocks if beside_of(one).get("kind") not in PASSING]
         return self if len(kept) == len(self.blocks) else self.with_content(tuple(kept))
 
     @property

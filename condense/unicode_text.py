@@ -12,6 +12,8 @@ from typing import Any
 # Levels of JSON that are kept; SQLite reads a thousand, and nobody means so many.
 DEEPEST = 200
 TOO_DEEP = "[nested too deeply]"
+# Signs that nobody sees and that turn what follows them around, or end what keeps it apart.
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def well_formed(text: str) -> str:
@@ -22,6 +24,11 @@ def well_formed(text: str) -> str:
         # Two halves that came apart make one character again.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\0", "\ufffd")
+
+
+def upright(name: str) -> str:
+    """Return a name that can't turn around what stands beside it."""
+    return name if name.isascii() else name.translate(_TURNS)
 
 
 def well_formed_json(value: Any, *, depth: int = 0) -> Any:

@@ -8,13 +8,18 @@ two tags that nothing in it can end.
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import condense
 
 FILE, IMAGE, COMMAND = "file", "image", "command"
 RULE, QUOTE = "rule", "quote"
 
+FORGOT = (
+    "[The user has had {count} passages of this conversation forgotten. They are left out, marked "
+    "[…], of all that you read. Do not guess what they said, and do not bring it up.]"
+)
 _TAGGED = re.compile(r"<([\w-]+)[^\n]*>\n(.*)\n</\1>", re.DOTALL)
 
 
@@ -57,6 +62,26 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
     """Return a passage of message ``seq`` as the model reads it, word for word."""
     said = {"kind": QUOTE, "role": role, "seq": seq}
     return _tagged("pinned_quote", f' from="{role}"', text, said)
+
+
+def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
+    """Return what the model reads where a person has had passages of messages forgotten."""
+    said = [{"seq": seq, "text": text} for seq, text in passages]
+    return condense.TextBlock(
+        FORGOT.format(count=len(passages)),
+        {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": said}},
+    )
+
+
+def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
+    """Yield which passages of which messages a stored message has had forgotten."""
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": [*passages]}}:
+                for passage in passages:
+                    match passage:
+                        case {"seq": int(seq), "text": str(text)} if text:
+                            yield seq, text
 
 
 def has_rules(content: condense.Content) -> bool:

@@ -21,11 +21,18 @@ class Access(enum.StrEnum):
 
 
 class Policy(enum.StrEnum):
-    """Whether a tool may run: always, when a person says so each time, or never."""
+    """Whether a tool may run: always, when a person says so each time, or never.
+
+    A stored value that is none of these denies.
+    """
 
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
+
+    @classmethod
+    def _missing_(cls, _value: object) -> "Policy":
+        return cls.DENY
 
 
 @dataclass(frozen=True, slots=True)

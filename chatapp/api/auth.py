@@ -84,7 +84,8 @@ class Bearer(HttpBearer):
         cast("Call", request).token = found.pk
         logs.note(user=found.owner.pk)
         reader_of(request, found.owner).enter()
-        if request.method not in READING and found.scope not in self.scopes:
+        scopes = ApiToken.Scope if request.method in READING else self.scopes
+        if found.scope not in scopes:
             if found.scope == ApiToken.Scope.READ:
                 raise HttpError(403, _("This token may only read."))
             raise HttpError(403, _("This token may not change settings."))

@@ -140,7 +140,7 @@ def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = (
     Without the blocks in the places that it ``drops``.
     """
     row = conversation.messages.questions().in_force().filter(seq=seq).first()
-    whole = message_store.to_engine(row).blocks if row else ()
+    whole = message_store.to_engine(row, whole=True).blocks if row else ()
     kept = tuple(block for place, block in enumerate(whole) if place not in drops)
     blocks = attached(condense.Message("user", kept))
     return [(block, sizes.COUNTER.count((block,))) for block in blocks]

@@ -130,10 +130,9 @@ def put_back(*, condensation: Condensation, index: int) -> None:
             return
         refuse_while_running(locked)
         fact = receipt.findings[index]
-        said = "From the part of this conversation that the summary replaces"
         # Only what the user said is marked as theirs.
         own = fact.text if fact.kind in ("constraints", "names") else ""
-        text = f"{said} ({fact.kind.replace('_', ' ')}): {fact.text}"
+        text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.text}"
         block = condense.TextBlock(text, {condense.USER_WORDS: own})
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, sizes.COUNTER)

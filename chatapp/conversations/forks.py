@@ -44,7 +44,7 @@ _ALIKE = (
 _SAID = (
     "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",
     "created_at", "condense_id", "condense_parent", "truncation_id", "truncation_parent",
-    "clear_id", "cleared", "hides", "undone", "unbound", "claimed",
+    "clear_id", "cleared", "hides", "undone", "unbound", "claimed", "forgotten",
 )  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
         if columns[name] not in made:
             columns[name] = None
     if row.is_summary or row.is_marker:
-        message = condense.readdress_pins(message_store.to_engine(row), ids)
+        message = condense.readdress_pins(message_store.to_engine(row, whole=True), ids)
         columns["content"] = condense.content_to_api(message.content)
         columns["cleared"] = {ids[old]: one for old, one in row.cleared.items() if old in ids}
     return columns

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 import condense
 from chatapp.transfer import Piece
 from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, result_text
+from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, listed, result_text
 from condense import noop
 
 LABEL = noop("Claude Code session")
@@ -150,6 +150,10 @@ def _said_to(call: Block, result: Block) -> str:
         refused = None if name.startswith("mcp__") or not name else _REFUSED.match(answer)
         return refused[1].strip() if refused else ""
     if name == "AskUserQuestion" and _ANSWERED.match(answer):
+        # A question may quote what looks like an answer.
+        for asked in listed(given.get("questions")) if isinstance(given, Mapping) else ():
+            question = asked.get("question") if isinstance(asked, dict) else None
+            answer = answer.replace(f'"{question}"=', '""=')
         return "\n".join(_ANSWER.findall(answer))
     if name == "ExitPlanMode" and _APPROVED.match(answer):
         plan = _PLAN.search(answer)

@@ -169,8 +169,11 @@ def _said(text: str, tool: str) -> str | None:
     if _RESULT.match(text) or _OWN.match(text):
         return ""
     wrapped = _WRAPPED.match(text)
+    if not tool and not wrapped:
+        # The user's slash commands stand in it as they do in what is sent from here.
+        return text if "<command" in text else None
     if not tool or tool in _ASKING:
-        return wrapped[2].strip() if wrapped else "" if tool else None
+        return wrapped[2].strip() if wrapped else ""
     denied = _DENIED.match(text) if tool in _CHANGING else None
     return denied[1].strip() if denied else ""
 

@@ -100,6 +100,7 @@ class AuditEntry(models.Model):
         PIN = "pin", pgettext_lazy("event", "Pin")
         FORK = "fork", _("Fork")
         REVIEW = "review", _("Review")
+        FORGETTING = "forgetting", _("Forgetting")
         SEAL = "seal", _("Seal")
         ERASURE = "erasure", _("Erasure")
 

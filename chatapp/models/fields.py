@@ -61,7 +61,17 @@ class _WellFormed(AnyField):
 
 
 class CharField(_WellFormed, Characters):
-    """A line of words."""
+    """A line of words, such as a title; it can't turn around what it is shown beside."""
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        """Return the line as it can be shown."""
+        line = super().to_python(value)
+        return condense.upright(line) if isinstance(line, str) else line
+
+    def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> Any:
+        """Return a line that may have been stored before."""
+        return self.to_python(value)
 
 
 class TextField(_WellFormed, Text):

@@ -1,6 +1,7 @@
 """Hidden messages: tags hide them from the model and bring them back; rows stay."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 import condense
-from chatapp.agent.annotated_blocks import stands_alone
-from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, message_store
+from chatapp.agent.annotated_blocks import forgotten_by, stands_alone
+from chatapp.models import Condensation, Conversation, Message, Pin, Rewind, Turn, message_store
 from chatapp.models.database import lock
 from chatapp.models.message_store import columns_of, mark_changed, next_seq
 from chatapp.models.messages import MessageQuerySet
@@ -170,6 +171,7 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
         _take_along(record)
         record.enter()
         hidden_by(conversation_id, names).refresh_hidden()
+        refresh_forgotten(conversation_id)
         mark_changed(conversation_id)
     return record
 
@@ -219,7 +221,34 @@ def undo_rewind(record: Rewind) -> None:
                 _name_again(one)
         shown.refresh_hidden()
         hidden_by(record.conversation_id, made).refresh_hidden()
+        refresh_forgotten(record.conversation_id)
         mark_changed(record.conversation_id)
+
+
+def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
+    """Derive what is forgotten of messages from those that ask for it and were not taken back.
+
+    One that is ``asking`` for the first time is among them. What is forgotten is pinned no more.
+    """
+    own = Message.objects.filter(conversation=conversation_id)
+    tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
+    wanted = defaultdict[int, list[str]](list)
+    for row in own.filter(tagged, rewind_parent=None):
+        for seq, text in forgotten_by(row.content):
+            wanted[seq].append(text)
+    changed = [
+        row
+        for row in own.filter(tagged | Q(seq__in=[*wanted])).order_by("position", "seq")
+        if row.forgotten != wanted[row.seq]
+    ]
+    for row in changed:
+        Message.objects.filter(pk=row.pk).update(forgotten=wanted[row.seq])
+    if changed:
+        pins = Pin.objects.in_force(conversation_id).filter(message__forgotten__isnull=False)
+        off = [pin for pin in pins if wanted[pin.seq]]
+        Message.objects.filter(pin__in=off).update(pinned=None)
+        pins.filter(pk__in=[pin.pk for pin in off]).change(unpinned_at=timezone.now())
+        _behind(changed[0]).stop_sending_thinking()
 
 
 def _name_again(made: Message) -> None:

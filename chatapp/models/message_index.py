@@ -110,14 +110,14 @@ def visible_text(content: Any) -> str:
 
 def _texts(block: Any) -> Iterator[str]:
     match block:
-        case {"beside": {"kind": "environment" | "recalled"}}:
+        case {"beside": {"kind": "environment" | "recalled" | "forgotten"}}:
             return
         case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
             yield text
         case {"type": "image", "beside": {"name": str(name)}}:
             yield f"[{name}]"
         case {"type": "tool_use", "input": arguments}:
-            yield from _strings(arguments)
+            yield from condense.texts_in(arguments)
         case {"type": "tool_result", "content": str(text)}:
             yield text
         case {"type": "tool_result", "content": [*parts]}:
@@ -125,19 +125,6 @@ def _texts(block: Any) -> Iterator[str]:
                 match part:
                     case {"type": "text", "text": str(text)}:
                         yield text
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings in a value, in their order, however deep they lie."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case str(text):
-                yield text
-            case dict(members):
-                waiting.extend(reversed(members.values()))
-            case list(items):
-                waiting.extend(reversed(items))
 
 
 def _language() -> IndexLanguage:

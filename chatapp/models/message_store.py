@@ -41,8 +41,11 @@ _HIDES = (
 _HAS_HIDDEN = f"({_HIDES.format('condense_id')} OR {_HIDES.format('truncation_id')}) AS has_hidden"
 
 
-def to_engine(row: Message) -> condense.Message:
-    """Return the engine's view of a stored message; one that is damaged says that it is."""
+def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
+    """Return the engine's view of a stored message; one that is damaged says that it is.
+
+    What is forgotten of it is left out, but where people are shown the ``whole`` of it.
+    """
     # As the engine writes them; a row just made still holds what it was given.
     given = {name: getattr(row, name) for name in _TAG_NAMES}
     ids: dict[str, Any] = {name: uuid.UUID(str(one)).hex for name, one in given.items() if one}
@@ -58,7 +61,7 @@ def to_engine(row: Message) -> condense.Message:
         content = condense.content_from_api(row.content)
     except condense.InvalidMessage:
         content = condense.noop("[This message is damaged: what it said can't be read.]")
-    return condense.Message(
+    message = condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=as_claimed(content) if row.claimed else content,
         id=str(row.pk),
@@ -67,6 +70,7 @@ def to_engine(row: Message) -> condense.Message:
         tags=tags,
         tokens=row.tokens,
     )
+    return message if whole else condense.without_forgotten(message, row.forgotten or ())
 
 
 _WITH_OWNER_AND_PROFILE = (

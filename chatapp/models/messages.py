@@ -159,7 +159,9 @@ class Message(models.Model):
     tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
     of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
     more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
-    only those of a file that was imported, until its owner says that they are theirs.
+    only those of a file that was imported, until its owner says that they are theirs. The passages
+    that are ``forgotten`` of it are read by nobody but people; the list is empty on what asked for
+    that, and once that was taken back.
     """
 
     class Role(models.TextChoices):
@@ -194,6 +196,7 @@ class Message(models.Model):
     unbound = models.BooleanField(null=True)
     pinned = models.BooleanField(null=True)
     claimed = models.BooleanField(null=True)
+    forgotten = fields.JSONField(null=True)
 
     objects = MessageQuerySet.as_manager()
 
@@ -215,6 +218,11 @@ class Message(models.Model):
                 # Not by the two parents: only undoing asks for them, and every condensation
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
+            ),
+            models.Index(
+                fields=("conversation", "seq"),
+                condition=Q(forgotten__isnull=False),
+                name="message_forgotten",
             ),
         )
 

@@ -176,7 +176,7 @@ class CondensingPrompt(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="condensing_prompts"
     )
-    name = models.CharField(_("name"), max_length=60)
+    name = fields.CharField(_("name"), max_length=60)
     text = fields.TextField(_("text"), validators=[MaxLengthValidator(LONGEST_PROMPT)])
 
     class Meta:
@@ -186,7 +186,7 @@ class CondensingPrompt(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
 
 class SavedCommand(models.Model):

@@ -71,7 +71,7 @@ class Profile(models.Model):
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
-    name = models.CharField(_("name"), max_length=80)
+    name = fields.CharField(_("name"), max_length=80)
     provider = models.CharField(_("provider"), max_length=20, choices=provider_choices)
     model = models.CharField(_("model"), max_length=100)
     base_url = fields.CharField(_("base URL"), blank=True, max_length=300)
@@ -134,7 +134,7 @@ class Profile(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Store it, and what its copies have of it."""

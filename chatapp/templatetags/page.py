@@ -155,6 +155,9 @@ def isolated(words: object) -> SafeString:
     return format_html("<bdi>{}</bdi>", words)
 
 
+register.filter("upright", condense.upright)
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """Return a decorative icon of the sprite; its meaning is in the words beside it."""

@@ -55,7 +55,7 @@ def block_words(block: Any) -> str:
     Thinking, ledgers and what was so at the moment are nobody's words.
     """
     match block:
-        case {"beside": {"kind": "environment" | "recalled"}} | {
+        case {"beside": {"kind": "environment" | "recalled" | "forgotten"}} | {
             "type": "thinking" | "redacted_thinking"
         }:
             return ""

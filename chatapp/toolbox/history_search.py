@@ -1,19 +1,18 @@
 """The hidden part of a conversation: tools search it, and recall brings passages of it back."""
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import datetime
+from functools import cached_property
 
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.models import Message, message_index
-from chatapp.models.database import execute, reading
+from chatapp.models import Message, message_index, message_store
+from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
-from chatapp.models.message_index import visible_text
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
@@ -22,10 +21,10 @@ MOST_READ, MOST_BESIDE = 40_000, 4_000
 _SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
 # Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
 _READ = """
-    SELECT id, seq, role, content, CAST(created_at AS text) FROM chatapp_message
+    SELECT * FROM chatapp_message
     WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
     AND rewind_parent IS NULL AND condense_id IS NULL AND truncation_id IS NULL
-    AND clear_id IS NULL AND tokens <= %s
+    AND clear_id IS NULL AND tokens <= %s ORDER BY seq
 """
 
 
@@ -52,7 +51,7 @@ class StoredRecall:
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
         self.conversation_id, self.until = conversation_id, until
-        self._said_at: dict[str, str] = {}
+        self._said_at: dict[str, datetime] = {}
         self._usual: frozenset[condense.Term] = frozenset()
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
@@ -61,9 +60,12 @@ class StoredRecall:
         ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
         and some 5 ms of CPU however much is stored. Raises IndexDamaged.
         """
-        self._span = message_index.span_of(self.conversation_id, self.until)
         found = condense.find_passages(self, words, limit) if self._span else []
-        return [replace(one, said_on=_day(self._said_at[one.id])) for one in found]
+        return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
+
+    @cached_property
+    def _span(self) -> message_index.Span | None:
+        return message_index.span_of(self.conversation_id, self.until)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -90,25 +92,19 @@ class StoredRecall:
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
         statement = _READ.format(places=_places(near))
-        rows = execute(statement, self.conversation_id, *near, self.until or 0, MOST_READ)
+        rows = select(Message, statement, self.conversation_id, *near, self.until or 0, MOST_READ)
         said = []
-        for pk, seq, role, content, created_at in rows:
-            if seq in wanted or len(content) <= 4 * MOST_BESIDE:
-                self._said_at[str(pk)] = created_at
-                said.append(
-                    condense.SearchedMessage(str(pk), seq, role, visible_text(json.loads(content)))
-                )
+        # What is too long to be read may still be the call that another one answers.
+        told = condense.parts_of(map(message_store.to_engine, rows))
+        for row, (one, parts) in zip(rows, told, strict=True):
+            if row.seq in wanted or row.tokens <= MOST_BESIDE:
+                self._said_at[one.id] = row.created_at
+                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts))
         return said
 
 
 def _places(values: Sequence[int] | set[int]) -> str:
     return ", ".join(["%s"] * len(values))
-
-
-def _day(moment: str) -> date:
-    """Return a day as the reader has it; SQLite's moments are UTC's and do not say so."""
-    said = datetime.fromisoformat(moment)
-    return timezone.localdate(said if said.tzinfo else said.replace(tzinfo=UTC))
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
@@ -120,18 +116,12 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
         passages = StoredRecall(conversation_id)(words, limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
-    rows = Message.objects.in_bulk([int(one.id) for one in passages])
-    return [Found(one.seq, _who(rows[int(one.id)]), one.text) for one in passages]
-
-
-def _who(row: Message) -> str:
-    if row.holds_results:
-        return "a tool's result"
-    return "the user" if row.role == Message.Role.USER else "you"
+    return [Found(one.seq, one.speaker, one.text) for one in passages]
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:
     """Return what a message of a conversation says, None where there is none that counts."""
     own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     row = own.filter(seq=seq).first()
-    return visible_text(row.content) if row else None
+    told = condense.parts_of([message_store.to_engine(row)] if row else ())
+    return next(("\n".join([part.text for part in parts]) for _, parts in told), None)

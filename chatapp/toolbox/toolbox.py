@@ -152,7 +152,7 @@ def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy
     if decided := policies_of(conversation, profile).get(name):
         return decided
     spec = specs_for(profile.mcp_servers).get(name)
-    return spec.default_policy if spec else Policy.ALLOW
+    return spec.default_policy if spec else Policy.DENY
 
 
 def toolbox_for(

@@ -82,11 +82,11 @@ class WorkspaceToolbox:
 
     def policy(self, name: str) -> Policy:
         """Return whether a tool may run, has to be asked for, or may not."""
-        return self._policies.get(name, Policy.ALLOW)
+        return self._policies.get(name, Policy.DENY)
 
     def access(self, name: str) -> Access:
         """Return what a tool does to the world."""
-        return self._known[name].access if name in self._known else Access.READ
+        return self._known[name].access if name in self._known else Access.EXECUTE
 
     def uses_folder(self, name: str) -> bool:
         """Return whether a tool works with the folder, as far as is known."""

@@ -53,6 +53,8 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
         case AuditEntry.Kind.PIN:
             taken_off = _("message {seq}, taken off", seq=facts["seq"])
             done = taken_off if facts["unpinned_at"] else _("message {seq}", seq=facts["seq"])
+        case AuditEntry.Kind.FORGETTING:
+            done = ", ".join(_("message {seq}", seq=seq) for seq in facts["messages"])
         case AuditEntry.Kind.FORK:
             of_another = _("of another conversation, at message {seq}", seq=facts["seq"])
             done = of_another if facts["is_copy"] else _("at message {seq}", seq=facts["seq"])

@@ -25,7 +25,7 @@ MOST = 2**53
 
 RUN_COMMAND = "run_command"
 # What stands beside words and is no part of the message.
-UNSAID = (condense.ENVIRONMENT, condense.RECALLED)
+UNSAID = (condense.ENVIRONMENT, condense.RECALLED, condense.FORGOTTEN)
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
@@ -271,7 +271,7 @@ def attached_part(index: int, block: condense.Block) -> Part | None:
 
 def _name(said: Mapping[str, Any], default: str) -> str:
     name = said.get("name")
-    return name if isinstance(name, str) and name.strip() else default
+    return condense.upright(name) if isinstance(name, str) and name.strip() else default
 
 
 def _number(said: Mapping[str, Any], name: str) -> int | None:
@@ -331,7 +331,7 @@ def _card(
     may_be_kept = call.name == RUN_COMMAND or SEPARATOR in call.name
     return ToolCard(
         id=call.id,
-        name=call.name,
+        name=condense.upright(call.name),
         argument=main_argument(call.input),
         input=written[:SHOWN],
         result=text[:SHOWN],
@@ -369,4 +369,4 @@ def main_argument(arguments: Any) -> str:
         return ""
     named = [arguments[name] for name in _MAIN_ARGUMENTS if name in arguments]
     texts = [value for value in (*named, *arguments.values()) if isinstance(value, str)]
-    return " ".join(texts[0].split())[:120] if texts else ""
+    return condense.upright(" ".join(texts[0].split())[:120]) if texts else ""

@@ -133,7 +133,7 @@ class Builder:
         self.messages = messages
         self.turns = turns
         self.live = live
-        self.engine = {row.pk: message_store.to_engine(row) for row in messages}
+        self.engine = {row.pk: message_store.to_engine(row, whole=True) for row in messages}
         self.versions: dict[Place, Versions] = versions_of(rewinds) if rewinds else {}
         self.has_calls = bool([one for one in self.engine.values() if one.tool_uses])
         self.answers: Answers = self._find_answers() if self.has_calls else {}

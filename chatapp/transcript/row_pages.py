@@ -18,20 +18,20 @@ NEAR = 20
 def message_text(conversation: Conversation, seq: int) -> str | None:
     """Return what a message says, as it was written; None where there is no such message."""
     found = conversation.messages.filter(seq=seq).first()
-    return message_store.to_engine(found).words if found else None
+    return message_store.to_engine(found, whole=True).words if found else None
 
 
 def message_block(conversation: Conversation, seq: int, index: int) -> condense.Block | None:
     """Return one block of a message; None where there is none."""
     found = conversation.messages.filter(seq=seq).first()
-    blocks = message_store.to_engine(found).blocks if found else ()
+    blocks = message_store.to_engine(found, whole=True).blocks if found else ()
     return blocks[index] if index < len(blocks) else None
 
 
 def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:
     """Return a tool call's "input" or "result"; None where it has none, or not yet."""
     rows = conversation.messages.filter(seq__gte=seq).order_by("seq")[:NEAR]
-    said = [message_store.to_engine(row) for row in rows]
+    said = [message_store.to_engine(row, whole=True) for row in rows]
     if part == "input":
         uses = said[0].tool_uses if said else ()
         return next((input_text(use) for use in uses if use.id == call), None)

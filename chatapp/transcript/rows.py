@@ -32,20 +32,35 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """The passages that were recalled beside a message, and what else a file has before them."""
+    """The passages that were recalled beside a message, and what else a file has before them.
+
+    Or those of earlier messages that this one ``forgets``.
+    """
 
     before: str
     passages: Sequence[RecalledPassage]
+    forgets: bool = False
 
     @property
     def label(self) -> str:
         """How many there are."""
         count = len(self.passages)
+        if self.forgets:
+            return _("Forgot {count} passage", "Forgot {count} passages", count=count)
         return _("Recalled {count} passage", "Recalled {count} passages", count=count)
 
 
 def recalled_part(message: condense.Message) -> RecalledPart | None:
-    """Return all that was recalled beside a message, None for most."""
+    """Return all that was recalled beside a message, or that it forgets; None for most."""
+    for block in message.blocks:
+        if blocks.kind_of(block) == condense.FORGOTTEN and isinstance(block, condense.TextBlock):
+            named = [*blocks.forgotten_by([block.to_api()])]
+            # A file may have the model read anything here.
+            before = "" if block == blocks.forgotten_block(named) else block.text
+            places = [
+                RecalledPassage(seq, _("Message {number}", number=seq), text) for seq, text in named
+            ]
+            return RecalledPart(before, places, forgets=True)
     found = [
         condense.split_recalled(block.text)
         for block in message.blocks
@@ -54,7 +69,9 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     if not found:
         return None
     passages = []
-    for seq, day, text in itertools.chain.from_iterable([told for _before, told in found]):
+    for seq, day, _speaker, text in itertools.chain.from_iterable(
+        [told for _before, told in found]
+    ):
         label = _("Message {number}", number=seq)
         if day:
             label = _("Message {number}, {day}", number=seq, day=day)

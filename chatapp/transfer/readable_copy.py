@@ -125,7 +125,7 @@ def read_entries(
     for row in rows.iterator(chunk_size=500):
         message = message_store.to_engine(row)
         entry = _entry(row, message, calls, tools=tools)
-        if recalled := recalled_part(message):
+        if (recalled := recalled_part(message)) and not recalled.forgets:
             passages = []
             for one in recalled.passages:
                 place, is_whole = told.get(one.seq, (0, False))

@@ -38,7 +38,7 @@ from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool
-from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
+from chatapp.transfer.record_rows import Column, Rows, as_own, read
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
 from chatapp.turns import lifecycle
@@ -128,7 +128,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
             case dict():
-                spool.add(MESSAGES, with_tokens(one))
+                spool.add(MESSAGES, as_own(one))
     if not spool.counts[MESSAGES]:
         raise errors.Refused(noop("The file holds no message that can be used."))
 

@@ -6,6 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -171,6 +172,7 @@ _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "content": _content,
     "notes": _texts,
     "suggestions": _texts,
+    "forgotten": _texts,
     "folded": _folded,
     "receipt": _receipt,
 }
@@ -295,12 +297,27 @@ class Rows:
         return uuid.UUID(int=self._base + number)
 
 
-def with_tokens(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of a file that counts no tokens with the number of them."""
+def as_own(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of a file that counts no tokens with the number of them, and with marks.
+
+    What was sent from here and came back without its marks is nobody's words.
+    """
     if {"seq", "tokens"} & item.keys():
         return item
     # Rows tell later why something is no message.
     with suppress(*WRONG):
         said = condense.Message.from_api(item)
+        marked = tuple(map(_marked, said.blocks)) if said.role == "user" else said.blocks
+        if marked != said.blocks:
+            item = item | {"content": condense.content_to_api(marked)}
         item = item | {"tokens": condense.count_message(said, sizes.COUNTER)}
     return item
+
+
+def _marked(block: condense.Block) -> condense.Block:
+    marks = {condense.BESIDE, condense.USER_WORDS}
+    if not isinstance(block, condense.TextBlock) or marks & block.extra.keys():
+        return block
+    words = condense.own_words(block.text)
+    own = words == block.text.strip()
+    return block if own else replace(block, extra={**block.extra, condense.USER_WORDS: words})

@@ -13,7 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.context.condense_requests import find_ends
 from chatapp.context.turn_context import read_todo
-from chatapp.conversations import pins
+from chatapp.conversations import forgetting, pins
 from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
 from chatapp.models import Conversation, message_index, message_store
@@ -209,4 +209,13 @@ def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpR
 def unpin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again."""
     pins.unpin_message(conversation=conversation, seq=seq)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def forget(request: Request, conversation: Conversation) -> HttpResponse:
+    """Have a passage forgotten wherever it stands, or all of a message."""
+    text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
+    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
+    forgetting.forget_passage(conversation=conversation, text=text, seq=number)
     return announce(request, conversation)

@@ -13,10 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
-from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import Message
 from condense.recall.passages import Passage
+from condense.recall.speakers import Part, parts_of
 from condense.recall.words import ASKED, MARKS, Term, fold, terms_of, words_of
 
 # Messages of each word that is looked for, the newest, and those that are read for all words
@@ -56,7 +57,12 @@ class SearchedMessage:
     id: str
     seq: int
     role: str
-    text: str
+    parts: Sequence[Part]
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return "\n".join([part.text for part in self.parts])
 
 
 class Index(Protocol):
@@ -89,7 +95,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     if not asked:
         return []
     found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
-    weights = {term: _weight(term, found.get(term), index.span) for term in terms}
+    weights = {term: weight_of(term, found.get(term), index.span) for term in terms}
     numbers = _candidates(index, found, weights)
     said = {one.seq: one for one in index.read(numbers)} if numbers else {}
     first, last = index.span
@@ -120,7 +126,7 @@ def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
     return best
 
 
-def _weight(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
+def weight_of(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
     """Return how much a term tells, by the share of messages that have it."""
     if found is None:
         return _COMMON
@@ -181,13 +187,13 @@ def _passages(
 ) -> Iterator[tuple[float, Passage]]:
     """Yield the passages that have any of the words, or stand beside such, with their scores."""
     weights = question.weights
-    pieces = {seq: [*_pieces(one.text, question.terms, weights)] for seq, one in said.items()}
-    has = {seq: _best([places for _, places in own]) for seq, own in pieces.items()}
+    pieces = {seq: [*_pieces(one.parts, question.terms, weights)] for seq, one in said.items()}
+    has = {seq: _best([places for _, _, places in own]) for seq, own in pieces.items()}
     total, newest = sum(weights), max(said, default=1)
     for seq, one in said.items():
         before = said.get(seq - 1)
         asks = before and before.role != one.role and before.text.rstrip().endswith(MARKS)
-        for text, places in pieces[seq]:
+        for speaker, text, places in pieces[seq]:
             own = _best([places])
             fits = dict(own)
             _add(fits, has[seq], _ELSEWHERE)
@@ -201,7 +207,8 @@ def _passages(
                 score *= _asking(text) * (1 + _LATER * seq / newest)
                 rarest = max(places, key=lambda number: weights[number], default=None)
                 at = 0 if rarest is None else places[rarest][0][0]
-                yield score, Passage(one.id, seq, text, question.fit(fits), at=at)
+                fit = question.fit(fits)
+                yield score, Passage(one.id, seq, text, fit, at=at, speaker=speaker)
 
 
 def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
@@ -251,15 +258,19 @@ def _best(all_places: Sequence[Places]) -> dict[int, float]:
 
 
 def _pieces(
-    text: str, terms: Sequence[Term], weights: Sequence[float]
-) -> Iterator[tuple[str, Places]]:
-    """Yield a text in passages, and where they have which words; of a long one what may matter."""
-    for start, end in _stretches(text, terms, weights):
-        for piece in _cut(text[start:end]):
-            folded = fold(piece)
-            there = [(number, term) for number, term in enumerate(terms) if term.text in folded]
-            places = {number: [*term.places(folded)] for number, term in there}
-            yield piece, {number: found for number, found in places.items() if found}
+    parts: Sequence[Part], terms: Sequence[Term], weights: Sequence[float]
+) -> Iterator[tuple[str, str, Places]]:
+    """Yield parts in passages, each of one speaker, and where they have which words.
+
+    Of a long part it is what may matter.
+    """
+    for speaker, text in parts:
+        for start, end in _stretches(text, terms, weights):
+            for piece in _cut(text[start:end]):
+                folded = fold(piece)
+                there = [(number, term) for number, term in enumerate(terms) if term.text in folded]
+                places = {number: [*term.places(folded)] for number, term in there}
+                yield speaker, piece, {number: at for number, at in places.items() if at}
 
 
 def _stretches(
@@ -312,8 +323,8 @@ class MemoryRecall:
     def __init__(self, hidden: Iterable[Message]) -> None:
         told = [one for one in hidden if not (one.is_summary or one.is_marker)]
         self._said = [
-            SearchedMessage(one.id, one.seq or at, one.role, "\n".join(_texts(one.lasting.blocks)))
-            for at, one in enumerate(told, start=1)
+            SearchedMessage(one.id, one.seq or at, one.role, parts)
+            for at, (one, parts) in enumerate(parts_of(told), start=1)
         ]
         self._places: dict[str, list[int]] = {}
         for number, one in enumerate(self._said):
@@ -349,15 +360,3 @@ class MemoryRecall:
         while at < len(self._words) and self._words[at].startswith(form):
             yield self._words[at]
             at += 1
-
-
-def _texts(said: Any) -> Iterator[str]:
-    """Yield what blocks say: texts, what tools were called with, and what they answered."""
-    match said:
-        case str(text) | TextBlock(text):
-            yield text
-        case ToolUseBlock(_, _, inner) | ToolResultBlock(_, inner):
-            yield from _texts(inner)
-        case dict() | list() | tuple():
-            for item in said.values() if isinstance(said, dict) else said:
-                yield from _texts(item)

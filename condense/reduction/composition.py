@@ -52,6 +52,20 @@ _BESIDE = re.compile(
     r"|(<recalled>\n.*?\n</recalled>)(?=\n\n|\Z)|(<(?:environment_details|recalled)>\n.*))",
     re.DOTALL,
 )
+# How begins what stands in a user's message and is by the engine or the application.
+PUT_BACK = "From the part of this conversation that the summary replaces"
+_MADE = ("Tool result:\n", "[Tool Result", "[Tool Use: ", "[Tool output cleared: ", PUT_BACK)
+_TOLD = 60  # characters that tell a prompt
+_FRAMES = ("aligned", "condense", "merge", "part", "range", "result")
+# What is quoted in one may end it early, so that all up to the last end counts as its own.
+_WRAPPERS = (
+    "recalled", "environment_details", "system-reminder", "command", "file", "pinned_rule",
+    "pinned_quote",
+)  # fmt: skip
+_WRAPPED = re.compile(
+    rf"^[ \t]*<({'|'.join(_WRAPPERS)})(?=[ >]|-\d)(?:.*</\1[-\d]{{0,9}}>|.*\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 _KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED, None)
 
 
@@ -79,6 +93,16 @@ def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
     for kind, part in zip(cycle(_KINDS), _BESIDE.split(text), strict=False):
         if part and (said := part.strip("\n")):
             yield kind, said
+
+
+def own_words(text: str) -> str:
+    """Return what of a text in a user's message, without its marks, may be the user's own words.
+
+    That is all but what is written here beside such words, or in the user's name.
+    """
+    frames = [load_prompt(key).partition("{")[0][:_TOLD] for key in _FRAMES]
+    made = part_kind(text) or text.startswith((*_MADE, *frames))
+    return "" if made else _WRAPPED.sub("", text).strip()
 
 
 @dataclass(frozen=True, slots=True)

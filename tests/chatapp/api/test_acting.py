@@ -11,7 +11,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 
 from chatapp.accounts import accounts
-from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
+from chatapp.models import (
+    ApiToken,
+    Attachment,
+    Condensation,
+    Conversation,
+    Preferences,
+    Profile,
+    Turn,
+)
 from tests.chatapp.api.programs import LONG, Manager, Sender, act, bearer, read
 from tests.chatapp.runs import ended
 from tests.chatapp.scripted_turns import ask, end, seen
@@ -205,3 +213,5 @@ def test_each_scope_holds_those_before_it(alice: User, conversation: Conversatio
         assert program.client.get("/api/settings").status_code == 200
         assert program.client.post(stop).status_code == writes
         assert program.patch("settings", adaptive=True).status_code == changes
+    ApiToken.objects.update(scope="odd")
+    assert program.client.get("/api/settings").status_code == 403

@@ -33,6 +33,7 @@ from chatapp.transfer.readable_copy import read_entries, write_html, write_markd
 from tests.chatapp.api.programs import Sender
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import reduction_of, summarise, use_tools
+from tests.chatapp.context.recalled import newest, recalled
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask, end, regenerate
 from tests.chatapp.sockets import Page
@@ -65,17 +66,6 @@ def hide(conversation: Conversation, *facts: str) -> Message:
     filler = [condense.Message("assistant", f"It rains on day {day}.") for day in range(40)]
     append_many(conversation.pk, [(one, 10) for one in filler])
     return summarise(conversation)
-
-
-def recalled(row: Message) -> str:
-    """Return what stands beside a message of hidden ones, "" for nothing."""
-    found = [one["text"] for one in row.content if one.get("beside", {}).get("kind") == "recalled"]
-    return str(found[0]) if found else ""
-
-
-def newest(conversation: Conversation) -> Message:
-    """Return what the user said last."""
-    return conversation.messages.questions().filter(turn__isnull=False).latest("seq")
 
 
 def tell(conversation: Conversation, *passages: tuple[int, str]) -> None:
@@ -255,7 +245,7 @@ def test_another_answer_keeps_what_was_recalled(conversation: Conversation) -> N
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.sqlite("another database has no files that a reader could find damaged")
 def test_a_damaged_index_keeps_no_message_from_being_sent(conversation: Conversation) -> None:
-    """Then nothing is recalled."""
+    """Then nothing is recalled; only what is to be forgotten would not be, and is refused."""
     hide(conversation, FACT)
     with connection.cursor() as cursor:
         # In one piece, so that nothing of it is merged with what comes.
@@ -266,6 +256,8 @@ def test_a_damaged_index_keeps_no_message_from_being_sent(conversation: Conversa
     connection.close()  # It may have been read already.
     try:
         assert asked(conversation) == ""
+        with pytest.raises(Refused, match="rebuild_search"):
+            asked(conversation, "Forget how Ada opened the vault.")
     finally:
         message_index.rebuild()
     assert newest(conversation).content[-1]["text"] == QUESTION

@@ -1,13 +1,18 @@
 """Columns that mend what can't be written, however it is stored."""
 
 import math
+import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, Preferences, Turn, message_store
+from chatapp.toolbox.toolbox import workspace_of
 from tests.records import append_many
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +59,31 @@ def test_a_migration_knows_these_columns_as_django_s_own() -> None:
     for model, name in ((Message, "content"), (Turn, "error"), (Conversation, "title")):
         _name, path, _args, _kwargs = model._meta.get_field(name).deconstruct()
         assert path.startswith("django.db.models.")
+
+
+def test_no_name_turns_around_what_it_stands_beside(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Of a title, also one that was stored before, of a profile, a file, a call's argument."""
+    turned = "fdp\u202eexe.\u2069\u202d.txt"
+    mended = "fdpexe..txt"
+    conversation.title = turned
+    conversation.save()
+    assert conversation.title == mended
+    table = {"title": "chatapp_conversation", "name": "chatapp_profile"}
+    with connection.cursor() as cursor:
+        for column, name in table.items():
+            cursor.execute(f"UPDATE {name} SET {column} = %s", [turned])  # noqa: S608
+    (workspace_of(conversation) / turned).write_text("x")
+    beside = {condense.BESIDE: {"kind": "file", "name": turned}}
+    blocks = (condense.TextBlock("a", beside), condense.TextBlock("b"))
+    message_store.append_message(conversation.pk, condense.Message("user", blocks), tokens=1)
+    message_store.append_message(conversation.pk, call({"path": turned}), tokens=1)
+    pages = [reverse("conversations"), reverse("profiles")]
+    pages += [reverse(name, args=[conversation.pk]) for name in ("chat", "files")]
+    for page in pages:
+        html = browser.get(page).content.decode()
+        # What is a text of its own line turns nothing but itself around.
+        shown = re.sub(r'value="[^"]*"|aria-label="[^"]*"|<pre.*?</pre>', "", html, flags=re.DOTALL)
+        assert mended in shown, page
+        assert not re.search("[\u202a-\u202e\u2066-\u2069]", shown), page

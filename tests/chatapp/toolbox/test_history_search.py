@@ -93,7 +93,7 @@ def test_what_is_found_is_told_with_who_said_it(conversation: Conversation, say:
         one.seq: one.who
         for one in history_search.search(conversation.pk, "barrels cellar its text", 9)
     }
-    assert who == {1: "the user", 2: "you", 3: "you", 4: "a tool's result", 5: "you"}
+    assert who == {1: "the user", 2: "you", 3: "you", 4: "the tool read_file (a.txt)", 5: "you"}
 
 
 def test_recall_costs_alike_whatever_is_stored(alice: User) -> None:

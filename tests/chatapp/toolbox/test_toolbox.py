@@ -1,5 +1,7 @@
 """Which tools a conversation has."""
 
+from pathlib import Path
+
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
@@ -31,6 +33,19 @@ def test_commands_are_there_where_the_operator_allows_them(
     settings.ALLOW_COMMANDS = False
     conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
     assert offered(conversation) == READING | {"apply_diff"}
+
+
+def test_what_is_not_known_is_denied(conversation: Conversation, tmp_path: Path) -> None:
+    """A tool that does not exist, and a decision that is none."""
+    profile = conversation.profile
+    assert profile
+    conversation.tool_policies = {"read_file": "allowed", "write_file": {"allow": True}}
+    assert offered(conversation) == (READING - {"read_file"}) | {"apply_diff"}
+    box = toolbox.toolbox_for(tmp_path, conversation, profile)
+    for name in ("read_file", "write_file", "rm"):
+        assert toolbox.policy_of(name, conversation, profile) == "deny"
+        assert box.policy(name) == "deny"
+    assert box.access("rm") == "execute"
 
 
 def test_files_that_several_users_see_are_changed_by_none_of_their_agents(

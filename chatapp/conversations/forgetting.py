@@ -1,0 +1,126 @@
+"""Forgetting: what a person no longer wants the model to know is left out of all that it reads.
+
+The messages stay on record as they are. One that asks says which passages are forgotten, and a
+rewind to before it brings them back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import batched
+from typing import override
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+import condense
+from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
+from chatapp.context import sizes
+from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.errors import Refused
+from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
+from chatapp.models.errors import IndexDamaged
+from chatapp.models.message_index import visible_text
+from chatapp.sentences import translate as _
+from chatapp.toolbox.history_search import StoredRecall
+
+# Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
+# passages in one statement, and messages that are looked at.
+LONGEST, TELLING, TOGETHER, MOST = 50_000, 8, 100, 100
+# Stands for the key of a message that is not stored yet.
+_NEW = 0
+
+
+def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock, ...]:
+    """Return the block that says what a new message has forgotten, nothing for most messages."""
+    wishes, own = condense.wishes_in(text), conversation.last_seq + 1
+    found = dict[tuple[int, str], None]()
+    for wish, asking in wishes:
+        # Its other sentences may say it, too.
+        stored = _Stored(conversation, text.replace(asking, ""))
+        meant = condense.find_meant(stored, wish, stored.texts)
+        found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)
+        if meant:
+            found[own, wish] = None
+    return (forgotten_block([*found]),) if wishes else ()
+
+
+def forget(row: Message) -> None:
+    """Leave out from now on what a message, which was just stored, has forgotten.
+
+    The conversation is locked; its chain tells which messages that is of.
+    """
+    hidden_messages.refresh_forgotten(row.conversation_id, row)
+    seqs = sorted({seq for seq, _text in forgotten_by(row.content)})
+    facts = {"seq": row.seq, "messages": seqs}
+    audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
+    message_store.mark_changed(row.conversation_id)
+
+
+def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
+    """Have a passage forgotten wherever it stands, or all of message ``seq``.
+
+    Refused while something runs, and where no message says it.
+    """
+    with lock(conversation, keeps_pins=False) as own:
+        refuse_while_running(own)
+        stored = _Stored(own)
+        if seq is not None:
+            row = own.messages.filter(seq=seq, rewind_parent=None).first()
+            text = visible_text(row.content) if row else ""
+        found = stored.places_of(condense.passages_in(text[:LONGEST]))
+        if not found:
+            raise Refused(_("This can't be found in the message's text. Select whole words."))
+        message = condense.Message("user", (forgotten_block(found),))
+        tokens = condense.count_message(message, sizes.COUNTER)
+        forget(message_store.append_message(own.pk, message, tokens=tokens))
+
+
+class _Stored(StoredRecall):
+    """All messages of a conversation that were not taken back, with what the engine made."""
+
+    def __init__(self, conversation: Conversation, new: str = "") -> None:
+        super().__init__(conversation.pk, conversation.last_seq)
+        self.messages = conversation.messages.filter(rewind_parent=None)
+        self.new = new
+        self.seqs = {_NEW: conversation.last_seq + 1}
+
+    @override
+    def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
+        """Refuse what can't be searched: it would only seem to be forgotten."""
+        try:
+            return super().look_up(wanted, most)
+        except IndexDamaged as damage:
+            raise Refused(str(damage)) from damage
+
+    def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
+        """Return what messages say, by their numbers.
+
+        So do summaries and markers, and messages beside which something was recalled.
+        """
+        own = self.messages.annotate(text=Cast("content", TextField()))
+        repeating = own.made_by_engine() | own.filter(text__contains='"recalled"')
+        rows = {row.pk: row for row in own.filter(pk__in=[*numbers]) | repeating}
+        self.seqs |= {pk: row.seq for pk, row in rows.items()}
+        read = condense.parts_of([message_store.to_engine(row) for row in rows.values()])
+        return {_NEW: self.new} | {
+            int(one.id): "\n".join([one.text, *(part.text for part in parts)])
+            for one, parts in read
+        }
+
+    def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
+        """Return which of some passages stand in which messages."""
+        asked = [(one, tuple(condense.terms_of(one)[:TELLING])) for one in passages]
+        asked = [(passage, terms) for passage, terms in asked if terms]
+        found = [
+            numbers
+            for some in batched(asked, TOGETHER)
+            for numbers in self.look_up([terms for _passage, terms in some], MOST)
+        ]
+        named = {number for numbers in found for number in numbers}
+        texts = self.texts(named)
+        return [
+            (self.seqs[number], passage)
+            for (passage, _terms), numbers in zip(asked, found, strict=True)
+            for number in (*numbers, *(texts.keys() - named))
+            if passage in texts.get(number, "")
+            and condense.passage_pattern([passage]).search(texts[number])
+        ]

@@ -1,0 +1,160 @@
+"""Forgetting: what a person asks to forget, the sentences that say it, and messages without them.
+
+The messages stay as they are. Whoever reads them for the model reads them without what is forgotten
+of each, so nothing that is made of them, a ledger, a summary or a recalled passage, carries it.
+"""
+
+import html
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from condense.facts.texts import GAP, sentences
+from condense.messages import (
+    USER_WORDS,
+    Block,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from condense.recall.ranking import Index, weight_of
+from condense.recall.words import Term, fold, terms_of
+
+# Messages of each word that are looked at, and sentences: who asks for more has meant something
+# else, such as all that was said of the project.
+MOST, MOST_MEANT = 1_000, 40
+READ_CHARS, LONGEST_WISH = 10_000, 500  # characters; what is longer is a text, and no wish
+# A sentence is meant that has so much of what the best one has of the words.
+OF_BEST = 0.6
+# A number or a code that is meant is forgotten wherever it stands; a year is no secret.
+_VALUE = re.compile(r"\b(?!(?:19|20)\d\d\b)(?=(?:\w*\d){3})\w{4,}")
+_PAST_WORDS = re.compile(
+    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely)\b",
+    re.IGNORECASE,
+)
+
+Meant = dict[int, list[str]]
+Read = Callable[[Iterable[int]], Mapping[int, str]]
+
+
+def wishes_in(text: str) -> list[tuple[str, str]]:
+    """Return what a person asks to forget, in their words, each with the sentence that asks."""
+    asked = [
+        (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
+        for sentence in sentences(text[:READ_CHARS])
+        if len(sentence) <= LONGEST_WISH
+    ]
+    return [(one[1].strip(), sentence) for one, sentence in asked if one and _terms(one[1])]
+
+
+def _terms(wish: str) -> list[Term]:
+    return [one for one in terms_of(_PAST_WORDS.sub("", wish)) if one.kind != "common"]
+
+
+@cache
+def _asking() -> list[re.Pattern[str]]:
+    text = resources.files(__package__).joinpath("forget.toml").read_text("utf-8")
+    asking = [one for several in tomllib.loads(text).values() for one in several]
+    return [re.compile(rf"\W*{one}", re.IGNORECASE) for one in asking]
+
+
+def find_meant(index: Index, wish: str, read: Read) -> Meant:
+    """Return the sentences that a wish means, by the numbers of their messages.
+
+    ``read`` returns the texts of messages that the index names, and of what else is looked at.
+    """
+    terms = _terms(wish)
+    found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
+    # What nobody said tells nothing.
+    weights = {one: weight_of(one, there, index.span) for one, there in found.items() if there}
+    scores = Counter[int]()
+    for term, weight in weights.items():
+        scores.update(dict.fromkeys(found[term], weight))
+    best = max(scores.values(), default=0)
+    texts = read([number for number, score in scores.items() if score >= OF_BEST * best])
+    meant = _best(texts, weights)
+    values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
+    if values:
+        telling = [(Term(fold(value), "word"),) for value in sorted(values)[:MOST_MEANT]]
+        more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
+        for number, text in {**texts, **read(more)}.items():
+            said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]
+            meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
+    sayings = {one for said in meant.values() for one in said}
+    return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
+
+
+def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
+    """Return the sentences with the most of some words, by their messages."""
+    scored = {
+        number: {
+            one: sum([weight for term, weight in weights.items() if any(term.places(fold(one)))])
+            for one in sentences(text)
+        }
+        for number, text in texts.items()
+    }
+    best = max([score for said in scored.values() for score in said.values()], default=0)
+    return {
+        number: [one for one, score in said.items() if score and score >= OF_BEST * best]
+        for number, said in scored.items()
+    }
+
+
+def passages_in(shown: str) -> list[str]:
+    """Return the sentences of a text as they were written, where it is shown escaped or cut."""
+    return [*sentences(html.unescape(shown).strip("… "))]
+
+
+def passage_pattern(passages: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds any of some passages where each is no part of a longer word."""
+    either = "|".join(map(re.escape, sorted(passages, key=len, reverse=True)))
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{either})(?![A-Za-z0-9_])")
+
+
+def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
+    """Return a message as it is read where some passages of it are forgotten."""
+    if not passages:
+        return message
+    pattern = passage_pattern(passages)
+
+    def cut(value: Any) -> Any:
+        match value:
+            case str(text):
+                return pattern.sub(GAP, text)
+            case dict():
+                return {name: cut(one) for name, one in value.items()}
+            case list() | tuple():
+                return [cut(one) for one in value]
+        return value
+
+    # What was signed with it is not sent any more.
+    return message.with_content(tuple(_without(message.blocks, cut))).with_tags(unbound=True)
+
+
+def _without(blocks: Iterable[Block], cut: Callable[[Any], Any]) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case TextBlock(text, extra):
+                yield TextBlock(cut(text), _marks(extra, cut))
+            case ToolUseBlock():
+                yield replace(block, input=cut(block.input))
+            case ToolResultBlock(_, content):
+                parts = tuple(_without(content, cut)) if isinstance(content, tuple) else None
+                inner = cut(content) if parts is None else parts
+                yield replace(block, content=inner, extra=_marks(block.extra, cut))
+            case OpaqueBlock(data):
+                told = {name: cut(data[name]) for name in ("thinking", "content") if name in data}
+                yield OpaqueBlock({**data, **told})
+            case _:
+                yield block
+
+
+def _marks(extra: Mapping[str, Any], cut: Callable[[Any], Any]) -> Mapping[str, Any]:
+    return {**extra, USER_WORDS: cut(extra[USER_WORDS])} if USER_WORDS in extra else extra

@@ -1,0 +1,87 @@
+"""Speakers: who says each part of a message, by what its blocks are and never by their text."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from condense.messages import (
+    PASSING,
+    USER_WORDS,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    beside_of,
+    user_words,
+)
+
+# As the model reads it.
+USER, MODEL, PROGRAM = "the user", "you", "a program in the user's name"
+NAME_CHARS = 80  # of a tool's or a file's name
+# A name stands in a line of its own kind, which it can neither end nor go on.
+_SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
+
+
+class Part(NamedTuple):
+    """A part of a message: who says it, and the text."""
+
+    speaker: str
+    text: str
+
+
+def parts_of(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Part]]]:
+    """Yield messages, in their order, with the parts that people see of each."""
+    calls: dict[str, str] = {}
+    for message in messages:
+        for use in message.tool_uses:
+            about = next((text for text in texts_in(use.input) if text.strip()), "")
+            calls[use.id] = _named(f"the tool {printable(use.name)}", about)
+        yield message, [one for one in _parts(message, calls) if one.text.strip()]
+
+
+def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
+    for block in message.blocks:
+        beside = beside_of(block)
+        if kind := beside.get("kind"):
+            speaker = _named(f"the {printable(kind)}", beside.get("name"))
+        else:
+            speaker = MODEL if message.role == "assistant" else USER
+        match block:
+            case TextBlock(text) if kind not in PASSING:
+                is_own = USER_WORDS not in block.extra or user_words(block).strip() == text.strip()
+                yield Part(speaker if is_own else PROGRAM, text)
+            case ImageBlock() if name := beside.get("name"):
+                yield Part(speaker, f"[{name}]")
+            case ToolUseBlock(_, _, arguments):
+                yield Part(MODEL, "\n".join(texts_in(arguments)))
+            case ToolResultBlock(id_, content):
+                inner = content if isinstance(content, tuple) else (TextBlock(content or ""),)
+                said = [one.text for one in inner if isinstance(one, TextBlock)]
+                yield Part(calls.get(id_, "a tool"), "\n".join(said))
+            case OpaqueBlock({"type": "thinking", "thinking": str(text)}):
+                yield Part(MODEL, text)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield all strings in a value, in their order, however deep they lie."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(members):
+                waiting.extend(reversed(members.values()))
+            case list(items):
+                waiting.extend(reversed(items))
+
+
+def _named(speaker: str, name: object) -> str:
+    return f"{speaker} ({printable(name)})" if isinstance(name, str) and name.strip() else speaker
+
+
+def printable(name: object) -> str:
+    """Return a name that somebody else gave as it can stand within a line, cut where it is long."""
+    shown = "".join([one if one.isprintable() else " " for one in str(name)[: 4 * NAME_CHARS]])
+    flat = " ".join(shown.split())
+    return (flat if len(flat) <= NAME_CHARS else f"{flat[:NAME_CHARS]}…").translate(_SIGNS)
