@@ -28,6 +28,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
+from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
@@ -92,6 +93,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             running_turns.open()
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
+            keep_collections_short()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()

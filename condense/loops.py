@@ -34,11 +34,14 @@ async def run_on[T](loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T
         tasks.append(loop.create_task(work))
         tasks[0].add_done_callback(lambda _: here.call_soon_threadsafe(ended.set_result, None))
 
+    def end() -> None:
+        tasks[0].cancel()
+
     loop.call_soon_threadsafe(begin)
     try:
         await asyncio.shield(ended)
     except asyncio.CancelledError:
-        loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        loop.call_soon_threadsafe(end)
         await ended
         raise
     return tasks[0].result()

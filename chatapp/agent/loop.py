@@ -182,7 +182,8 @@ class AgentLoop(ABC):
     async def _call(self, step: int) -> None:
         """Make one model call and store what came of it, also when it breaks off."""
         images = self.provider.model.supports_images
-        messages = condense.shape_request(self._history, supports_images=images)
+        history = self._history
+        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
         call = StreamedCall(self.provider, request, self.journal, sent=self._history, step=step)
         try:
