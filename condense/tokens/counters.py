@@ -207,7 +207,8 @@ def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
 
 def count_media(messages: Iterable[Message]) -> int:
     """Return the tokens of images and PDFs, by the vendor's rules: no tokenizer changes them."""
-    tokens, blocks = 0, [block for message in messages for block in message.blocks]
+    contents = [one.content for one in messages]
+    tokens, blocks = 0, [block for one in contents if isinstance(one, tuple) for block in one]
     while blocks:
         match blocks.pop():
             case ImageBlock(source):
