@@ -52,6 +52,7 @@ from .errors import DidNotShrink as DidNotShrink
 from .errors import Discarded as Discarded
 from .errors import Floor as Floor
 from .errors import InvalidMessage as InvalidMessage
+from .errors import NativePanic as NativePanic
 from .errors import NothingToCondense as NothingToCondense
 from .errors import RedoRefused as RedoRefused
 from .errors import SummaryFailed as SummaryFailed
@@ -60,6 +61,7 @@ from .errors import SummaryRejected as SummaryRejected
 from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
+from .errors import panics_as_errors as panics_as_errors
 from .facts.ledger import Ledger as Ledger
 from .facts.ledger import parse_ledger as parse_ledger
 from .facts.notebook import ledger as ledger

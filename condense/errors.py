@@ -1,9 +1,12 @@
-"""Every error the engine raises, as one tree below ``CondenseError``.
+"""Every error the engine raises, as one tree below ``CondenseError``; panics become one beside it.
 
 Each carries technical details, and the cost and number of the model calls that were made.
 """
 
+import asyncio
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 
@@ -135,3 +138,18 @@ class Unfoldable(Exception):
     def __init__(self, reason: SkipReason) -> None:
         super().__init__(reason.value)
         self.reason = reason
+
+
+class NativePanic(Exception):
+    """A native library gave up; its text is for a log."""
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise NativePanic for a panic of a library in Rust, which is no ``Exception``."""
+    try:
+        yield
+    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as panic:
+        raise NativePanic(f"{type(panic).__name__}: {panic}") from panic

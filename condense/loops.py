@@ -5,6 +5,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any
 
+from condense.errors import panics_as_errors
+
 
 async def run_apart[T](work: Coroutine[Any, Any, T]) -> T:
     """Return the result of ``work``, which runs in a thread and holds up nothing on this loop."""
@@ -44,4 +46,5 @@ async def run_on[T](loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T
         loop.call_soon_threadsafe(end)
         await ended
         raise
-    return tasks[0].result()
+    with panics_as_errors():
+        return tasks[0].result()

@@ -75,6 +75,9 @@ class ImportRun(models.Model):
 
     objects = ImportRunQuerySet.as_manager()
 
+    # Whether this process is to leave it as it is.
+    stopped = False
+
     class Meta:
         constraints = (
             models.UniqueConstraint(
@@ -118,9 +121,9 @@ class ImportRun(models.Model):
         return self._change(messages=self.messages, heartbeat_at=now())
 
     def hold(self) -> None:
-        """Have whoever takes it over wait for the commit; raises TakenOver where one has."""
+        """Have another process wait for the commit; raises TakenOver where one goes on with it."""
         lock(ImportRun, self.pk)
-        if not self._mine.exists():
+        if self.stopped or not self._mine.exists():
             raise TakenOver
 
     def finish(self, refusal: str) -> bool:

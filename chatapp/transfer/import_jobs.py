@@ -26,7 +26,7 @@ from chatapp.sentences import translate as _
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 from chatapp.transfer.transcript_files import digest_of
-from condense import noop
+from condense import noop, panics_as_errors
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,6 @@ class _Attempt:
     def __init__(self, run: ImportRun, read: Read) -> None:
         self._run = run
         self._read = read
-        self._stopped = False
 
     async def live(self) -> None:
         """Work to the end, or until this process stops or another one has taken over."""
@@ -153,11 +152,11 @@ class _Attempt:
         try:
             while not (await asyncio.wait({work}, timeout=PROGRESS))[0]:
                 if not await _insist(run.keep_alive):
-                    self._stopped = True
-            if not self._stopped and await _insist(partial(run.finish, work.result())):
+                    run.stopped = True
+            if not run.stopped and await _insist(partial(run.finish, work.result())):
                 await asyncio.to_thread(shutil.rmtree, run.folder, ignore_errors=True)
         finally:
-            self._stopped = True
+            run.stopped = True
             await finish(work)
 
     def _work(self) -> str:
@@ -167,7 +166,8 @@ class _Attempt:
         """
         with translation.override(self._run.language or None):
             try:
-                return self._import()
+                with panics_as_errors():
+                    return self._import()
             except errors.Refused as error:
                 return str(error)
             except TakenOver:
@@ -213,7 +213,7 @@ class _Attempt:
     def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the pieces, and note how many messages there are."""
         for piece in pieces:
-            if self._stopped:
+            if self._run.stopped:
                 raise TakenOver
             self._run.messages += isinstance(piece, dict)
             yield piece

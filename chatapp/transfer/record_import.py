@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
 from django.db.models import Sum
@@ -33,14 +34,16 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import now, piece
+from chatapp.models.import_runs import TakenOver
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool
-from chatapp.transfer.record_rows import Column, Rows, read, with_tokens
+from chatapp.transfer.record_rows import WRONG_MESSAGE, Column, Rows, read, with_tokens
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
+from chatapp.transfer.transcript_files import TOO_LARGE
 from chatapp.turns import lifecycle
 from condense import noop, say
 
@@ -52,6 +55,8 @@ BATCH, RECORDS = 500, 100
 LONGEST = timedelta(days=1)
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
+# Characters that a block counts for beside its text.
+BLOCK = 100
 # Without a vendor behind it, a window may be as large as any recorded session.
 ROOMY_WINDOW = 2_000_000
 
@@ -73,6 +78,9 @@ def load_conversation(
         conversation = _begin(owner, source, spool)
         try:
             return _load(conversation, spool, source, title)
+        except TakenOver:
+            # Whoever takes it over, or the next start, removes what is there: that may take long.
+            raise
         except BaseException as error:
             _erase(conversation)
             if isinstance(error, IntegrityError):
@@ -128,9 +136,33 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
             case dict():
+                if is_too_large(one.get("content")):
+                    number = spool.counts[MESSAGES] + 1
+                    raise Unusable(WRONG_MESSAGE.format(number=number, problem=TOO_LARGE))
                 spool.add(MESSAGES, with_tokens(one))
     if not spool.counts[MESSAGES]:
         raise errors.Refused(noop("The file holds no message that can be used."))
+
+
+def is_too_large(content: Any) -> bool:
+    """Return whether a message has more text, or more blocks, than one with attachments can have.
+
+    What lies in a base64 source is no text.
+    """
+    left, values = (settings.ATTACHMENTS_PER_MESSAGE + 2) * settings.LONGEST_MESSAGE, [content]
+    while values and left >= 0:
+        match values.pop():
+            case str(text):
+                # No block is larger than a message or an attachment, with what stands around it.
+                left = left - len(text) if len(text) <= 2 * settings.LONGEST_MESSAGE else -1
+            case {"type": "base64"}:
+                pass
+            case dict(fields):
+                values += fields.values()
+                left -= BLOCK
+            case list(items):
+                values += items
+    return left < 0
 
 
 def _note(source: Source, problem: Problem) -> None:
@@ -154,7 +186,7 @@ def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
 
 
 def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Conversation:
-    rows = Rows(conversation, spool.counts)
+    rows = Rows(conversation, spool.counts, source.run)
     unfinished = _store("turns", spool, rows)
     _store("rewinds", spool, rows)
     wishes = _store_messages(spool, rows, source)
@@ -163,6 +195,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
             _store(table.section, spool, rows)
     for keys in itertools.batched(rows.messages.values(), BATCH):
         with piece():
+            rows.hold()
             conversation.messages.filter(pk__range=(keys[0], keys[-1])).refresh_hidden()
     store_requests(conversation, spool)
     conversation.refresh_from_db()
@@ -172,7 +205,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
-    _enter_records(conversation, spool)
+    _enter_records(conversation, spool, rows)
     _close_unfinished(conversation, unfinished)
     choose_profile(conversation)
     # What a file without pins on record wants pinned.
@@ -206,6 +239,7 @@ def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
                 unfinished[row.pk] = row.status
                 row.status, row.finished_at = Turn.Status.INTERRUPTED, timezone.now()
         with piece():
+            rows.hold()
             stored.bulk_create(made)
     return unfinished
 
@@ -216,6 +250,7 @@ def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
     for batch in spool.batches(MESSAGES):
         with piece():
+            rows.hold()
             for part in _without_own_names(batch):
                 made = [rows.message(item) for item in part]
                 Message.objects.bulk_create(made)
@@ -265,7 +300,7 @@ def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
     conversation.save(update_fields=names)
 
 
-def _enter_records(conversation: Conversation, spool: Spool) -> None:
+def _enter_records(conversation: Conversation, spool: Spool, rows: Rows) -> None:
     """Have the conversation's own chain tell of all that is on record."""
     for table in TABLES:
         if not (issubclass(table.model, Recorded) and spool.counts[table.section]):
@@ -274,6 +309,7 @@ def _enter_records(conversation: Conversation, spool: Spool) -> None:
         told = records.told_in(conversation).order_by(*table.order).values_list("pk", flat=True)
         for keys in itertools.batched([*told], RECORDS):
             with piece():
+                rows.hold()
                 for row in records.filter(pk__in=keys).with_conversation().order_by(*table.order):
                     row.enter()
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
+
 import condense
 from chatapp.models import hidden_messages
 from chatapp.providers import request_bytes
@@ -20,6 +22,8 @@ LONGEST_TITLE = 200
 _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
+
+IN_PARTS = noop("It is too long for one message, and was imported as {count}.")
 
 # By whether a message is a summary: the kind of its record, and how its tags begin.
 _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}
@@ -95,7 +99,14 @@ class Transcript:
         if _holds_results(blocks) and last.get("role") == role and _holds_results(last["content"]):
             last["content"] += blocks
         elif blocks:
-            self.messages.append({"role": role, "content": blocks, **dated(at, "created_at")})
+            self.add_message({"role": role, "content": blocks, **dated(at, "created_at")})
+
+    def add_message(self, message: dict[str, Any]) -> None:
+        """Add a message, or as many as its text needs, and note that it is in parts."""
+        parts = in_parts(message)
+        if len(parts) > 1:
+            self.refuse(len(self.messages) + 1, IN_PARTS.format(count=len(parts)))
+        self.messages += parts
 
     def condense(self, text: str, at: Any, **figures: Any) -> None:
         """Put a summary in place of all that is visible, with the record of it."""
@@ -169,6 +180,32 @@ def count(value: Any) -> int:
 def listed(value: Any) -> list[Any]:
     """Return a list, an empty one for what is none."""
     return value if isinstance(value, list) else []
+
+
+def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a message as several, none of which has more text than one that is typed.
+
+    What a tool returned, and what stands for others, stays in one.
+    """
+    most, parts, room = settings.LONGEST_MESSAGE, list[list[Block]](), 0
+    if "condense_id" in message or "truncation_id" in message:
+        return [message]
+    content = message["content"]
+    for block in [text_block(content)] if isinstance(content, str) else content:
+        text = block["text"] if block["type"] == "text" else ""
+        words = block.get(condense.USER_WORDS)
+        for start in range(0, len(text) or 1, most):
+            end = start + most
+            one = block
+            if len(text) > most:
+                one = block | {"text": text[start:end]}
+                one |= {} if words is None else {condense.USER_WORDS: words[start:end]}
+            room -= len(text[start:end])
+            if room < 0 or not parts:
+                parts.append([])
+                room = most - len(text[start:end])
+            parts[-1].append(one)
+    return [message | {"content": part} for part in parts] if len(parts) > 1 else [message]
 
 
 def text_block(text: str) -> Block:

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
-from condense.errors import CondenseError, Vetoed
+from condense.errors import CondenseError, Vetoed, panics_as_errors
 from condense.facts.ledger import parse_ledger, render
 from condense.facts.receipt import receipt
 from condense.facts.texts import plain_text
@@ -188,7 +188,8 @@ class HookRun:
     @contextmanager
     def _guarded(self, hook: object) -> Iterator[None]:
         try:
-            yield
+            with panics_as_errors():
+                yield
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             # Unless only something that the hook waited for was cancelled.
