@@ -28,13 +28,13 @@ LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
 MOST_VALUES, MOST_TEXT, BESIDES = 1_000_000, 32 << 20, 1_000
 # Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
-# Of a sample: items, and bytes until the end of the first of them.
+# Of a sample: items, and bytes, which the first of them may exceed.
 SAMPLED_ITEMS = 60
 SAMPLED_BYTES = 1024 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
-# The place of the messages, by the file's first token.
-_PREFIXES = {"start_array": "item", "start_map": "messages.item"}
+# The place of the messages in an object.
+_PLACE = "messages.item"
 
 Item = tuple[int, Any]
 # A file, or one in an archive.
@@ -148,13 +148,15 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
             yield Problem(1, noop("The file holds no messages."))
 
 
-def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
-    parsed = _noting(ijson.parse(limit_depth(ijson.basic_parse(file, use_float=True))), beside)
-    prefix = _PREFIXES.get(next(parsed)[1])
-    if prefix is None:
+def _parse(file: "BoundedFile", beside: dict[str, Any], *, partly: bool = False) -> Iterator[Any]:
+    parts = limit_depth(ijson.basic_parse(file, use_float=True))
+    first = next(parts)
+    if first[0] == "start_map":
+        named = _noting(ijson.parse(itertools.chain([first], parts)), beside)
+        parts = (rest for at, *rest in named if at == _PLACE or at.startswith(f"{_PLACE}."))
+    elif first[0] != "start_array":
         raise Unusable(noop("The file is neither a list of messages nor an object that holds one."))
-    within = f"{prefix}."
-    for item in _built(rest for at, *rest in parsed if at == prefix or at.startswith(within)):
+    for item in _built(parts, partly=partly):
         file.begin_item()
         yield item
 
@@ -164,24 +166,33 @@ def _parse_whole(file: BinaryIO) -> Iterator[Any]:
     return _built(limit_depth(parts, DEEPEST))
 
 
-def _built(parts: Iterable[Sequence[Any]]) -> Iterator[Any]:
+def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[Any]:
     """Yield the values that the parser's parts are of; Unusable in place of one that is too large.
 
-    That is not built, so no file takes more memory than its largest value may.
+    That is not built any more, so no file takes more memory than its largest value may. Of one that
+    the file's bound breaks off stands at the end what is known ``partly``.
     """
     builder, depth, values, text = ijson.ObjectBuilder(), 0, 0, 0
-    for event, value in parts:
-        values += 1
-        text += sys.getsizeof(value) if isinstance(value, str) else 0
-        if values <= MOST_VALUES and text <= MOST_TEXT:
-            builder.event(event, value)
-        else:
-            builder = ijson.ObjectBuilder()
-        depth += event.startswith("start_") - event.startswith("end_")
-        if not depth:
+    try:
+        for event, value in parts:
+            values += 1
+            text += sys.getsizeof(value) if isinstance(value, str) else 0
+            depth += event.startswith("start_") - event.startswith("end_")
+            if depth < 0:
+                # The list is over; what comes behind it is an error of the parser's.
+                continue
             fits = values <= MOST_VALUES and text <= MOST_TEXT
-            yield builder.value if fits else Unusable(TOO_LARGE)
-            builder, values, text = ijson.ObjectBuilder(), 0, 0
+            if fits:
+                builder.event(event, value)
+            elif depth:
+                builder = ijson.ObjectBuilder()
+            if not depth:
+                yield builder.value if fits else Unusable(TOO_LARGE)
+                builder, values, text = ijson.ObjectBuilder(), 0, 0
+    except Unusable:
+        if not partly:
+            raise
+        yield getattr(builder, "value", None)
 
 
 def _noting(parts: Iterable[Any], beside: dict[str, Any]) -> Iterator[Any]:
@@ -271,6 +282,8 @@ def take_sample(path: Document) -> Sample:
         lines.append(one[1])
     if lines:
         return Sample(names, head, tuple(lines), in_lines=True)
-    found = itertools.islice(read_items(path, most=MAX_GAP), SAMPLED_ITEMS)
+    with opened(path) as file:
+        values = _parse(BoundedFile(file, SAMPLED_BYTES), {}, partly=True)
+        found = [*itertools.islice(_numbered(values), SAMPLED_ITEMS)]
     items = (one[1] for one in found if not isinstance(one, Problem))
     return Sample(names, head, tuple(item for item in items if isinstance(item, dict)))
