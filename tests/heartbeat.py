@@ -1,53 +1,44 @@
-"""A server whose event loop notes each of its beats that came late, and how late, in a file.
+"""A server whose event loop beats, and notes in its folder each beat that comes late.
 
-Its lines are the moment, the seconds by the clock, those that the process computed meanwhile, and
-those that the loop's own thread did. Where the file ``stacks`` is there, it gets what ran then.
+A line has the moment, and the seconds since the beat before: by the clock, and of the processor.
 """
 
-import faulthandler
+import asyncio
 import os
-import sys
 import time
 from pathlib import Path
 
 import django
 
-EVERY, NOTED, STACKS = 0.01, 0.02, 0.12
+EVERY, NOTED = 0.01, 0.02
 
 
-def beat(loop, out, stacks) -> None:  # type: ignore[no-untyped-def]
-    """Note how late this beat is, and have the next one come."""
-    state = [time.monotonic(), time.process_time(), time.thread_time()]
-
-    def once() -> None:
-        now = [time.monotonic(), time.process_time(), time.thread_time()]
-        late, cpu, own = (new - old for new, old in zip(now, state, strict=True))
-        if late - EVERY > NOTED:
-            out.write(f"{now[0]:.4f} {late - EVERY:.4f} {cpu:.4f} {own:.4f}\n")
-            out.flush()
-        state[:] = now
-        if stacks:
-            faulthandler.dump_traceback_later(STACKS, file=stacks)
-        loop.call_later(EVERY, once)
-
-    loop.call_soon(once)
+async def beat(data: Path) -> None:
+    """Beat until the server ends."""
+    with (data / "beats").open("w", buffering=1) as beats:
+        while True:
+            began, computed = time.monotonic(), time.process_time()
+            await asyncio.sleep(EVERY)
+            late, cpu = time.monotonic() - began - EVERY, time.process_time() - computed
+            if late > NOTED:
+                beats.write(f"{began} {late} {cpu}\n")
 
 
 def main() -> None:
     """Serve as ``manage.py serve`` does."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
     django.setup()
-    from django.core.management import call_command
+    # Importing it chooses the loop, which needs a set-up Django.
+    from chatapp.management.commands import serve  # noqa: PLC0415
 
-    import chatapp.management.commands.serve  # noqa: F401
-    from twisted.internet import reactor
+    class Command(serve.Command):
+        def prepare(self, server: serve.Server) -> None:
+            super().prepare(server)
+            data = Path(os.environ["DATA_DIR"])
+            self.beats = asyncio.get_event_loop().create_task(beat(data))
 
-    data = Path(os.environ["DATA_DIR"])
-    out = (data / "beats").open("w")
-    stacks = (data / "stacks").open("w") if os.environ.get("STACKS") else None
-    beat(reactor._asyncioEventloop, out, stacks)
-    call_command("serve")
+    Command().handle()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -24,8 +24,9 @@ from condense import noop, say
 # Bytes, unpacked, of a file, of one whose messages are all held until its end, and of a line and
 # between two messages; more is no transcript, or a trap.
 LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
-# What an item is left out for: so many values and names, or bytes of text. Each takes some besides.
-MOST_VALUES, MOST_TEXT, BESIDES = 1_000_000, 32 << 20, 1_000
+# What an item is left out for: so many values and names, or bytes of text in all or in one of them,
+# in which an image has room. What an item takes besides.
+MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 96 << 20, 28 << 20, 1_000
 # Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
 # Of a sample: items, and bytes, which the first of them may exceed.
@@ -176,7 +177,8 @@ def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[
     try:
         for event, value in parts:
             values += 1
-            text += sys.getsizeof(value) if isinstance(value, str) else 0
+            size = sys.getsizeof(value) if isinstance(value, str) else 0
+            text += size if size <= LONGEST_TEXT else MOST_TEXT
             depth += event.startswith("start_") - event.startswith("end_")
             if depth < 0:
                 # The list is over; what comes behind it is an error of the parser's.

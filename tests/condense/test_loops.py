@@ -12,10 +12,7 @@ from condense.loops import run_apart, run_on
 from condense.strategies.fresh_start import FreshStart
 from condense.testing import WordCounter
 from tests.condense.dialogues import chat, situation
-
-
-class Panic(BaseException):
-    """As Rust's panics come through Python."""
+from tests.panics import PanicException
 
 
 class Model:
@@ -43,7 +40,7 @@ class Computing(FreshStart):
         """Do so."""
         self.thread = threading.get_ident()
         if self.panics:
-            raise Panic
+            raise PanicException
         return await super().reduce(situation, kit)
 
 
