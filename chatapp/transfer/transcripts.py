@@ -23,7 +23,7 @@ _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
 
-IN_PARTS = noop("It is too long for one message, and was imported as {count}.")
+IN_PARTS = noop("It is too long for one message, and was imported in parts: {count}.")
 
 # By whether a message is a summary: the kind of its record, and how its tags begin.
 _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}

@@ -64,7 +64,7 @@ def test_a_text_that_is_too_long_for_one_message_becomes_several(
     assert [len(text) for text in texts] == [100, 100, 50]
     assert "".join(texts) == LONG
     assert [one.reason for one in pieces if isinstance(one, Problem)] == [
-        "It is too long for one message, and was imported as 3."
+        "It is too long for one message, and was imported in parts: 3."
     ]
 
 
