@@ -122,8 +122,14 @@ class ImportRun(models.Model):
 
     def hold(self) -> None:
         """Have another process wait for the commit; raises TakenOver where one goes on with it."""
+        self.go_on()
         lock(ImportRun, self.pk)
-        if self.stopped or not self._mine.exists():
+        if not self._mine.exists():
+            raise TakenOver
+
+    def go_on(self) -> None:
+        """Raise TakenOver where this process was told to stop."""
+        if self.stopped:
             raise TakenOver
 
     def finish(self, refusal: str) -> bool:

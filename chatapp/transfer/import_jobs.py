@@ -25,7 +25,7 @@ from chatapp.models.import_runs import TakenOver
 from chatapp.sentences import translate as _
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
-from chatapp.transfer.transcript_files import digest_of
+from chatapp.transfer.transcript_files import IMPORT, digest_of
 from condense import noop, panics_as_errors
 
 log = logging.getLogger(__name__)
@@ -164,6 +164,7 @@ class _Attempt:
 
         What it names itself, it names in the owner's language.
         """
+        IMPORT.set(self._run)
         with translation.override(self._run.language or None):
             try:
                 with panics_as_errors():
@@ -213,8 +214,7 @@ class _Attempt:
     def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the pieces, and note how many messages there are."""
         for piece in pieces:
-            if self._run.stopped:
-                raise TakenOver
+            self._run.go_on()
             self._run.messages += isinstance(piece, dict)
             yield piece
 

@@ -12,12 +12,14 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import ijson
 
+from chatapp.models import ImportRun
 from chatapp.transfer import Problem, Unusable
 from condense import noop, say
 
@@ -36,6 +38,9 @@ SAMPLED_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 # The place of the messages in an object.
 _PLACE = "messages.item"
+
+# That for which files are read.
+IMPORT = ContextVar[ImportRun | None]("import", default=None)
 
 Item = tuple[int, Any]
 # A file, or one in an archive.
@@ -234,7 +239,9 @@ class BoundedFile:
         self._read += BESIDES
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next."""
+        """Return what comes next; raise TakenOver where nobody waits for it any more."""
+        if run := IMPORT.get():
+            run.go_on()
         data = self._file.read(size)
         self._since_item += len(data)
         self._read += len(data)

@@ -300,7 +300,7 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     shown, asked = _SECTION.findall(form[1]) if form else [], list(titles.values())
     # A prompt may number other things, and show no form of them.
     is_asked = shown and titles.get("1") == shown[0][1]
-    if not is_asked or _is_brief(situation, reduction):
+    if not is_asked or await asyncio.to_thread(_is_brief, situation, reduction):
         return Verdict(name=noop("sections"))
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
@@ -344,7 +344,8 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
     facts = sum(
         [len(render(replace(ledger, rules=(), requests=(), last_reply=""))) for ledger in ledgers]
     )
-    is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
+    is_short = len(reduction.summary) < facts
+    is_short = is_short and not await asyncio.to_thread(_is_brief, situation, reduction)
     issues = (noop("It is shorter than the list of facts beside it"),) if is_short else ()
     return Verdict(name=noop("length"), issues=issues, rejects=is_short)
 

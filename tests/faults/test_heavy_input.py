@@ -209,16 +209,23 @@ def test_nothing_holds_up_the_loop(tmp_path: Path, first_start: FirstStart, name
         assert server.stop() <= SAFE_POINT + STOP
 
 
+@pytest.mark.parametrize(
+    ("name", "begun"),
+    [
+        ("50,000 messages", "SELECT 1 FROM chatapp_message"),
+        ("40 million values", "SELECT 1 FROM chatapp_importrun WHERE form <> ''"),
+    ],
+)
 def test_a_stop_in_the_middle_of_an_import_ends_in_time(
-    tmp_path: Path, first_start: FirstStart
+    tmp_path: Path, first_start: FirstStart, name: str, begun: str
 ) -> None:
-    """What it has stored by then is removed at the next start."""
+    """While it stores and while it reads; what is stored is removed at the next start."""
     data = first_start.copy(tmp_path)
     known = {"DATA_DIR": str(data), "PORT": "0", "SAFE_POINT": "0"}
     with started("-m", "tests.heartbeat", **known) as (pid, link):
         server = Server(pid, link, data)
-        content = BATTERY["50,000 messages"]()
+        content = BATTERY[name]()
         threading.Thread(target=server.send_file, args=(content,), daemon=True).start()
-        while not server.ask("SELECT 1 FROM chatapp_message"):
+        while not server.ask(begun):
             time.sleep(0.05)
         assert server.stop() <= STOP
