@@ -52,7 +52,6 @@ from .errors import DidNotShrink as DidNotShrink
 from .errors import Discarded as Discarded
 from .errors import Floor as Floor
 from .errors import InvalidMessage as InvalidMessage
-from .errors import NativePanic as NativePanic
 from .errors import NothingToCondense as NothingToCondense
 from .errors import RedoRefused as RedoRefused
 from .errors import SummaryFailed as SummaryFailed

@@ -1,4 +1,4 @@
-"""Every error the engine raises, as one tree below ``CondenseError``; panics become one beside it.
+"""Every error the engine raises, as one tree below ``CondenseError``.
 
 Each carries technical details, and the cost and number of the model calls that were made.
 """
@@ -140,16 +140,12 @@ class Unfoldable(Exception):
         self.reason = reason
 
 
-class NativePanic(Exception):
-    """A native library gave up; its text is for a log."""
-
-
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise NativePanic for a panic of a library in Rust, which is no ``Exception``."""
+    """Raise RuntimeError for a panic of a library in Rust, which is no ``Exception``."""
     try:
         yield
     except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as panic:
-        raise NativePanic(f"{type(panic).__name__}: {panic}") from panic
+        raise RuntimeError(f"{type(panic).__name__}: {panic}") from panic

@@ -199,9 +199,8 @@ async def _write(draft: BackgroundDraft) -> None:
     reason = noop("The draft came to nothing.")
     try:
         try:
-            with condense.panics_as_errors():
-                condenser, situation = await reading(_prepare)(draft)
-                await condenser.fit(situation)
+            condenser, situation = await reading(_prepare)(draft)
+            await condenser.fit(situation)
         except asyncio.CancelledError:
             # Where the draft was dropped, its record says already why.
             reason = noop("The server was stopped.")

@@ -28,7 +28,7 @@ from chatapp.live.turn_view import TurnView
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
 from chatapp.transcript import row_pages
-from condense import noop, panics_as_errors
+from condense import noop
 
 log = logging.getLogger(__name__)
 
@@ -245,8 +245,7 @@ class LiveView:
         """Show something; a defect in showing must not end the turn, whose words are stored."""
         self.watchers.reader.enter()
         try:
-            with panics_as_errors():
-                await show(*told, **how)
+            await show(*told, **how)
         except Exception:
             log.exception("something could not be shown")
 

@@ -11,14 +11,14 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from chatapp.models import fields
-from chatapp.models.database import lock, now
+from chatapp.models.database import Stopped, lock, now
 from chatapp.models.turns import LONGEST, is_left, this_process
 
 # So long may a process say nothing that works on an import, where another one may go on with it.
 SILENCE = timedelta(minutes=10)
 
 
-class TakenOver(Exception):
+class TakenOver(Stopped):
     """Another attempt goes on with an import, or may; this one leaves it as it is."""
 
 
@@ -75,9 +75,6 @@ class ImportRun(models.Model):
 
     objects = ImportRunQuerySet.as_manager()
 
-    # Whether this process is to leave it as it is.
-    stopped = False
-
     class Meta:
         constraints = (
             models.UniqueConstraint(
@@ -121,15 +118,9 @@ class ImportRun(models.Model):
         return self._change(messages=self.messages, heartbeat_at=now())
 
     def hold(self) -> None:
-        """Have another process wait for the commit; raises TakenOver where one goes on with it."""
-        self.go_on()
+        """Have whoever takes it over wait for the commit; raises TakenOver where one has."""
         lock(ImportRun, self.pk)
         if not self._mine.exists():
-            raise TakenOver
-
-    def go_on(self) -> None:
-        """Raise TakenOver where this process was told to stop."""
-        if self.stopped:
             raise TakenOver
 
     def finish(self, refusal: str) -> bool:

@@ -22,7 +22,6 @@ from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.ports import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments, schema_of
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
-from condense import panics_as_errors
 
 if TYPE_CHECKING:
     from chatapp.tools.mcp.pool import RemoteTool
@@ -107,8 +106,7 @@ class WorkspaceToolbox:
             if inspect.iscoroutinefunction(tool.run):
                 said = await tool.run(given, parsed)
             else:
-                with panics_as_errors():
-                    said = await asyncio.to_thread(tool.run, given, parsed)
+                said = await asyncio.to_thread(tool.run, given, parsed)
             return ToolOutcome(said) if isinstance(said, str) else said
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)

@@ -33,8 +33,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.models.database import now, piece
-from chatapp.models.import_runs import TakenOver
+from chatapp.models.database import Stopped, now, piece
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
@@ -55,7 +54,7 @@ BATCH, RECORDS = 500, 100
 LONGEST = timedelta(days=1)
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
-# Characters that a block counts for beside its text.
+# Characters that an object counts for beside its text.
 BLOCK = 100
 # Without a vendor behind it, a window may be as large as any recorded session.
 ROOMY_WINDOW = 2_000_000
@@ -78,7 +77,7 @@ def load_conversation(
         conversation = _begin(owner, source, spool)
         try:
             return _load(conversation, spool, source, title)
-        except TakenOver:
+        except Stopped:
             # Whoever takes it over, or the next start, removes what is there: that may take long.
             raise
         except BaseException as error:
@@ -145,24 +144,25 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
 
 
 def is_too_large(content: Any) -> bool:
-    """Return whether a message has more text, or more blocks, than one with attachments can have.
+    """Return whether a message, or a block of it, has more text than any that is made here."""
+    sizes = [_size_of(one) for one in (content if isinstance(content, list) else [content])]
+    most = settings.LONGEST_MESSAGE
+    return (
+        max(sizes, default=0) > 2 * most
+        or sum(sizes) > (settings.ATTACHMENTS_PER_MESSAGE + 2) * most
+    )
 
-    What lies in a base64 source is no text.
-    """
-    left, values = (settings.ATTACHMENTS_PER_MESSAGE + 2) * settings.LONGEST_MESSAGE, [content]
-    while values and left >= 0:
-        match values.pop():
-            case str(text):
-                # No block is larger than a message or an attachment, with what stands around it.
-                left = left - len(text) if len(text) <= 2 * settings.LONGEST_MESSAGE else -1
-            case {"type": "base64"}:
-                pass
-            case dict(fields):
-                values += fields.values()
-                left -= BLOCK
-            case list(items):
-                values += items
-    return left < 0
+
+def _size_of(value: Any) -> int:
+    """Return the characters of a value's texts, and some for each object; base64 is no text."""
+    match value:
+        case str():
+            return len(value)
+        case {"type": "base64"}:
+            return 0
+        case dict():
+            return BLOCK + sum(map(_size_of, value.values()))
+    return sum(map(_size_of, value)) if isinstance(value, list) else 0
 
 
 def _note(source: Source, problem: Problem) -> None:
@@ -186,7 +186,7 @@ def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
 
 
 def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Conversation:
-    rows = Rows(conversation, spool.counts, source.run)
+    rows = Rows(conversation, spool.counts)
     unfinished = _store("turns", spool, rows)
     _store("rewinds", spool, rows)
     wishes = _store_messages(spool, rows, source)
@@ -195,7 +195,6 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
             _store(table.section, spool, rows)
     for keys in itertools.batched(rows.messages.values(), BATCH):
         with piece():
-            rows.hold()
             conversation.messages.filter(pk__range=(keys[0], keys[-1])).refresh_hidden()
     store_requests(conversation, spool)
     conversation.refresh_from_db()
@@ -205,7 +204,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
-    _enter_records(conversation, spool, rows)
+    _enter_records(conversation, spool)
     _close_unfinished(conversation, unfinished)
     choose_profile(conversation)
     # What a file without pins on record wants pinned.
@@ -239,7 +238,6 @@ def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
                 unfinished[row.pk] = row.status
                 row.status, row.finished_at = Turn.Status.INTERRUPTED, timezone.now()
         with piece():
-            rows.hold()
             stored.bulk_create(made)
     return unfinished
 
@@ -250,7 +248,6 @@ def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
     for batch in spool.batches(MESSAGES):
         with piece():
-            rows.hold()
             for part in _without_own_names(batch):
                 made = [rows.message(item) for item in part]
                 Message.objects.bulk_create(made)
@@ -300,7 +297,7 @@ def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
     conversation.save(update_fields=names)
 
 
-def _enter_records(conversation: Conversation, spool: Spool, rows: Rows) -> None:
+def _enter_records(conversation: Conversation, spool: Spool) -> None:
     """Have the conversation's own chain tell of all that is on record."""
     for table in TABLES:
         if not (issubclass(table.model, Recorded) and spool.counts[table.section]):
@@ -309,7 +306,6 @@ def _enter_records(conversation: Conversation, spool: Spool, rows: Rows) -> None
         told = records.told_in(conversation).order_by(*table.order).values_list("pk", flat=True)
         for keys in itertools.batched([*told], RECORDS):
             with piece():
-                rows.hold()
                 for row in records.filter(pk__in=keys).with_conversation().order_by(*table.order):
                     row.enter()
 

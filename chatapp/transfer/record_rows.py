@@ -17,7 +17,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.annotated_blocks import has_rules
 from chatapp.context import sizes
-from chatapp.models import Conversation, ImportRun, Message, fields, message_store
+from chatapp.models import Conversation, Message, fields, message_store
 from chatapp.models.audit import column_to_json
 from chatapp.transfer import Unusable
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, Table, renamed
@@ -205,11 +205,8 @@ class Rows:
     So a row can name another that is not made yet, if there are so many in the file.
     """
 
-    def __init__(
-        self, conversation: Conversation, counts: Mapping[str, int], run: ImportRun | None = None
-    ) -> None:
+    def __init__(self, conversation: Conversation, counts: Mapping[str, int]) -> None:
         self.conversation = conversation
-        self._run = run
         # By their numbers the keys of the messages that are stored, and by what the file calls
         # them in texts what they are called here.
         self.messages: dict[int, int] = {}
@@ -219,11 +216,6 @@ class Rows:
         self._base = uuid.uuid4().int >> _NUMBERED << _NUMBERED
         self._counts = counts
         self._made = Counter[str]()
-
-    def hold(self) -> None:
-        """Keep the import for this process until the commit; raises TakenOver where it is not."""
-        if self._run:
-            self._run.hold()
 
     def learn(self, messages: Iterable[Message]) -> None:
         """Take in the keys of messages that are stored now."""

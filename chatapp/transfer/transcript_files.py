@@ -12,14 +12,13 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import ijson
 
-from chatapp.models import ImportRun
+from chatapp.models.database import go_on
 from chatapp.transfer import Problem, Unusable
 from condense import noop, say
 
@@ -39,14 +38,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # The place of the messages in an object.
 _PLACE = "messages.item"
 
-# That for which files are read.
-IMPORT = ContextVar[ImportRun | None]("import", default=None)
-
 Item = tuple[int, Any]
 # A file, or one in an archive.
 Document = Path | zipfile.Path
-# What reading a packed file may fail with.
 TOO_LARGE = noop("It has too many parts, or too much text.")
+# What reading a packed file may fail with.
 DAMAGED = (
     EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
 )  # fmt: skip
@@ -239,9 +235,8 @@ class BoundedFile:
         self._read += BESIDES
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next; raise TakenOver where nobody waits for it any more."""
-        if run := IMPORT.get():
-            run.go_on()
+        """Return what comes next; raise Stopped where nobody waits for it any more."""
+        go_on()
         data = self._file.read(size)
         self._since_item += len(data)
         self._read += len(data)

@@ -23,6 +23,8 @@ _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
 
+# Of a block that is text.
+_CUT = ("text", condense.USER_WORDS)
 IN_PARTS = noop("It is too long for one message, and was imported in parts: {count}.")
 
 # By whether a message is a summary: the kind of its record, and how its tags begin.
@@ -183,29 +185,18 @@ def listed(value: Any) -> list[Any]:
 
 
 def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a message as several, none of which has more text than one that is typed.
+    """Return a message as several where it has a text that is longer than one can be typed.
 
-    What a tool returned, and what stands for others, stays in one.
+    Each block is one then; what stands for other messages stays whole.
     """
-    most, parts, room = settings.LONGEST_MESSAGE, list[list[Block]](), 0
-    if "condense_id" in message or "truncation_id" in message:
-        return [message]
-    content = message["content"]
-    for block in [text_block(content)] if isinstance(content, str) else content:
-        text = block["text"] if block["type"] == "text" else ""
-        words = block.get(condense.USER_WORDS)
-        for start in range(0, len(text) or 1, most):
-            end = start + most
-            one = block
-            if len(text) > most:
-                one = block | {"text": text[start:end]}
-                one |= {} if words is None else {condense.USER_WORDS: words[start:end]}
-            room -= len(text[start:end])
-            if room < 0 or not parts:
-                parts.append([])
-                room = most - len(text[start:end])
-            parts[-1].append(one)
-    return [message | {"content": part} for part in parts] if len(parts) > 1 else [message]
+    most, cut, content = settings.LONGEST_MESSAGE, list[Block](), message["content"]
+    blocks = [text_block(content)] if isinstance(content, str) else content
+    for block in blocks:
+        said = {name: block[name] for name in _CUT if name in block and block["type"] == "text"}
+        for at in range(0, len(said.get("text", "")) or 1, most):
+            cut.append(block | {name: text[at : at + most] for name, text in said.items()})
+    is_whole = len(cut) == len(blocks) or {"condense_id", "truncation_id"} & message.keys()
+    return [message] if is_whole else [message | {"content": [one]} for one in cut]
 
 
 def text_block(text: str) -> Block:
