@@ -115,9 +115,13 @@ class Server:
 
     def _ask_for_health(self) -> None:
         while not self._over.wait(0.2):
-            began, cpu = time.monotonic(), self.cpu
-            with urllib.request.urlopen(f"{self.visitor.origin}/healthz", timeout=PATIENCE):
-                took = min(time.monotonic() - began, self.cpu - cpu)
+            try:
+                began, cpu = time.monotonic(), self.cpu
+                with urllib.request.urlopen(f"{self.visitor.origin}/healthz", timeout=PATIENCE):
+                    took = min(time.monotonic() - began, self.cpu - cpu)
+            except OSError:
+                # It has ended, or says nothing.
+                took = PATIENCE
             self.answers[self._doing] = max(self.answers.get(self._doing, 0), took)
 
     def stop(self) -> float:
