@@ -11,6 +11,7 @@ from pytest_django import Settings
 from chatapp import errors
 from chatapp.importers import read_file
 from chatapp.models import Source
+from chatapp.providers import request_bytes
 from chatapp.transfer import Problem, transcript_files
 from chatapp.transfer.record_import import load_conversation, load_conversations
 from tests.chatapp.importers.exports import node
@@ -66,6 +67,13 @@ def test_a_text_that_is_too_long_for_one_message_becomes_several(
     assert [one.reason for one in pieces if isinstance(one, Problem)] == [
         "It is too long for one message, and was imported in parts: 3."
     ]
+
+
+def test_what_a_tool_was_given_is_kept_as_text_where_reading_it_would_hold_up_all_else() -> None:
+    """Millions of values in one string are read in one go."""
+    given = f'{{"a": [{"0," * (request_bytes.LONGEST_INPUT // 2)}0]}}'
+    assert request_bytes.decode_input(given) == {request_bytes.UNPARSED: given}
+    assert request_bytes.decode_input('{"a": [0]}') == {"a": [0]}
 
 
 @pytest.mark.django_db
