@@ -12,7 +12,7 @@ import time
 # Seconds between looks, and looks after which nothing is waited for.
 EVERY, PATIENCE = 30, 20
 # Blocks of memory beside those of the program itself, which are looked at in less than 0.1 s.
-FEW = 500_000
+FEW = 300_000
 # A full collection comes after so many smaller ones.
 NEVER = 2**31 - 1
 

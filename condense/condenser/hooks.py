@@ -371,7 +371,9 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
         issues.append(noop("It says the same over and over"))
-    text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
+    # One by one: a long history would be split in one go, which holds up all threads.
+    source = " ".join(filter(None, [" ".join(plain_text([one]).split()) for one in hidden]))
+    text = " ".join(summary.split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
     copied = sum([probe in source for probe in probes])
