@@ -48,6 +48,16 @@ class OneThreadHandler(ASGIHandler):
     otherwise, and where a visitor leaves just then, what ends the request can miss its thread.
     """
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer in pieces, between which the loop does what else there is to do."""
+
+        async def send_piece(piece: Any) -> None:
+            await send(piece)
+            if piece.get("more_body"):
+                await asyncio.sleep(0)
+
+        await super().__call__(scope, receive, send_piece)
+
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django asks for it
         """Build the chain of middlewares without a change of threads in it."""
         super().load_middleware(is_async=False)
