@@ -371,12 +371,12 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
         issues.append(noop("It says the same over and over"))
-    # One by one: a long history would be split in one go, which holds up all threads.
-    source = " ".join(filter(None, [" ".join(plain_text([one]).split()) for one in hidden]))
+    # One by one: to split or search a long history in one go holds up all threads.
+    sources = [" ".join(plain_text([one]).split()) for one in hidden]
     text = " ".join(summary.split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
-    copied = sum([probe in source for probe in probes])
+    copied = sum([any(probe in source for source in sources) for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
         issues.append(noop("It copies what it should summarise"))
     return issues
