@@ -137,8 +137,12 @@ class CachedCounter:
 
     def count(self, content: Content) -> int:
         """Return the wrapped counter's count, from memory where it is known."""
-        text = json.dumps(content_to_api(content), default=repr)
-        key = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        if isinstance(content, str):
+            # JSON of a long text would hold up all threads while it is made.
+            kind, data = b"text", content.encode(errors="surrogatepass")
+        else:
+            kind, data = b"json", json.dumps(content_to_api(content), default=repr).encode()
+        key = hashlib.blake2b(data, digest_size=16, person=kind).digest()
         return self._known.get(key, lambda: self._counter.count(content))
 
 
