@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 from condense.errors import panics_as_errors
@@ -44,7 +45,9 @@ async def run_on[T](loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T
         await asyncio.shield(ended)
     except asyncio.CancelledError:
         loop.call_soon_threadsafe(end)
-        await ended
+        while not ended.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ended)
         raise
     with panics_as_errors():
         return tasks[0].result()
