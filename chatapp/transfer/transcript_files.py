@@ -27,7 +27,7 @@ from condense import noop, say
 LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
 # What an item is left out for: so many values and names, or bytes of text in all or in one of them,
 # in which an image has room. What an item takes besides.
-MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 96 << 20, 28 << 20, 1_000
+MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1_000
 # Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
 # Of a sample: items, and bytes, which the first of them may exceed.
