@@ -28,6 +28,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
+from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
@@ -46,6 +47,16 @@ class OneThreadHandler(ASGIHandler):
     All views are synchronous. Left to itself it changes threads for each middleware that could be
     otherwise, and where a visitor leaves just then, what ends the request can miss its thread.
     """
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer in pieces, between which the loop does what else there is to do."""
+
+        async def send_piece(piece: Any) -> None:
+            await send(piece)
+            if piece.get("more_body"):
+                await asyncio.sleep(0)
+
+        await super().__call__(scope, receive, send_piece)
 
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django asks for it
         """Build the chain of middlewares without a change of threads in it."""
@@ -92,6 +103,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             running_turns.open()
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
+            keep_collections_short()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()

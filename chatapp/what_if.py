@@ -250,8 +250,8 @@ class TrialJournal(DraftJournal):
         super().__init__(terms, Scale(overhead=0))
 
     @override
-    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
-        return super()._open_call(replace(opening, attempt_id=""), columns)
+    def _open_call(self, opening: CallOpening) -> Any:
+        return super()._open_call(replace(opening, attempt_id=""))
 
 
 class Unasked:

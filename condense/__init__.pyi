@@ -60,6 +60,7 @@ from .errors import SummaryRejected as SummaryRejected
 from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
+from .errors import panics_as_errors as panics_as_errors
 from .facts.forgetting import find_meant as find_meant
 from .facts.forgetting import passage_pattern as passage_pattern
 from .facts.forgetting import passages_in as passages_in

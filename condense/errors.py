@@ -3,7 +3,10 @@
 Each carries technical details, and the cost and number of the model calls that were made.
 """
 
+import asyncio
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 
@@ -135,3 +138,14 @@ class Unfoldable(Exception):
     def __init__(self, reason: SkipReason) -> None:
         super().__init__(reason.value)
         self.reason = reason
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise RuntimeError for a panic of a library in Rust, which is no ``Exception``."""
+    try:
+        yield
+    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as panic:
+        raise RuntimeError(f"{type(panic).__name__}: {panic}") from panic

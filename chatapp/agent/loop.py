@@ -148,7 +148,7 @@ class AgentLoop(ABC):
         """
         try:
             self._history = tuple(await self.journal.effective_history())
-            self._tell()
+            await self._tell()
             if self._history and self._history[-1].tool_uses:
                 self.audience.publish(events.MessageAppended.of(self._history[-1]))
                 await self.answering.take_up(self._history[-1])
@@ -182,7 +182,8 @@ class AgentLoop(ABC):
     async def _call(self, step: int) -> None:
         """Make one model call and store what came of it, also when it breaks off."""
         images = self.provider.model.supports_images
-        messages = condense.shape_request(self._history, supports_images=images)
+        history = self._history
+        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
         call = StreamedCall(self.provider, request, self.journal, sent=self._history, step=step)
         try:
@@ -209,7 +210,7 @@ class AgentLoop(ABC):
             return
         message = condense.Message(role="assistant", content=content)
         record = call.record(error)
-        self._tell(await self.journal.append(message, stop_reason=stop_reason, call=record))
+        await self._tell(await self.journal.append(message, stop_reason=stop_reason, call=record))
 
     async def _answer(self) -> None:
         """Run the reply's tool calls, one after the other, and store their results."""
@@ -220,11 +221,11 @@ class AgentLoop(ABC):
         """Store the results of the last reply's calls; those that did not finish say so."""
         if self._history and self._history[-1].tool_uses:
             message = self.answering.close(self._history[-1])
-            self._tell(await self.journal.append(message))
+            await self._tell(await self.journal.append(message))
 
-    def _tell(self, stored: condense.Message | None = None) -> None:
+    async def _tell(self, stored: condense.Message | None = None) -> None:
         """Tell of a message that was stored, and of what the model sees now."""
         if stored:
             self._history = (*self._history, stored)
             self.audience.publish(events.MessageAppended.of(stored))
-        self.audience.publish(self.controller.figures(self._history))
+        self.audience.publish(await self.controller.figures(self._history))

@@ -347,7 +347,7 @@ class ContextPort(Protocol):
         hidden, otherwise why the last attempt failed.
         """
 
-    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+    async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
         """Return what is known of ``history``, which the model sees now."""
 
     def leave(self) -> None:

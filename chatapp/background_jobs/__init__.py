@@ -19,6 +19,7 @@ from django.db import transaction
 from django.utils.asyncio import async_unsafe
 from django.utils.module_loading import import_string
 
+import condense
 from chatapp import logs
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,8 @@ async def run(name: str, arguments: dict[str, Any]) -> None:
         raise UnknownJob(name)
     # Each job has a task of its own, to whose end this holds.
     logs.note(job=name, conversation=arguments.get("conversation"), turn=arguments.get("turn"))
-    await import_string(JOBS[name])(**arguments)
+    with condense.panics_as_errors():
+        await import_string(JOBS[name])(**arguments)
 
 
 # The tasks of jobs, and those among them that are not due yet.

@@ -58,7 +58,6 @@ class ContextController:
         self.toolbox = toolbox
         self.provider = provider
         self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
-        self.weigh = journal.scale.weigh
         self.focus = self.run.wish.focus
         self._parts: Condensing | None = None
         self._leaving = False
@@ -68,9 +67,14 @@ class ContextController:
         # Whether an automatic condensation was put off until the next turn.
         self.puts_off = False
 
-    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+    async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
         """Return what is known of ``history``, which the model sees now."""
-        return figures_of(self.run, history, self.weigh(history))
+        size = await self.weigh(history)
+        return await asyncio.to_thread(figures_of, self.run, history, size)
+
+    async def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of ``history``, with system prompt and tools."""
+        return await asyncio.to_thread(self.scale.weigh, history)
 
     def build(self) -> Condensing:
         """Return what condenses, by the user's settings; reads the database."""
@@ -132,7 +136,8 @@ class ContextController:
         except CondensingDeclined:
             history = await self.journal.effective_history()
             # It is smaller where the condensation was applied just before it was cancelled.
-            if situation.is_over and self.weigh(history).value >= situation.tokens.value:
+            size = await self.weigh(history)
+            if situation.is_over and size.value >= situation.tokens.value:
                 raise CondensingCancelled(CANCELLED) from None
             return history
         if made is None:
@@ -285,7 +290,7 @@ class ContextController:
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, counted by the provider where that may matter."""
-        size, run, scale = self.weigh(history), self.run, self.scale
+        size, run, scale = await self.weigh(history), self.run, self.scale
         close = size.value >= CLOSE * run.budget(history).condenses_at
         if scale.measured_tokens is not None or not (self._may_count and history and close):
             return size
@@ -299,4 +304,4 @@ class ContextController:
         seq = max(message.seq for message in history)
         scale.measure(tokens, seq)
         await self.journal.saver.save(self.journal.remember_measurement, tokens, seq)
-        return self.weigh(history)
+        return await self.weigh(history)

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Beside, Piece, Problem
-from chatapp.transfer.transcript_files import Sample, read_items
-from chatapp.transfer.transcripts import check_message, joined_text
+from chatapp.transfer.transcript_files import LARGEST, Sample, read_items
+from chatapp.transfer.transcripts import IN_PARTS, check_message, in_parts, joined_text
 from condense import noop
 
 LABEL = noop("Anthropic messages")
@@ -23,13 +23,15 @@ def recognise(sample: Sample) -> bool:
 def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield the messages one by one, each as it is read, and at the end the system prompt."""
     beside: dict[str, Any] = {"system": None}
-    for found in read_items(path, beside):
+    for found in read_items(path, beside, most=LARGEST):
         if isinstance(found, Problem):
             yield found
             continue
         message, reasons = check_message(found[1])
         yield from (Problem(found[0], reason) for reason in reasons)
-        if message:
-            yield message
+        parts = in_parts(message) if message else ()
+        if len(parts) > 1:
+            yield Problem(found[0], IN_PARTS.format(count=len(parts)))
+        yield from parts
     if text := joined_text(beside["system"]):
         yield Beside("conversation", {"system_prompt": text})

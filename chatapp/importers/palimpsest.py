@@ -74,7 +74,7 @@ def _has_long_digits(path: Path) -> bool:
 
 def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
     """Yield what stands under each key of a file's object, of a list each item by itself."""
-    depth, level, section = 0, 0, ""
+    depth, level, section, values = 0, 0, "", 0
     builder: Any = None
     for event, value in transcript_files.limit_depth(ijson.basic_parse(file, use_float=simply)):
         opens, closes = event.startswith("start_"), event.startswith("end_")
@@ -88,7 +88,11 @@ def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tupl
             if depth == 1 and event == "map_key":
                 section = value
                 continue
-            level, builder = depth, ijson.ObjectBuilder()
+            level, builder, values = depth, ijson.ObjectBuilder(), 0
+            file.begin_item()
+        values += 1
+        if values > transcript_files.MOST_VALUES:
+            raise Unusable(transcript_files.TOO_LARGE)
         builder.event(event, float(value) if isinstance(value, Decimal) else value)
         depth += opens - closes
         if depth == level:

@@ -6,7 +6,6 @@ the same tags, so that none counts after a result's heading, but for the tools w
 what the user said.
 """
 
-import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,8 @@ from typing import Any, override
 from django.utils.translation import gettext_lazy
 
 from chatapp.providers import request_bytes
-from chatapp.transfer import Piece, Unusable
-from chatapp.transfer.transcript_files import DAMAGED, LARGEST, Sample, opened, read_items
+from chatapp.transfer import Piece, Problem, Unusable
+from chatapp.transfer.transcript_files import Sample, read_items
 from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
 from condense import noop, say
 
@@ -77,7 +76,7 @@ class Task(Transcript):
         if message := self.checked(index, item):
             if not item.get("isSummary"):
                 message["content"] = self.mark(message["role"], message["content"])
-            self.messages.append(message | _tags_of(item) | dated(item.get("ts"), "created_at"))
+            self.add_message(message | _tags_of(item) | dated(item.get("ts"), "created_at"))
 
     @override
     def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
@@ -108,18 +107,15 @@ class Task(Transcript):
 
         That is by their ids, with its time as ``ts``.
         """
-        try:
-            with opened(page) as file:
-                # What is larger ends too early to be JSON.
-                shown = json.loads(file.read(LARGEST))
-        except (ValueError, RecursionError, *DAMAGED):
-            reason = noop("“{name}” can't be read, so the figures of condensing are missing.")
-            self.refuse(0, reason.format(name=PAGE))
-            return {}
         told: dict[str, Mapping[Any, Any]] = {}
-        for place, item in enumerate(shown if isinstance(shown, list) else ()):
+        for found in read_items(page):
+            if isinstance(found, Problem):
+                reason = noop("“{name}” can't be read, so the figures of condensing are missing.")
+                self.refuse(0, reason.format(name=PAGE))
+                return {}
+            place, item = found
             match item:
-                case {"say": "text", "text": str(text)} if text.strip() and not place:
+                case {"say": "text", "text": str(text)} if text.strip() and place == 1:
                     self.describe(title=" ".join(text.split())[:60])
                 case {"contextCondense": {"condenseId": name, **figures}} | {
                     "contextTruncation": {"truncationId": name, **figures}

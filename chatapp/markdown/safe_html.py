@@ -84,6 +84,9 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
     html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+    # A million objects that are freed in one go hold up all threads.
+    while tokens:
+        del tokens[-1_000:]
     return link_notes(html, env[NAME]) if NAME in env and "data-note" in html else html
 
 

@@ -9,9 +9,11 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
+from threading import Event
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
@@ -28,6 +30,9 @@ from django.utils import timezone
 
 # Seconds between two pieces of something large.
 LONGEST_PAUSE = 0.2
+
+# Ends what is done in pieces in this context.
+STOP = ContextVar[Event | None]("stop", default=None)
 
 # PostgreSQL's code for what would have to wait.
 LOCK_NOT_AVAILABLE = "55P03"
@@ -143,6 +148,16 @@ def locking() -> str:
     return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
 
+class Stopped(Exception):
+    """What is done in pieces was told to end."""
+
+
+def go_on() -> None:
+    """Raise Stopped where what is done here in pieces is to end."""
+    if (stop := STOP.get()) and stop.is_set():
+        raise Stopped
+
+
 @contextmanager
 def piece() -> Iterator[None]:
     """Write a piece of something large in one transaction, and let others write after it.
@@ -150,6 +165,7 @@ def piece() -> Iterator[None]:
     Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
     took.
     """
+    go_on()
     began = time.monotonic()
     with transaction.atomic():
         yield

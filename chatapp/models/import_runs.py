@@ -11,14 +11,14 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from chatapp.models import fields
-from chatapp.models.database import lock, now
+from chatapp.models.database import Stopped, lock, now
 from chatapp.models.turns import LONGEST, is_left, this_process
 
 # So long may a process say nothing that works on an import, where another one may go on with it.
 SILENCE = timedelta(minutes=10)
 
 
-class TakenOver(Exception):
+class TakenOver(Stopped):
     """Another attempt goes on with an import, or may; this one leaves it as it is."""
 
 

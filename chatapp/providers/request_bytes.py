@@ -16,6 +16,8 @@ from chatapp.providers.call_errors import ErrorEvent
 _SILENT = frozenset({b"", b"ping"})
 # What a tool call's input is kept under where it is no JSON object.
 UNPARSED = "_unparsed"
+# Characters of one that is read, which takes less than 0.1 s.
+LONGEST_INPUT = 2_000_000
 DONE = "[DONE]"
 
 
@@ -140,6 +142,8 @@ def decode_input(text: str) -> dict[str, Any]:
     """Return a tool call's input; text that is no JSON object is kept under ``UNPARSED``."""
     if not text.strip():
         return {}
+    if len(text) > LONGEST_INPUT:
+        return {UNPARSED: text}
     try:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -154,7 +154,7 @@ class SdkProvider(ABC):
         left_out: set[str] = set()
         while True:
             reply = self.reply_class()
-            sent = self.write(request, left_out)
+            sent = await asyncio.to_thread(self.write, request, left_out)
             yield sent
             try:
                 async with (

@@ -66,7 +66,10 @@ class ConversationJournal:
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        rows = await self.saver.read(message_store.effective_rows, self.run.conversation.pk)
+        return await self.saver.read(self._effective_history)
+
+    def _effective_history(self) -> Sequence[condense.Message]:
+        rows = message_store.effective_rows(self.run.conversation.pk)
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
@@ -75,16 +78,13 @@ class ConversationJournal:
 
         Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
         """
-        estimate, media = self._estimate(opening.purpose, opening.sent)
-        columns = {"tokens_estimated": estimate, "tokens_media": media}
-        number, written = await self.saver.save(self._open_call, opening, columns)
+        number, written = await self.saver.save(self._open_call, opening)
         self.requests.written = written
         return number
 
-    def _open_call(
-        self, opening: CallOpening, columns: dict[str, int | None]
-    ) -> tuple[int, Written]:
+    def _open_call(self, opening: CallOpening) -> tuple[int, Written]:
         run = self.run
+        estimate, media = self._estimate(opening.purpose, opening.sent)
         profile = run.writer if opening.purpose is Purpose.SUMMARY else run.profile
         with transaction.atomic():
             lock(Conversation, run.conversation.pk)
@@ -105,7 +105,8 @@ class ConversationJournal:
                 provider=profile.provider,
                 model=profile.model,
                 usage_measured=False,
-                **columns,
+                tokens_estimated=estimate,
+                tokens_media=media,
             )
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
@@ -189,7 +190,8 @@ class ConversationJournal:
         if entry and entry.size:
             self.scale.measure(entry.size, row.seq)
             self.previous_reply = entry.call.facts.reply_id
-            estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
+            sent = entry.call.purpose, entry.call.sent
+            estimate, media = await asyncio.to_thread(self._estimate, *sent)
             if estimate is not None:
                 self.scale.observe(estimate, entry.usage.prompt, media=media)
         return message_store.to_engine(row)
@@ -272,7 +274,7 @@ class ConversationJournal:
             usage = replace(usage, output=max(usage.output, tokens))
         if call.is_whole and not usage.prompt:
             # Some servers never say what a call took.
-            estimate, _media = self._estimate(call.purpose, call.sent)
+            estimate, _ = await asyncio.to_thread(self._estimate, call.purpose, call.sent)
             usage = replace(usage, input=estimate or 0)
         return _Entry(call, usage, measured, usage.total if call.is_whole and measured else 0)
 

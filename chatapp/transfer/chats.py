@@ -207,7 +207,7 @@ class Chat(Transcript):
         ):
             blocks, written = zip(*part, strict=True)
             at, model = written[0].at, next((one.model for one in written if one.model), "")
-            self.messages.append({"role": role, "content": [*blocks], **dated(at, "created_at")})
+            self.add_message({"role": role, "content": [*blocks], **dated(at, "created_at")})
             if role == "assistant" and isinstance(model, str) and model:
                 self.call(model[:100], at, usage_measured=False)
 
@@ -261,7 +261,7 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
 def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
     """Return a conversation's title and all of it; the title is empty for what is none."""
     if isinstance(found, Problem):
-        return "", [found]
+        return _("Conversation {number}", number=found.index), [found]
     number, item = found
     called = isinstance(item, dict) and (item.get("title") or item.get("name"))
     called = called or _("Conversation {number}", number=number)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -20,13 +21,12 @@ from chatapp import errors
 from chatapp.agent.async_tasks import finish
 from chatapp.background_jobs import enqueue
 from chatapp.models import ImportRun, Source
-from chatapp.models.database import now
-from chatapp.models.import_runs import TakenOver
+from chatapp.models.database import STOP, Stopped, go_on, now
 from chatapp.sentences import translate as _
 from chatapp.transfer import Piece, record_import
 from chatapp.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
 from chatapp.transfer.transcript_files import digest_of
-from condense import noop
+from condense import noop, panics_as_errors
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class _Attempt:
     def __init__(self, run: ImportRun, read: Read) -> None:
         self._run = run
         self._read = read
-        self._stopped = False
+        self._stop = Event()
 
     async def live(self) -> None:
         """Work to the end, or until this process stops or another one has taken over."""
@@ -153,11 +153,11 @@ class _Attempt:
         try:
             while not (await asyncio.wait({work}, timeout=PROGRESS))[0]:
                 if not await _insist(run.keep_alive):
-                    self._stopped = True
-            if not self._stopped and await _insist(partial(run.finish, work.result())):
+                    self._stop.set()
+            if not self._stop.is_set() and await _insist(partial(run.finish, work.result())):
                 await asyncio.to_thread(shutil.rmtree, run.folder, ignore_errors=True)
         finally:
-            self._stopped = True
+            self._stop.set()
             await finish(work)
 
     def _work(self) -> str:
@@ -165,12 +165,14 @@ class _Attempt:
 
         What it names itself, it names in the owner's language.
         """
+        STOP.set(self._stop)
         with translation.override(self._run.language or None):
             try:
-                return self._import()
+                with panics_as_errors():
+                    return self._import()
             except errors.Refused as error:
                 return str(error)
-            except TakenOver:
+            except Stopped:
                 return ""
             except Exception:
                 log.exception("an import failed")
@@ -213,8 +215,7 @@ class _Attempt:
     def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the pieces, and note how many messages there are."""
         for piece in pieces:
-            if self._stopped:
-                raise TakenOver
+            go_on()
             self._run.messages += isinstance(piece, dict)
             yield piece
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError, models, transaction
 from django.db.models import Sum
@@ -32,15 +33,16 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.models.database import now, piece
+from chatapp.models.database import Stopped, now, piece
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool
-from chatapp.transfer.record_rows import Column, Rows, as_own, read
+from chatapp.transfer.record_rows import WRONG_MESSAGE, Column, Rows, as_own, read
 from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
+from chatapp.transfer.transcript_files import TOO_LARGE
 from chatapp.turns import lifecycle
 from condense import noop, say
 
@@ -52,6 +54,8 @@ BATCH, RECORDS = 500, 100
 LONGEST = timedelta(days=1)
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
+# Characters that an object counts for beside its text.
+BLOCK = 100
 # Without a vendor behind it, a window may be as large as any recorded session.
 ROOMY_WINDOW = 2_000_000
 
@@ -73,6 +77,9 @@ def load_conversation(
         conversation = _begin(owner, source, spool)
         try:
             return _load(conversation, spool, source, title)
+        except Stopped:
+            # Whoever takes it over, or the next start, removes what is there: that may take long.
+            raise
         except BaseException as error:
             _erase(conversation)
             if isinstance(error, IntegrityError):
@@ -128,9 +135,34 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
                 if one.section in _SECTIONS:
                     spool.add(one.section, one.item)
             case dict():
+                if is_too_large(one.get("content")):
+                    number = spool.counts[MESSAGES] + 1
+                    raise Unusable(WRONG_MESSAGE.format(number=number, problem=TOO_LARGE))
                 spool.add(MESSAGES, as_own(one))
     if not spool.counts[MESSAGES]:
         raise errors.Refused(noop("The file holds no message that can be used."))
+
+
+def is_too_large(content: Any) -> bool:
+    """Return whether a message, or a block of it, has more text than any that is made here."""
+    sizes = [_size_of(one) for one in (content if isinstance(content, list) else [content])]
+    most = settings.LONGEST_MESSAGE
+    return (
+        max(sizes, default=0) > 2 * most
+        or sum(sizes) > (settings.ATTACHMENTS_PER_MESSAGE + 2) * most
+    )
+
+
+def _size_of(value: Any) -> int:
+    """Return the characters of a value's texts, and some for each object; base64 is no text."""
+    match value:
+        case str():
+            return len(value)
+        case {"type": "base64"}:
+            return 0
+        case dict():
+            return BLOCK + sum(map(_size_of, value.values()))
+    return sum(map(_size_of, value)) if isinstance(value, list) else 0
 
 
 def _note(source: Source, problem: Problem) -> None:

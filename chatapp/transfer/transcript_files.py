@@ -2,13 +2,15 @@
 
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import re
+import sys
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,26 +18,30 @@ from typing import Any, BinaryIO, cast
 
 import ijson
 
+from chatapp.models.database import go_on
 from chatapp.transfer import Problem, Unusable
 from condense import noop, say
 
-# Bytes, unpacked, of a file that is read as a whole.
-LARGEST = 256 * 1024 * 1024
-# Bytes, unpacked, of a line and between two messages; more is no transcript, or a trap.
-MAX_GAP = 64 * 1024 * 1024
-# Levels; what lies deeper could be neither stored nor sent.
-MAX_DEPTH = 200
-# Of a sample: items, and bytes until the end of the first of them.
+# Bytes, unpacked, of a file, of one whose messages are all held until its end, and of a line and
+# between two messages; more is no transcript, or a trap.
+LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
+# What an item is left out for: so many values and names, or bytes of text in all or in one of them,
+# in which an image has room. What an item takes besides.
+MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1_000
+# Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
+MAX_DEPTH, DEEPEST = 200, 20_000
+# Of a sample: items, and bytes, which the first of them may exceed.
 SAMPLED_ITEMS = 60
 SAMPLED_BYTES = 1024 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
-# The place of the messages, by the file's first token.
-_PREFIXES = {"start_array": "item", "start_map": "messages.item"}
+# The place of the messages in an object.
+_PLACE = "messages.item"
 
 Item = tuple[int, Any]
 # A file, or one in an archive.
 Document = Path | zipfile.Path
+TOO_LARGE = noop("It has too many parts, or too much text.")
 # What reading a packed file may fail with.
 DAMAGED = (
     EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
@@ -64,47 +70,60 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_items(path: Document, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
+def read_items(
+    path: Document, beside: dict[str, Any] | None = None, *, most: int = MOST_HELD
+) -> Iterator[Item | Problem]:
     """Yield the items of a list, or of an object's list of ``messages``, each with its number.
 
     What the object has ``beside`` them under the keys of this is there at the end. At a break in
-    the file stands a Problem. Raises OSError when the file can't be opened.
+    the file, and after ``most`` bytes, stands a Problem. Raises OSError when the file can't be
+    opened.
     """
     with opened(path) as file:
-        yield from _numbered(_parse(BoundedFile(file), {} if beside is None else beside))
+        yield from _numbered(_parse(BoundedFile(file, most), {} if beside is None else beside))
 
 
 def read_lines(path: Path) -> Iterator[Item | Problem]:
     """Yield the objects of a JSON Lines file, each with its number; a Problem for other lines."""
+    left = MOST_HELD
     with opened(path) as file:
         for found in _numbered(iter(lambda: file.readline(MAX_GAP + 1), b"")):
             if isinstance(found, Problem):
                 yield found
-            elif len(found[1]) > MAX_GAP:
-                too_long = say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
-                yield Problem(found[0], too_long)
+                continue
+            left -= len(found[1]) + BESIDES
+            if len(found[1]) > MAX_GAP or left < 0:
+                line = say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
+                yield Problem(found[0], line if left >= 0 else too_long(MOST_HELD))
                 return
-            elif found[1].strip():
+            if found[1].strip():
                 yield _read_line(*found)
 
 
 def read_list_or_object(path: Document) -> Iterator[Item | Problem]:
     """Yield the items of a list, or a file that is one item, which may be nested deeper."""
     with opened(path) as file:
-        begins = file.read(SAMPLED_BYTES)
-        if begins.lstrip().startswith(b"["):
-            yield from read_items(path)
-            return
-        data = begins + file.read(MAX_GAP)
-    too_long = Problem(1, say("The file is longer than {most} MB.", most=MAX_GAP >> 20))
-    yield too_long if len(data) > MAX_GAP else _read_line(1, data)
+        is_list = file.read(SAMPLED_BYTES).lstrip().startswith(b"[")
+    if is_list:
+        yield from read_items(path, most=LARGEST)
+        return
+    with opened(path) as file:
+        for found in _numbered(_parse_whole(file)):
+            yield found if isinstance(found, Problem) else _checked(*found)
 
 
-def _read_line(number: int, line: str | bytes) -> Item | Problem:
+def _read_line(number: int, line: bytes) -> Item | Problem:
+    if len(line) > SAMPLED_BYTES:
+        # In one go it would hold up all else.
+        (found,) = itertools.islice(_numbered(_parse_whole(io.BytesIO(line))), 1)
+        return found if isinstance(found, Problem) else _checked(number, found[1])
     try:
-        value = json.loads(line)
+        return _checked(number, json.loads(line))
     except (ValueError, RecursionError):
         return Problem(number, noop("The line is no JSON."))
+
+
+def _checked(number: int, value: Any) -> Item | Problem:
     is_object = isinstance(value, dict)
     return (number, value) if is_object else Problem(number, noop("This is no object."))
 
@@ -113,7 +132,7 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
     index = 0
     try:
         for index, value in enumerate(values, start=1):
-            yield index, value
+            yield Problem(index, str(value)) if isinstance(value, Unusable) else (index, value)
     except Unusable as error:
         yield Problem(index + 1, str(error))
     except ijson.JSONError as error:
@@ -131,15 +150,52 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
             yield Problem(1, noop("The file holds no messages."))
 
 
-def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
-    parsed = _noting(ijson.parse(limit_depth(ijson.basic_parse(file, use_float=True))), beside)
-    first = next(parsed)
-    prefix = _PREFIXES.get(first[1])
-    if prefix is None:
+def _parse(file: "BoundedFile", beside: dict[str, Any], *, partly: bool = False) -> Iterator[Any]:
+    parts = limit_depth(ijson.basic_parse(file, use_float=True))
+    first = next(parts)
+    if first[0] == "start_map":
+        named = _noting(ijson.parse(itertools.chain([first], parts)), beside)
+        parts = (rest for at, *rest in named if at == _PLACE or at.startswith(f"{_PLACE}."))
+    elif first[0] != "start_array":
         raise Unusable(noop("The file is neither a list of messages nor an object that holds one."))
-    for item in ijson.items(itertools.chain([first], parsed), prefix):
-        file.since_item = 0
+    for item in _built(parts, partly=partly):
+        file.begin_item()
         yield item
+
+
+def _parse_whole(file: BinaryIO) -> Iterator[Any]:
+    parts = ijson.basic_parse(BoundedFile(file), use_float=True)
+    return _built(limit_depth(parts, DEEPEST))
+
+
+def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[Any]:
+    """Yield the values that the parser's parts are of; Unusable in place of one that is too large.
+
+    That is not built any more, so no file takes more memory than its largest value may. Of one that
+    the file's bound breaks off stands at the end what is known ``partly``.
+    """
+    builder, depth, values, text = ijson.ObjectBuilder(), 0, 0, 0
+    try:
+        for event, value in parts:
+            values += 1
+            size = sys.getsizeof(value) if isinstance(value, str) else 0
+            text += size if size <= LONGEST_TEXT else MOST_TEXT
+            depth += event.startswith("start_") - event.startswith("end_")
+            if depth < 0:
+                # The list is over; what comes behind it is an error of the parser's.
+                continue
+            fits = values <= MOST_VALUES and text <= MOST_TEXT
+            if fits:
+                builder.event(event, value)
+            elif depth:
+                builder = ijson.ObjectBuilder()
+            if not depth:
+                yield builder.value if fits else Unusable(TOO_LARGE)
+                builder, values, text = ijson.ObjectBuilder(), 0, 0
+    except Unusable:
+        if not partly:
+            raise
+        yield getattr(builder, "value", None)
 
 
 def _noting(parts: Iterable[Any], beside: dict[str, Any]) -> Iterator[Any]:
@@ -153,32 +209,48 @@ def _noting(parts: Iterable[Any], beside: dict[str, Any]) -> Iterator[Any]:
         yield prefix, event, value
 
 
-def limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def limit_depth(
+    parts: Iterable[tuple[str, Any]], most: int = MAX_DEPTH
+) -> Iterator[tuple[str, Any]]:
     """Pass the parts on; the parser's time grows with the square of the depth."""
     depth = 0
     for part in parts:
         depth += part[0].startswith("start_") - part[0].startswith("end_")
-        if depth > MAX_DEPTH:
-            raise Unusable(say("The file is nested more than {most} levels deep.", most=MAX_DEPTH))
+        if depth > most:
+            raise Unusable(say("The file is nested more than {most} levels deep.", most=most))
         yield part
 
 
 class BoundedFile:
-    """A file that refuses to unpack without end while no message comes out of it."""
+    """A file that refuses to unpack without end, above all while no message comes out of it."""
 
-    def __init__(self, file: BinaryIO, most: int = 0) -> None:
+    def __init__(self, file: BinaryIO, most: int = MOST_HELD) -> None:
         self._file = file
-        self._most = most or MAX_GAP
-        self.since_item = 0
+        self._most = most
+        self._since_item = self._read = 0
+
+    def begin_item(self) -> None:
+        """Count anew from here on."""
+        self._since_item = 0
+        self._read += BESIDES
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next."""
+        """Return what comes next; raise Stopped where nobody waits for it any more."""
+        go_on()
         data = self._file.read(size)
-        self.since_item += len(data)
-        if self.since_item > self._most:
+        self._since_item += len(data)
+        self._read += len(data)
+        if self._since_item > MAX_GAP:
             said = noop("The file goes on for {most} MB without another message.")
-            raise Unusable(said.format(most=self._most >> 20))
+            raise Unusable(said.format(most=MAX_GAP >> 20))
+        if self._read > self._most:
+            raise Unusable(too_long(self._most))
         return data
+
+
+def too_long(most: int) -> str:
+    """Return the sentence about a file of more than ``most`` bytes."""
+    return say("The file is longer than {most} MB.", most=most >> 20)
 
 
 @dataclass(frozen=True)
@@ -208,12 +280,14 @@ def take_sample(path: Document) -> Sample:
     # The objects of the first lines, up to a line that is no object by itself.
     lines: list[dict[str, Any]] = []
     for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
-        one = _read_line(0, line)
+        one = _read_line(0, line.encode(errors="replace"))
         if isinstance(one, Problem) or {"messages", "format"} & one[1].keys():
             break
         lines.append(one[1])
     if lines:
         return Sample(names, head, tuple(lines), in_lines=True)
-    found = itertools.islice(read_items(path), SAMPLED_ITEMS)
+    with opened(path) as file:
+        values = _parse(BoundedFile(file, SAMPLED_BYTES), {}, partly=True)
+        found = [*itertools.islice(_numbered(values), SAMPLED_ITEMS)]
     items = (one[1] for one in found if not isinstance(one, Problem))
     return Sample(names, head, tuple(item for item in items if isinstance(item, dict)))

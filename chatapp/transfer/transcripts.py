@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
+
 import condense
 from chatapp.models import hidden_messages
 from chatapp.providers import request_bytes
@@ -20,6 +22,10 @@ LONGEST_TITLE = 200
 _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
+
+# Of a block that is text.
+_CUT = ("text", condense.USER_WORDS)
+IN_PARTS = noop("It is too long for one message, and was imported in parts: {count}.")
 
 # By whether a message is a summary: the kind of its record, and how its tags begin.
 _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}
@@ -95,7 +101,14 @@ class Transcript:
         if _holds_results(blocks) and last.get("role") == role and _holds_results(last["content"]):
             last["content"] += blocks
         elif blocks:
-            self.messages.append({"role": role, "content": blocks, **dated(at, "created_at")})
+            self.add_message({"role": role, "content": blocks, **dated(at, "created_at")})
+
+    def add_message(self, message: dict[str, Any]) -> None:
+        """Add a message, or as many as its text needs, and note that it is in parts."""
+        parts = in_parts(message)
+        if len(parts) > 1:
+            self.refuse(len(self.messages) + 1, IN_PARTS.format(count=len(parts)))
+        self.messages += parts
 
     def condense(self, text: str, at: Any, **figures: Any) -> None:
         """Put a summary in place of all that is visible, with the record of it."""
@@ -169,6 +182,21 @@ def count(value: Any) -> int:
 def listed(value: Any) -> list[Any]:
     """Return a list, an empty one for what is none."""
     return value if isinstance(value, list) else []
+
+
+def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a message as several where it has a text that is longer than one can be typed.
+
+    Each block is one then; what stands for other messages stays whole.
+    """
+    most, cut, content = settings.LONGEST_MESSAGE, list[Block](), message["content"]
+    blocks = [text_block(content)] if isinstance(content, str) else content
+    for block in blocks:
+        said = {name: block[name] for name in _CUT if name in block and block["type"] == "text"}
+        for at in range(0, len(said.get("text", "")) or 1, most):
+            cut.append(block | {name: text[at : at + most] for name, text in said.items()})
+    is_whole = len(cut) == len(blocks) or {"condense_id", "truncation_id"} & message.keys()
+    return [message] if is_whole else [message | {"content": [one]} for one in cut]
 
 
 def text_block(text: str) -> Block:

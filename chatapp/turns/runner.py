@@ -81,7 +81,8 @@ class Ending:
 async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
-        said = await work
+        with condense.panics_as_errors():
+            said = await work
     except LeftWaiting:
         return Ending(Turn.Status.WAITING, noop("Waiting for you."), at_safe_point=True)
     except LeftEarly:

@@ -21,6 +21,7 @@ from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts.ledger import ledger_of
 from condense.history.signed_blocks import count_thinking_behind
+from condense.loops import run_apart
 from condense.messages import Block, TextBlock
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
@@ -161,7 +162,7 @@ class AttemptRunner:
             else:
                 reduction = proposal.edited(answer.summary, self.kit.counter)
                 try:
-                    self.ladder.check(reduction)
+                    await asyncio.to_thread(self.ladder.check, reduction)
                 except DidNotShrink as error:
                     # A person's words are not lost for that: they may shorten them.
                     reduction = replace(reduction, notes=(*reduction.notes, str(error)))
@@ -180,7 +181,7 @@ class AttemptRunner:
         try:
             details = await situation.environment()
             described = self._longer(reduction, (TextBlock(details),) if details.strip() else ())
-            self.ladder.check(described)
+            await asyncio.to_thread(self.ladder.check, described)
         except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
             noted = say("The environment's details are missing: {error}", error=error)
             return replace(reduction, notes=(*reduction.notes, noted))
@@ -220,11 +221,12 @@ class AttemptRunner:
     async def _judged(self, kit: Kit) -> Reduction:
         """Return what the strategy makes, with what hooks add and validators say of it."""
         situation = self.ladder.situation
-        reduction = await self.strategy.reduce(situation, kit)
-        self.ladder.check(reduction)
+        kit = replace(kit, loop=asyncio.get_running_loop())
+        reduction = await run_apart(self.strategy.reduce(situation, kit))
+        await asyncio.to_thread(self.ladder.check, reduction)
         for hook in self.hooks.hooks.after:
             if addition := await self.hooks.addition(hook, situation, reduction):
-                reduction = self._extended(reduction, addition, hook)
+                reduction = await asyncio.to_thread(self._extended, reduction, addition, hook)
         if count := count_thinking_behind(situation.effective, reduction.hidden):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
         return await self.hooks.judged(situation, reduction)

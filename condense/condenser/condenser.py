@@ -1,5 +1,6 @@
 """Condensers and their settings: try a rung, see that the context shrank, or go one rung down."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -72,10 +73,7 @@ class Condenser:
         if self.hooks.should_condense and decides:
             answer = await hooks.should_condense(situation)
         # Without a reason nothing is measured and no strategy is loaded.
-        ladder = None
-        if reason or answer:
-            gauge = Gauge(situation, self.kit.counter)
-            ladder = Ladder(situation, self.policy, gauge, self.strategies)
+        ladder = await asyncio.to_thread(self._ladder, situation) if reason or answer else None
         due = ladder is not None and ladder.is_due(answer)
         level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
         budget, size = situation.budget, situation.tokens.value
@@ -90,7 +88,8 @@ class Condenser:
             failures, rungs = [veto], []
         while rungs:
             try:
-                attempt = AttemptRunner(rungs[0], ladder, hooks, self.kit, self.log, self.reviewer)
+                given = ladder, hooks, self.kit, self.log, self.reviewer
+                attempt = await asyncio.to_thread(AttemptRunner, rungs[0], *given)
                 return await attempt.run(rungs[1:])
             except errors.Discarded:
                 raise
@@ -105,13 +104,17 @@ class Condenser:
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
         """
-        gauge, hooks = Gauge(situation, self.kit.counter), HookRun(self.hooks)
-        ladder = Ladder(situation, self.policy, gauge, self.strategies)
+        ladder = await asyncio.to_thread(self._ladder, situation)
+        hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
         attempt = AttemptRunner(
             strategy, ladder, hooks, self.kit, self.log, self.reviewer, id_=attempt_id
         )
         return await attempt.run((), draft)
+
+    def _ladder(self, situation: Situation) -> Ladder:
+        gauge = Gauge(situation, self.kit.counter)
+        return Ladder(situation, self.policy, gauge, self.strategies)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 from condense.budget.situation import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
-from condense.errors import CondenseError, Vetoed
+from condense.errors import CondenseError, Vetoed, panics_as_errors
 from condense.facts.ledger import parse_ledger, render
 from condense.facts.receipt import receipt
 from condense.facts.texts import plain_text
@@ -188,7 +188,8 @@ class HookRun:
     @contextmanager
     def _guarded(self, hook: object) -> Iterator[None]:
         try:
-            yield
+            with panics_as_errors():
+                yield
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             # Unless only something that the hook waited for was cancelled.
@@ -300,7 +301,7 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
     shown, asked = _SECTION.findall(form[1]) if form else [], list(titles.values())
     # A prompt may number other things, and show no form of them.
     is_asked = shown and titles.get("1") == shown[0][1]
-    if not is_asked or _is_brief(situation, reduction):
+    if not is_asked or await asyncio.to_thread(_is_brief, situation, reduction):
         return Verdict(name=noop("sections"))
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
@@ -344,7 +345,8 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
     facts = sum(
         [len(render(replace(ledger, rules=(), requests=(), last_reply=""))) for ledger in ledgers]
     )
-    is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
+    is_short = len(reduction.summary) < facts
+    is_short = is_short and not await asyncio.to_thread(_is_brief, situation, reduction)
     issues = (noop("It is shorter than the list of facts beside it"),) if is_short else ()
     return Verdict(name=noop("length"), issues=issues, rejects=is_short)
 
@@ -370,10 +372,12 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     issues, data = [], summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
         issues.append(noop("It says the same over and over"))
-    text, source = " ".join(summary.split()), " ".join(plain_text(hidden).split())
+    # One by one: to split or search a long history in one go holds up all threads.
+    sources = [" ".join(plain_text([one]).split()) for one in hidden]
+    text = " ".join(summary.split())
     step = max(PROBE, len(text) // PROBES)
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
-    copied = sum([probe in source for probe in probes])
+    copied = sum([any(probe in source for source in sources) for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
         issues.append(noop("It copies what it should summarise"))
     return issues

@@ -1,5 +1,6 @@
 """The model that writes summaries, as the engine asks for it, one call to it and its reply."""
 
+import asyncio
 import re
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
@@ -11,6 +12,7 @@ from typing import Protocol
 from condense.budget.budget import Budget
 from condense.budget.situation import Reduction
 from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
+from condense.loops import run_on
 from condense.messages import Json, Message
 from condense.prices import Usage
 from condense.sentences import say
@@ -228,7 +230,7 @@ class Kit:
     ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
     every model call goes on the ``bill``. ``is_enough`` tells a strategy that could hide more
     whether a reduction hides enough. ``lacking`` is what an earlier summary of the same attempt
-    was rejected for, one sentence each.
+    was rejected for, one sentence each. The model is called on ``loop``, where that is given.
     """
 
     summarizer: Summarizer
@@ -238,6 +240,7 @@ class Kit:
     bill: Bill = field(default_factory=Bill)
     is_enough: Callable[[Reduction], bool] = lambda _: True
     lacking: tuple[str, ...] = ()
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
@@ -246,6 +249,8 @@ async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
     Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
     too long, either with the cost of the whole bill; and Vetoed where the call does.
     """
+    if kit.loop not in (None, asyncio.get_running_loop()):
+        return await run_on(kit.loop, transcribe(request, kit))
     answer = Transcription()
     kit.bill.calls.append(answer)
     async with aclosing(_chunks(request, kit)) as chunks:

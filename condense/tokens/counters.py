@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
+from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-# Characters per piece of a long text: enough to be worth a thread, few enough to use them all.
+# Characters per piece of a long text, and twice as many at most: enough to be worth a thread, and
+# few enough for the tokenizer, which panics over a million spaces.
 PIECE = 65_536
 # Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
 # these are of the size that short requests show, and calibration does the rest.
@@ -45,9 +47,9 @@ FRAME, TOOL_FRAME = 4, 16
 # Parts of a block that the model does not read.
 _UNREAD = {"type", "cache_control", "signature", "encrypted_content", BESIDE}
 
-# Both vocabularies begin a new word at a letter that follows a line's end, so a text cut there
-# takes exactly as many tokens as in one.
-_CUT = re.compile(r"\n(?=[A-Za-z])")
+# Both vocabularies begin a new word at a letter that follows a line's end, and at a space between
+# two letters, so a text cut there takes exactly as many tokens as in one.
+_CUT = re.compile(r"\n(?=[A-Za-z])|(?<=[A-Za-z])(?= [A-Za-z])")
 
 _CACHE = "TIKTOKEN_CACHE_DIR"
 _loading = threading.Lock()
@@ -61,17 +63,26 @@ def count_text(text: str, name: EncodingName) -> int:
     encoding = load_encoding(name)
     if len(text) <= PIECE:
         return len(encoding.encode_ordinary(text))
-    threads = os.cpu_count() or 1
-    pieces = encoding.encode_ordinary_batch([*split_text(text)], num_threads=threads)
-    return sum(map(len, pieces))
+    threads, tokens = os.cpu_count() or 1, 0
+    # No more is held at once than is counted.
+    for pieces in batched(split_text(text), threads):
+        found = encoding.encode_ordinary_batch([*pieces], num_threads=threads)
+        tokens += sum(map(len, found))
+    return tokens
 
 
 def split_text(text: str, size: int = PIECE) -> Iterator[str]:
-    """Yield pieces of at least ``size`` characters, cut only where no token can span the cut."""
+    """Yield pieces of ``size`` to ``2 * size`` characters; only the last may be shorter.
+
+    They are cut where no token can span the cut, and elsewhere only where there is no such place.
+    """
     start = 0
-    while cut := _CUT.search(text, start + size):
-        yield text[start : cut.end()]
-        start = cut.end()
+    while len(text) - start > size:
+        most = start + 2 * size
+        cut = _CUT.search(text, start + size, most + 1)
+        end = cut.end() if cut else most
+        yield text[start:end]
+        start = end
     yield text[start:]
 
 
@@ -126,8 +137,12 @@ class CachedCounter:
 
     def count(self, content: Content) -> int:
         """Return the wrapped counter's count, from memory where it is known."""
-        text = json.dumps(content_to_api(content), default=repr)
-        key = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        if isinstance(content, str):
+            # JSON of a long text would hold up all threads while it is made.
+            kind, data = b"text", content.encode(errors="surrogatepass")
+        else:
+            kind, data = b"json", json.dumps(content_to_api(content), default=repr).encode()
+        key = hashlib.blake2b(data, digest_size=16, person=kind).digest()
         return self._known.get(key, lambda: self._counter.count(content))
 
 
@@ -196,7 +211,8 @@ def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
 
 def count_media(messages: Iterable[Message]) -> int:
     """Return the tokens of images and PDFs, by the vendor's rules: no tokenizer changes them."""
-    tokens, blocks = 0, [block for message in messages for block in message.blocks]
+    contents = [one.content for one in messages]
+    tokens, blocks = 0, [block for one in contents if isinstance(one, tuple) for block in one]
     while blocks:
         match blocks.pop():
             case ImageBlock(source):

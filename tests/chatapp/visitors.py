@@ -21,25 +21,30 @@ class Visitor:
         self.origin = link.partition("/sign-in/")[0]
         self.cookies = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
-        self._page = self._open(link)
+        self.page = self._open(link)
         if "sessionid" not in self.cookie:
             self.post(urllib.parse.urlsplit(link).path)
 
-    def _open(self, address: str, data: bytes | None = None) -> str:
+    def _open(self, address: str | urllib.request.Request, data: bytes | None = None) -> str:
         with self._opener.open(address, data) as answer:
             self.address = answer.url
             return str(answer.read().decode())
 
     def read(self, path: str) -> str:
         """Return a page."""
-        self._page = self._open(self.origin + path)
-        return self._page
+        self.page = self._open(self.origin + path)
+        return self.page
 
     def post(self, path: str, **fields: str) -> None:
         """Send a form as the last page would."""
-        fields["csrfmiddlewaretoken"] = TOKEN.findall(self._page)[0]
+        fields["csrfmiddlewaretoken"] = TOKEN.findall(self.page)[0]
         body = urllib.parse.urlencode(fields).encode()
-        self._page = self._open(self.origin + path, body)
+        self.page = self._open(self.origin + path, body)
+
+    def send(self, path: str, body: bytes, boundary: str) -> None:
+        """Send a form with files, whose parts have this boundary between them."""
+        kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        self.page = self._open(urllib.request.Request(self.origin + path, body, kind))
 
     @property
     def cookie(self) -> str:

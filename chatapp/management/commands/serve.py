@@ -22,6 +22,7 @@ from twisted.internet.defer import Deferred
 from chatapp import checks, processes, static_files, terminal
 from chatapp.accounts import accounts, credentials
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
+from chatapp.garbage import keep_collections_short
 from chatapp.installation import IS_CHECKOUT
 from chatapp.languages import background
 from chatapp.live import incoming_frames as protocol
@@ -143,6 +144,8 @@ class Command(BaseCommand):
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
+        # By now the addresses have loaded all pages.
+        keep_collections_short()
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             with terminal.speaking():

@@ -12,6 +12,7 @@ from django.utils.module_loading import import_string
 from chatapp import checks, processes, terminal
 from chatapp.accounts import accounts
 from chatapp.context import sizes
+from chatapp.garbage import keep_collections_short
 from chatapp.installation import PROGRAM
 from chatapp.languages import background
 from chatapp.providers import load_sdks
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         load_sdks(accounts.providers_in_use())
         new_loop = import_string("uvloop.new_event_loop") if find_spec("uvloop") else None
         runner = asyncio.Runner(loop_factory=new_loop)
+        keep_collections_short()
         with processes.joined("worker"), background(), runner:
             runner.run(_work(turns, jobs))
 

@@ -1,5 +1,6 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
@@ -128,7 +129,7 @@ class AnthropicProvider(SdkProvider):
         """Return the prompt's size as the vendor measures it, None when it does not say."""
         if not self.key:
             return None
-        body = self.writer.write_count(request).body
+        body = (await asyncio.to_thread(self.writer.write_count, request)).body
         try:
             async with self.client() as client:
                 counted: object = await client.post(

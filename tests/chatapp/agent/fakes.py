@@ -150,7 +150,7 @@ class RecordingController:
         self.triggers.append(trigger)
         return history
 
-    def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
+    async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
         return events.ContextChanged(
             tokens=len(history),
             measured=False,

@@ -4,6 +4,8 @@ import asyncio
 import threading
 from collections import deque
 
+from tests.panics import PanicException
+
 said: deque[str] = deque()
 # Set by a job that waits, and by who lets it go on.
 begun, go_on = threading.Event(), threading.Event()
@@ -14,9 +16,9 @@ async def say(word: str) -> None:
     said.append(word)
 
 
-async def fail() -> None:
+async def fail(*, panics: bool = False) -> None:
     """Fail."""
-    raise RuntimeError("of the test")
+    raise PanicException("of the test") if panics else RuntimeError("of the test")
 
 
 async def wait(word: str) -> None:

@@ -81,16 +81,17 @@ async def test_another_job_of_the_same_key_is_not_added_while_one_waits(
 
 
 @places
+@pytest.mark.parametrize(("panics", "error"), [(False, "RuntimeError"), (True, "RuntimeError")])
 async def test_a_job_that_fails_is_logged_and_ends_nothing(
-    at: At, said: deque[str], caplog: pytest.LogCaptureFixture
+    at: At, said: deque[str], caplog: pytest.LogCaptureFixture, panics: bool, error: str
 ) -> None:
     """The next one runs."""
-    await at(lambda: enqueue("fail"))
+    await at(lambda: enqueue("fail", panics=panics))
     await at(lambda: enqueue("say", word="after"))
     await background_jobs.close()
     assert [*said] == ["after"]
     assert "the background job fail failed" in caplog.text
-    assert "RuntimeError" in caplog.text
+    assert error in caplog.text
 
 
 @places

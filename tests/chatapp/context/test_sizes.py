@@ -169,7 +169,7 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
     for _ in range(2):
         assert await controller.fit(history, condense.Trigger.AUTO) == history
     assert len(provider.asked) == 1
-    assert controller.weigh(history) == condense.TokenCount(6_000, measured=False)
+    assert await controller.weigh(history) == condense.TokenCount(6_000, measured=False)
 
 
 def test_another_profile_makes_what_was_measured_void(

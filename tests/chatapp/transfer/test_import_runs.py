@@ -18,11 +18,12 @@ from django.utils import translation
 from pytest_django import Settings
 
 from chatapp import errors
-from chatapp.models import Conversation, ImportRun, Source
+from chatapp.models import Conversation, ImportRun, Message, Source
 from chatapp.models.import_runs import SILENCE
 from chatapp.transfer import Begin, Piece, import_jobs
 from chatapp.transfer.import_jobs import begin_import, find_import, find_running, run_import
 from tests.chatapp.transfer.ended_process import ended_process
+from tests.panics import PanicException
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -138,6 +139,43 @@ async def test_an_attempt_that_another_one_replaced_imports_nothing_more(alice: 
     assert await sync_to_async(texts)() == ["one"]
     assert await sync_to_async(other.keep_alive)()
     assert run.folder.exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, PanicException])
+async def test_an_import_that_fails_says_so_and_is_over(
+    alice: User, error: type[BaseException]
+) -> None:
+    """Another one may begin, also after a native library gave up."""
+
+    def read(_form: str, _path: Path) -> Iterator[Piece]:
+        yield said("one")
+        raise error
+
+    run = await sync_to_async(sent)(alice)
+    await run_import(str(run.pk), read)
+    await sync_to_async(run.refresh_from_db)()
+    assert run.refusal == "The import failed."
+    await sync_to_async(begin_import)(owner=alice)
+
+
+async def test_an_import_that_is_stopped_while_it_stores_leaves_at_once(alice: User) -> None:
+    """What is there then is not a conversation; the next attempt begins anew."""
+    begun = threading.Event()
+
+    def read(_form: str, _path: Path) -> Iterator[Piece]:
+        yield from map(said, map(str, range(5_000)))
+        begun.set()
+
+    run = await sync_to_async(sent)(alice)
+    attempt = asyncio.create_task(run_import(str(run.pk), read))
+    await asyncio.to_thread(begun.wait)
+    attempt.cancel()
+    await asyncio.wait({attempt})
+    assert await Message.objects.acount() < 5_000
+    assert await sync_to_async(texts)() == []
+    await run_import(str(run.pk), let_go)
+    assert await sync_to_async(texts)() == ["one", "two", "three"]
+    assert await Message.objects.acount() == 4
 
 
 async def test_its_progress_is_on_its_row_and_its_words_in_its_language(alice: User) -> None:

@@ -22,6 +22,7 @@ from chatapp.errors import Refused
 from chatapp.models import Turn
 from chatapp.models.errors import DecryptionFailed
 from chatapp.turns.runner import Ending, ending_of
+from tests.panics import PanicException
 
 
 def failing(error: BaseException) -> Coroutine[None, None, None]:
@@ -127,3 +128,4 @@ async def test_a_defect_of_our_own_says_so_and_is_logged(caplog: pytest.LogCaptu
     assert ending.details == "KeyError: 'row'"
     assert "what ran could not be completed" in caplog.text
     assert await ending_of(asyncio.sleep(0)) == Ending(DONE, "Done.")
+    assert (await ending_of(failing(PanicException()))).reason == ending.reason

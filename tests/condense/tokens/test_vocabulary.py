@@ -42,16 +42,26 @@ def test_a_vocabulary_that_was_tampered_with_is_refused(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
-@given(text=NASTY, size=st.integers(0, 20))
+@given(text=NASTY, size=st.integers(1, 20))
 def test_a_text_counted_in_pieces_takes_as_many_tokens_as_in_one(
     name: EncodingName, text: str, size: int
 ) -> None:
-    """It is cut only where no token can span the cut."""
+    """It is cut where no token can span the cut; a piece without such a place has a bound."""
     encoding = load_encoding(name)
     pieces = [*split_text(text, size)]
     assert "".join(pieces) == text
-    whole = len(encoding.encode_ordinary(text))
-    assert sum(len(encoding.encode_ordinary(piece)) for piece in pieces) == whole
+    assert all(size <= len(piece) <= 2 * size for piece in pieces[:-1])
+    assert len(pieces[-1]) <= size
+    if all(len(piece) < 2 * size for piece in pieces[:-1]):
+        whole = len(encoding.encode_ordinary(text))
+        assert sum(len(encoding.encode_ordinary(piece)) for piece in pieces) == whole
+
+
+@pytest.mark.parametrize("unit", [" ", "\u3000", "\t", "a", "x9", "word "])
+def test_no_text_is_too_long_for_the_tokenizer(unit: str) -> None:
+    """It panics over a million spaces in one piece."""
+    text = unit * (1_000_000 // len(unit))
+    assert count_text(text, "o200k_base") >= len(text) / 128
 
 
 def test_a_long_text_is_counted_as_exactly_as_a_short_one() -> None:

@@ -1,0 +1,34 @@
+"""Garbage: a full collection stops all threads, so it waits for a moment with little to look at.
+
+Left to itself Python makes one while a large file is read or a long text is shown, and looks at all
+that is loaded as well: several tenths of a second.
+"""
+
+import gc
+import threading
+import time
+
+# Seconds between looks, and looks after which nothing is waited for.
+EVERY, PATIENCE = 30, 20
+# Objects that are looked at in less than 0.1 s, those of the program itself left out.
+FEW = 150_000
+# A full collection comes after so many smaller ones.
+NEVER = 2**31 - 1
+
+
+def keep_collections_short() -> None:
+    """Leave what is loaded by now out of collections; full ones come from here alone."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], NEVER)
+    threading.Thread(target=_collect, name="garbage", daemon=True).start()
+
+
+def _collect() -> None:
+    looks = 0
+    while True:
+        time.sleep(EVERY)
+        looks += 1
+        if looks > PATIENCE or len(gc.get_objects()) < FEW:
+            gc.collect()
+            looks = 0
