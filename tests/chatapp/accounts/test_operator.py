@@ -15,6 +15,7 @@ from chatapp.errors import Refused
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.spending import check_spending
 from tests.chatapp.accounts.members import (
+    RIGHT,
     change,
     confirm,
     is_in,
@@ -47,9 +48,12 @@ def test_what_opens_an_account_asks_for_the_password(
 ) -> None:
     """Whoever only has an operator's session makes neither theirs nor another account their own."""
     TOTP.activate(alice, generate_totp_secret())
-    change_alice = reverse("change_user", args=[alice.pk, action])
-    assert operator.post(change_alice)["Location"].startswith(reverse("account_reauthenticate"))
+    asked = operator.post(reverse("change_user", args=[alice.pk, action]))
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
     assert Authenticator.objects.exists()
+    answer = operator.post(asked["Location"], {"password": RIGHT["password"]})
+    has_link, has_factor = "reset/key" in answer.text, Authenticator.objects.exists()
+    assert (has_link, has_factor) == ((True, True) if action == "password" else (False, False))
 
 
 def test_operators_see_figures_and_no_words(operator: Client, bobs: Client, bob: User) -> None:

@@ -22,6 +22,7 @@ from tests.chatapp.api.programs import Manager
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.observers import long_watch
 from tests.chatapp.profile_form import PROFILE
+from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Gate, Reply
@@ -116,14 +117,20 @@ def test_a_member_tries_no_model_on_the_servers_key(
 
 
 @pytest.mark.parametrize("purpose", ["title", "summary", "chat"])
-def test_a_call_that_broke_off_costs_what_its_model_does(paid: Profile, purpose: str) -> None:
-    """Whatever its profile, or that of its turn, has become of meanwhile."""
+@pytest.mark.parametrize(
+    "changed",
+    [{"model": "claude-haiku-4-5"}, {"provider": "offline"}, {"name": "?", "encrypted_key": "?"}],
+)
+def test_a_call_that_broke_off_costs_what_its_model_does(
+    paid: Profile, purpose: str, changed: dict[str, str]
+) -> None:
+    """Whatever its profile has become of meanwhile, and whichever is its turn's."""
+    called = named(paid) | {"model": "claude-of-tomorrow", "tokens_estimated": 1_000}
     sample = paid.owner.profiles.get(provider="offline")
     conversation = conversations.start_conversation(owner=paid.owner, profile=sample)
     turn = elsewhere(ask(conversation))
-    called = {"provider": paid.provider, "model": "claude-of-tomorrow", "tokens_estimated": 1_000}
-    called["profile_name"] = sample.name
     ModelCall.objects.create(conversation=conversation, turn=turn, purpose=purpose, **called)
+    Profile.objects.filter(pk=paid.pk).update(**FREE | {"model": called["model"]} | changed)
     crash_recovery.close_interrupted(long_watch())
     crash_recovery.close_left()
     assert ModelCall.objects.get().cost == Decimal("0.01")
