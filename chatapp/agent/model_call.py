@@ -83,6 +83,7 @@ class StreamedCall:
         self._written: list[_Block] = []
         self._to_first: float | None = None
         self._facts = NO_FACTS
+        self._is_given_up = False
 
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
@@ -116,8 +117,9 @@ class StreamedCall:
                 if isinstance(event, events.RetryScheduled):
                     await finish(self.account(event.reason))
                 yield event
-        except ProviderError:
-            if not self.number:
+        except (ProviderError, asyncio.CancelledError) as error:
+            self._is_given_up = isinstance(error, asyncio.CancelledError)
+            if not (self.number or self._is_given_up):
                 await self._open()
             raise
         if self.reply is None:
@@ -200,8 +202,9 @@ class StreamedCall:
             number=self.number,
             error=error,
             is_whole=self.reply is not None,
+            is_given_up=self._is_given_up,
             draft=self.draft(),
-            sent=self.sent,
+            sent=self.sent or self.request.messages,
             attempt_id=self.attempt_id,
             seconds_to_first=self._to_first,
             facts=self._facts,

@@ -276,9 +276,10 @@ class CallRecord:
     """One model call that is over, successful or not, for the accounts.
 
     ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
-    ``draft`` is what the model wrote in it. ``sent`` is the part of the conversation that the
-    request showed; ``attempt_id`` names the attempt to condense that made the call. ``number`` is
-    the one that the journal gave it when it began.
+    ``draft`` is what the model wrote in it, and one that ``is_given_up`` was read without a word.
+    ``sent`` are the messages that the request showed, the conversation's where it is part of it;
+    ``attempt_id`` names the attempt to condense that made the call. ``number`` is the one that the
+    journal gave it when it began.
     """
 
     purpose: Purpose
@@ -287,6 +288,7 @@ class CallRecord:
     number: int
     error: str = ""
     is_whole: bool = True
+    is_given_up: bool = False
     draft: PartialReply = field(default_factory=PartialReply)
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, create_model
 import condense
 from chatapp import models
 from chatapp.forms.preferences import PreferencesForm
+from chatapp.providers.specs import PRICED
 
 LARGEST = 1_000_000_000
 
@@ -157,10 +158,7 @@ ProfileShape = row(
     "system_prompt",
     "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
-    **{
-        name: (Decimal, Field(..., alias=name.replace("price_", "prices.")))
-        for name in _PRICES.split()
-    },
+    **{f"price_{name}": (Decimal, Field(..., alias=f"prices.{name}")) for name in PRICED},
     condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
 # Of what the page alone knows, a program has no use.

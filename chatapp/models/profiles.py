@@ -17,7 +17,7 @@ from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
-from chatapp.providers.specs import EFFORTS, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
+from chatapp.providers.specs import EFFORTS, PRICED, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 from chatapp.tools.mcp.servers import Way
 
 
@@ -47,9 +47,8 @@ def server_key(spec: ProviderSpec) -> str:
 
 # What a copy of a server profile has of it; its key and its address stay there.
 _COPIED = (
-    *("provider", "model", "context_window", "max_output", "text_only", "price_input"),
-    *("price_output", "price_cache_read", "price_cache_write"),
-    *("system_prompt", "effort", "temperature"),
+    *("provider", "model", "context_window", "max_output", "text_only"),
+    *("system_prompt", "effort", "temperature", *[f"price_{name}" for name in PRICED]),
 )
 
 
@@ -210,10 +209,7 @@ class Profile(models.Model):
             return listed
         known = self.spec.find_model(self.model)
         own = condense.Prices(
-            input=self.price_input,
-            output=self.price_output,
-            cache_read=self.price_cache_read,
-            cache_write=self.price_cache_write,
+            **{name: getattr(self, f"price_{name}") for name in PRICED},
             surcharge=known.prices.surcharge if known else None,
         )
         return listed if self.is_on_server and not own.are_set else own

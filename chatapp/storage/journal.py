@@ -266,16 +266,16 @@ class ConversationJournal:
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
         usage, written = call.usage, call.draft.written
-        # What broke off has used more than was reported, unless nothing had come.
-        nothing = not (written or usage.total)
+        # What broke off has used more than was reported, unless it was refused.
+        nothing = not (call.is_whole or call.is_given_up or written or usage.total)
         measured = (bool(usage.output) or not written) if call.is_whole else nothing
         if not measured and written:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))
-        if call.is_whole and not usage.prompt:
-            # Some servers never say what a call took.
-            estimate, _ = await asyncio.to_thread(self._estimate, call.purpose, call.sent)
-            usage = replace(usage, input=estimate or 0)
+        if not (nothing or usage.prompt):
+            # Some servers say what a prompt took at the end, or never.
+            tokens = await asyncio.to_thread(sum_tokens, call.sent)
+            usage = replace(usage, input=self.scale.overhead + tokens)
         return _Entry(call, usage, measured, usage.total if call.is_whole and measured else 0)
 
     def _estimate(

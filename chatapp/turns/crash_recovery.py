@@ -208,18 +208,13 @@ def close_left() -> None:
     gone = {one.pk: one for one in unusable if is_left(one.owner, one.started_at)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
-    beside = running.filter(title | Q(turn=None)).select_related(
-        "conversation__owner", "condensation", "turn__profile"
-    )
+    beside = running.filter(title | Q(turn=None)).select_related("conversation", "condensation")
     for call in beside:
         if not is_left(call.owner, call.created_at):
             continue
-        if call.purpose == ModelCall.Purpose.TITLE:
-            account_for(call, call.turn.profile if call.turn else None, error=stopped)
-        elif call.condensation:
-            named = call.conversation.owner.profiles.filter(name=call.profile_name)
-            account_for(call, named.first(), error=stopped, draft="")
-            if call.condensation.status == Condensation.Status.UNUSED:
+        if call.condensation or call.purpose == ModelCall.Purpose.TITLE:
+            account_for(call, error=stopped, draft="")
+            if call.condensation and call.condensation.status == Condensation.Status.UNUSED:
                 gone[call.condensation.pk] = call.condensation
         else:
             # What was only tried is part of no turn and no draft; nobody knows what it cost.

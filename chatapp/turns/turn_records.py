@@ -41,7 +41,7 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
             row = _append(turn, message, stop_reason=INTERRUPTED)
         error = reason or condense.noop("The turn ended before this call did.")
         kept = kept_draft(draft) if row else ""
-        account_for(call, turn.profile, error=error, draft=kept, message=row)
+        account_for(call, error=error, draft=kept, message=row)
     _answer_calls(turn)
     turn.questions.filter(status=Question.Status.PENDING).change(
         status=Question.Status.WITHDRAWN, answered_at=timezone.now()
@@ -68,8 +68,10 @@ def _last_message(turn: Turn) -> Message | None:
     return said.in_force().written().newest()
 
 
-def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> None:
+def account_for(call: ModelCall, **columns: Any) -> None:
     """Account for a call that broke off: by what was reported, and estimates of the rest."""
+    called = {"name": call.profile_name, "provider": call.provider, "model": call.model}
+    profile = Profile.objects.filter(owner=call.conversation.owner_id, **called).first()
     written = partial_replies.newest(call)
     estimate = call.condensation.tokens_before if call.condensation else call.tokens_estimated
     told = written.usage
@@ -78,7 +80,7 @@ def account_for(call: ModelCall, profile: Profile | None, **columns: Any) -> Non
         input=told.input if told.prompt else estimate or 0,
         output=max(told.output, sizes.COUNTER.count(written.written)),
     )
-    # Without its profile nobody knows who paid.
+    # Where its profile was changed since, nobody knows who paid.
     listed = provider_spec(call.provider).prices_of(call.model)
     cost = profile.cost_of(usage) if profile else listed.cost(usage)
     status = ModelCall.Status.INTERRUPTED

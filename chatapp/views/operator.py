@@ -5,6 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -22,6 +23,9 @@ from chatapp.turns import actions
 from chatapp.views.common import Request, View, refuse, signed_in
 
 log = logging.getLogger(__name__)
+
+# These let an operator into an account, so that their session alone is not enough.
+OPENING = ("/factor/", "/password/")
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
@@ -97,6 +101,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 
 
 @for_operators("POST")
+@reauthentication_required(enabled=lambda request: request.path.endswith(OPENING))  # type: ignore[untyped-decorator] # it has no types
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused where it leaves no operator."""
     user = get_object_or_404(people(), pk=pk)

@@ -1,6 +1,7 @@
 """Runs, for tests of what works on one."""
 
 from collections.abc import Callable
+from typing import Any
 
 from asgiref.sync import async_to_sync
 
@@ -10,7 +11,7 @@ from chatapp.agent.ports import Audience, CallOpening, Nobody, Purpose, ToolOutc
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.live.status_panel import ContextState, context_state
-from chatapp.models import Conversation, Turn, message_store
+from chatapp.models import Conversation, Profile, Turn, message_store
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
@@ -71,3 +72,9 @@ def bar_of(conversation: Conversation) -> ContextState | None:
     """Return the numbers of a conversation's context as it is now."""
     fresh = message_store.read_conversation(conversation.pk)
     return context_state(fresh, accounts.preferences_of(fresh.owner))
+
+
+def named(profile: Profile | None) -> dict[str, Any]:
+    """Return the columns by which a call names its profile."""
+    assert profile
+    return {"profile_name": profile.name, "provider": profile.provider, "model": profile.model}

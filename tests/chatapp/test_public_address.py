@@ -15,6 +15,7 @@ from pytest_django import Settings
 from chatapp.environment import BadEnvironment
 from chatapp.models import Conversation
 from tests.chatapp.accounts.conftest import operator
+from tests.chatapp.accounts.members import confirm
 from tests.chatapp.conftest import Say
 from tests.chatapp.loaded_settings import Load, load
 from tests.deployment.documents import DEPLOY, variables
@@ -134,6 +135,7 @@ def test_no_link_has_a_name_that_a_stranger_chose(
     """Even where every name is allowed: invitations, new passwords and links to read."""
     settings.ALLOWED_HOSTS = ["*"]
     say("user", "Hello.")
+    confirm(operator, **THERE)
     for place in (
         reverse("invite"),
         reverse("change_user", args=[bob.pk, "password"]),

@@ -25,9 +25,9 @@ def change(operator: Client, user: User, action: str, **sent: str) -> str:
     return operator.post(reverse("change_user", args=[user.pk, action]), sent, follow=True).text
 
 
-def confirm(browser: Client, password: str = RIGHT["password"]) -> None:
+def confirm(browser: Client, password: str = RIGHT["password"], **meta: str) -> None:
     """Type the password again, as what is sensitive asks for."""
-    browser.post(reverse("account_reauthenticate"), {"password": password})
+    browser.post(reverse("account_reauthenticate"), {"password": password}, **meta)
 
 
 def prove(user: User, address: str) -> None:

@@ -2,6 +2,8 @@ import re
 from decimal import Decimal
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -12,7 +14,14 @@ from chatapp.conversations.conversations import start_conversation
 from chatapp.errors import Refused
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.spending import check_spending
-from tests.chatapp.accounts.members import change, is_in, sets_password_once, signed_in
+from tests.chatapp.accounts.members import (
+    RIGHT,
+    change,
+    confirm,
+    is_in,
+    sets_password_once,
+    signed_in,
+)
 from tests.chatapp.queries import statements
 from tests.chatapp.scripted_turns import ask
 
@@ -31,6 +40,20 @@ def test_members_find_no_page_of_operators(bobs: Client, bob: User, method: str)
     assert {getattr(bobs, method)(place).status_code for place in places} <= {404, 405}
     bob.refresh_from_db()
     assert not bob.is_superuser
+
+
+@pytest.mark.parametrize("action", ["factor", "password"])
+def test_what_opens_an_account_asks_for_the_password(
+    operator: Client, alice: User, action: str
+) -> None:
+    """Whoever only has an operator's session makes neither theirs nor another account their own."""
+    TOTP.activate(alice, generate_totp_secret())
+    asked = operator.post(reverse("change_user", args=[alice.pk, action]))
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    assert Authenticator.objects.exists()
+    answer = operator.post(asked["Location"], {"password": RIGHT["password"]})
+    has_link, has_factor = "reset/key" in answer.text, Authenticator.objects.exists()
+    assert (has_link, has_factor) == ((True, True) if action == "password" else (False, False))
 
 
 def test_operators_see_figures_and_no_words(operator: Client, bobs: Client, bob: User) -> None:
@@ -89,6 +112,7 @@ def test_somebody_stays_operator(operator: Client, alice: User, bob: User) -> No
 
 def test_a_link_from_the_operator_sets_a_password_once(operator: Client, bob: User) -> None:
     """Without any mail."""
+    confirm(operator)
     page = change(operator, bob, "password")
     (link,) = re.findall(r"http://testserver(/account/password/reset/key/[^\"]+)", page)
     assert sets_password_once("bob", link)

@@ -1,5 +1,7 @@
 """Prices: what the server's key pays for costs what it costs, whatever a member says of it."""
 
+import asyncio
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -18,9 +20,12 @@ from chatapp.models import ModelCall, Profile
 from chatapp.turns import crash_recovery
 from tests.chatapp.api.programs import Manager
 from tests.chatapp.browsers import browser_of
+from tests.chatapp.observers import long_watch
 from tests.chatapp.profile_form import PROFILE
+from tests.chatapp.runs import named
+from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.chatapp.sockets import open_page
-from tests.standin.behaviours import Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 FREE = dict.fromkeys(("price_input", "price_output", "price_cache_read", "price_cache_write"), 0)
@@ -111,11 +116,22 @@ def test_a_member_tries_no_model_on_the_servers_key(
     assert anthropic_standin.requests == []
 
 
-def test_a_call_that_broke_off_costs_what_its_model_does(paid: Profile) -> None:
-    """Also where its profile was removed meanwhile."""
-    conversation = conversations.start_conversation(owner=paid.owner, profile=paid)
-    called = {"provider": paid.provider, "model": "claude-of-tomorrow", "tokens_estimated": 1_000}
-    ModelCall.objects.create(conversation=conversation, purpose="title", **called)
+@pytest.mark.parametrize("purpose", ["title", "summary", "chat"])
+@pytest.mark.parametrize(
+    "changed",
+    [{"model": "claude-haiku-4-5"}, {"provider": "offline"}, {"name": "?", "encrypted_key": "?"}],
+)
+def test_a_call_that_broke_off_costs_what_its_model_does(
+    paid: Profile, purpose: str, changed: dict[str, str]
+) -> None:
+    """Whatever its profile has become of meanwhile, and whichever is its turn's."""
+    called = named(paid) | {"model": "claude-of-tomorrow", "tokens_estimated": 1_000}
+    sample = paid.owner.profiles.get(provider="offline")
+    conversation = conversations.start_conversation(owner=paid.owner, profile=sample)
+    turn = elsewhere(ask(conversation))
+    ModelCall.objects.create(conversation=conversation, turn=turn, purpose=purpose, **called)
+    Profile.objects.filter(pk=paid.pk).update(**FREE | {"model": called["model"]} | changed)
+    crash_recovery.close_interrupted(long_watch())
     crash_recovery.close_left()
     assert ModelCall.objects.get().cost == Decimal("0.01")
 
@@ -142,3 +158,29 @@ async def test_a_budget_holds_on_the_servers_key(
     assert "Ask an operator" in refused
     assert len(anthropic_standin.requests) == 1
     assert (await ModelCall.objects.alatest("pk")).cost
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("begin", "stop"), [("message.send", "turn.stop"), ("condense.start", "condense.cancel")]
+)
+async def test_what_is_stopped_before_its_first_word_has_a_cost(
+    paid: Profile, alice: User, anthropic_standin: Standin, begin: str, stop: str
+) -> None:
+    """The provider has read it by then; it is estimated, and marked so."""
+    conversation = await sync_to_async(conversations.start_conversation)(owner=alice, profile=paid)
+    hold = Gate()
+    anthropic_standin.then(Reply("Noted."), Reply("Noted."), Reply("Late.", hold=hold))
+    async with open_page(conversation, alice) as page:
+        for _ in range(2):
+            await page.ask("word " * 1_000)
+        await page.send(
+            begin, **({"text": "Hi", "nonce": str(uuid.uuid4())} if "send" in begin else {})
+        )
+        await asyncio.to_thread(hold.wait_until_reached)
+        await page.send(stop)
+        await page.until_idle()
+        hold.open()
+    call = await ModelCall.objects.alatest("pk")
+    assert 2_000 < call.tokens_input < 6_000
+    assert (call.cost == Decimal(0), call.usage_measured) == (False, False)

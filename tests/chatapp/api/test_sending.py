@@ -14,7 +14,6 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.accounts import accounts, users
-from chatapp.api.turns import LOOK
 from chatapp.models import ApiToken, Conversation, Message, Profile, Turn
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.api.programs import Sender, bearer, read
@@ -135,7 +134,7 @@ async def test_a_program_hears_nothing_more_once_its_token_is_revoked(
     await anext(stream)
     operator = await User.objects.acreate(username="op", is_superuser=True)
     await sync_to_async(end)(browser, await sync_to_async(browser_of)(operator))
-    async with asyncio.timeout(2 * LOOK):
+    async with asyncio.timeout(PATIENCE):
         rest = [one async for one in stream]
     assert [name for name, _told in rest][-1] == "refused"
     assert (await sender.send("And now?")).status_code == 401

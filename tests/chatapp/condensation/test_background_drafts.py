@@ -43,7 +43,7 @@ from tests.chatapp.condensation.draft_steps import (
 )
 from tests.chatapp.conftest import Say
 from tests.chatapp.profile_form import PROFILE
-from tests.chatapp.runs import run_in
+from tests.chatapp.runs import named, run_in
 from tests.chatapp.scripted_turns import seen
 from tests.chatapp.sockets import Page
 from tests.chatapp.storage_faults import broken
@@ -609,14 +609,8 @@ async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
             conversation, at_seq=1, status=status, trigger="ahead", tokens_before=9_000
         )
         attempt.enter()
-        profile = conversation.profile
-        assert profile
-        ModelCall.objects.create(
-            conversation=conversation,
-            condensation=attempt,
-            purpose="summary",
-            profile_name=profile.name,
-        )
+        called = {"purpose": "summary", **named(conversation.profile)}
+        ModelCall.objects.create(conversation=conversation, condensation=attempt, **called)
         return attempt
 
     attempt = await sync_to_async(leave)()

@@ -107,6 +107,14 @@ async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) 
     assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
 
 
+async def test_a_stopped_reply_has_read_its_prompt(conversation: Conversation) -> None:
+    """Some servers say what they read at the end alone, which was not waited for."""
+    journal = await journal_of(conversation)
+    await journal.record_call(await record(journal, condense.Usage()))
+    row = await ModelCall.objects.aget()
+    assert (row.tokens_input, row.usage_measured) == (journal.scale.overhead, False)
+
+
 async def test_the_record_of_what_was_sent_never_builds_on_a_call_that_was_withdrawn(
     conversation: Conversation,
 ) -> None:

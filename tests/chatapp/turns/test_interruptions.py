@@ -32,6 +32,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
 from chatapp.turns import crash_recovery, lifecycle, turns_without_message
 from tests.chatapp.observers import Watch, long_watch
+from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask, elsewhere, end, go_on, retry
 
 WORDS = "Once upon a time there was"
@@ -44,7 +45,7 @@ def call_of(turn: Turn, *blocks: dict[str, str], **columns: object) -> ModelCall
         turn=turn,
         draft=json.dumps(blocks),
         usage_measured=False,
-        **{"purpose": "chat", "tokens_estimated": 100, **columns},
+        **{"purpose": "chat", "tokens_estimated": 100, **named(turn.profile), **columns},
     )
 
 

@@ -13,6 +13,7 @@ from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.turns import crash_recovery
 from chatapp.turns.follow_ups import read_title
 from tests.chatapp.claude import converse
+from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Behaviour, Failure, Gate, Reply
@@ -106,11 +107,9 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
     """It asks for a title only, and nobody goes on with it; its prompt is paid for."""
     profile = conversation.profile
     assert profile
-    turn = ask(conversation)
-    for made_in in (turn, None):
-        ModelCall.objects.create(
-            conversation=conversation, purpose="title", turn=made_in, tokens_estimated=1_000
-        )
+    called = {"conversation": conversation, "purpose": "title", "tokens_estimated": 1_000}
+    for turn, names in ((ask(conversation), named(profile)), (None, {})):
+        ModelCall.objects.create(**called, **names, turn=turn)
     crash_recovery.close_left()
     calls = ModelCall.objects.order_by("pk")
     assert {call.status for call in calls} == {ModelCall.Status.INTERRUPTED}
