@@ -18,6 +18,7 @@ from chatapp.models import ApiToken, Conversation, Message, Profile, Turn
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
 from tests.chatapp.api.programs import Sender, bearer, read
 from tests.chatapp.browsers import browser_of
+from tests.chatapp.sockets import PATIENCE
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
 from tests.standin.server import Standin
 
