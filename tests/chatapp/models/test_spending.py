@@ -18,13 +18,14 @@ from chatapp import errors
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn
 from chatapp.models.spending import (
     Scope,
     Spending,
     check_spending,
     month_start,
     read_spending,
+    spent_this_month,
     tell,
 )
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
@@ -83,6 +84,18 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     spend(conversation, "1000000")
     check_spending(conversation.pk)
     assert read_spending(conversation.pk) == []
+
+
+def test_what_came_with_an_import_was_not_spent_here(conversation: Conversation) -> None:
+    """Not in this month; what was spent since is."""
+    spend(conversation, "5")
+    source = Source.objects.create(conversation=conversation, imported_at=timezone.now())
+    spend(conversation, "3")
+    limit(conversation, month="20")
+    assert [one.spent for one in read_spending(conversation.pk)] == [3]
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 3}
+    source.delete()
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 8}
 
 
 @pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])
