@@ -2,7 +2,6 @@
 
 import pytest
 from django.contrib.auth.models import User
-from ninja.errors import HttpError
 
 from chatapp.api.pagination import Place, by_moment, by_number
 from chatapp.conversations.conversations import start_conversation
@@ -28,11 +27,3 @@ def test_each_row_is_on_one_page(
             page = listed(rows, column, Place(after=after, limit=limit))
             seen, after, count = [*seen, *page["items"]], page["next"], count + 1
         assert (seen, count) == ([*rows], pages)
-
-
-@pytest.mark.parametrize("after", ["-1", "x", "1" * 10])
-def test_what_is_no_cursor_is_refused(conversation: Conversation, after: str) -> None:
-    """Nine digits are the most that a number has."""
-    assert by_number(conversation.messages.all(), "seq", Place(after="9" * 9))["items"] == []
-    with pytest.raises(HttpError):
-        by_number(conversation.messages.all(), "seq", Place(after=after))

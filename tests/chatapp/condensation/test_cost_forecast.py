@@ -333,7 +333,7 @@ def test_a_model_that_only_writes_summaries_has_no_prompt_in_its_cache(
 
 
 @pytest.mark.parametrize(
-    ("minutes", "changed", "known"), [(0, {}, 3_000), (4.9, {}, 3_000), (5.1, {}, 0),
+    ("minutes", "changed", "known"), [(0, {}, 3_000), (4.5, {}, 3_000), (5, {}, 0),
      (0, {"usage_measured": False}, 0), (0, {"error": "x"}, 0), (0, {"model": "other"}, 0)],
 )  # fmt: skip
 def test_a_provider_keeps_what_the_last_answer_read_and_wrote_for_five_minutes(

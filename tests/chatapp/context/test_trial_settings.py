@@ -9,14 +9,12 @@ from chatapp.context.trial_settings import Variant
 from chatapp.models import Conversation, Profile
 from tests.chatapp.runs import run_in
 
-LOWER = {"threshold": 60, "adaptive": False}
-
 
 @pytest.mark.parametrize(
     ("own", "wanted", "preferences", "profile"),
     [
         (-1, {}, {"strategy": ""}, {}),
-        (-1, {"threshold": 60.2}, {"strategy": "", **LOWER}, {}),
+        (-1, {"threshold": 60.2}, {"strategy": "", "threshold": 60, "adaptive": False}, {}),
         (90, {"threshold": 60.2}, {"strategy": ""}, {"threshold": 60}),
         (90, {"threshold": 90.4}, {"strategy": ""}, {}),
         (-1, {"strategy": "ledger"}, {"strategy": "ledger"}, {}),

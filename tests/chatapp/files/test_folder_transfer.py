@@ -3,6 +3,7 @@
 import io
 import re
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from chatapp.errors import Refused
 from chatapp.files import folder_transfer as module
 from chatapp.tools import workspace
-from tests.chatapp.files.archives import everything, packed, tar_of
 
 
 @pytest.fixture
@@ -30,6 +30,42 @@ def put(folder: Path, *files: tuple[str, bytes]) -> str:
         return str(refused)
     left_out = [f"Not uploaded: {path}" for path, _why in done.left_out]
     return "; ".join((f"{done.count} files", *left_out))
+
+
+def packed(entries: dict[str, bytes]) -> bytes:
+    """Return a zip."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def tar_of(*entries: tuple[tarfile.TarInfo, int], mode: str = "w:gz") -> bytes:
+    """Return a tar archive of entries with so many zeros each."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload] # it is one of those
+        for info, size in entries:
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    return data.getvalue()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return all files around a workspace."""
+    root = folder.parent
+    found = (one for one in root.rglob("*") if one.is_file())
+    return {str(one.relative_to(folder, walk_up=True)): one.read_bytes() for one in found}
+
+
+def test_files_folders_and_archives_are_put_in(folder: Path) -> None:
+    """Each with the path that it has."""
+    put(folder, ("a.txt", b"a"), ("sub/b.txt", b"b"))
+    put(folder, ("c.zip", packed({"deep/er/c.txt": b"c", "d.txt": b"d"})))
+    assert put(folder, ("e.tar.gz", tar_of((tarfile.TarInfo("e.txt"), 1)))) == "1 files"
+    assert everything(folder) == {
+        "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"\0",
+    }  # fmt: skip
 
 
 def test_no_path_in_an_archive_leads_out(folder: Path) -> None:

@@ -10,9 +10,7 @@ import condense
 from chatapp.models import Profile
 from chatapp.models.profiles import KeySource
 
-MILLION = condense.Usage(input=1_000_000)
-OWN = {"encrypted_key": "x"}
-NEAR = {"base_url": "http://127.0.0.1:9"}
+OWN, NEAR = {"encrypted_key": "x"}, {"base_url": "http://127.0.0.1:9"}
 
 
 def profile(provider: str = "anthropic", **columns: Any) -> Profile:
@@ -26,7 +24,6 @@ def profile(provider: str = "anthropic", **columns: Any) -> Profile:
         (profile(), KeySource.SERVER), (profile(**OWN), KeySource.OWN),
         (profile(**NEAR), KeySource.MISSING), (profile(**OWN, **NEAR), KeySource.OWN),
         (profile("offline"), KeySource.NOT_NEEDED), (profile(origin_id=1), KeySource.SERVER),
-        (profile("openai"), KeySource.MISSING),
     ],
 )  # fmt: skip
 def test_the_servers_key_goes_to_the_providers_own_address_only(
@@ -46,10 +43,4 @@ def test_the_servers_key_goes_to_the_providers_own_address_only(
 )  # fmt: skip
 def test_a_cost_is_unknown_where_nobody_named_a_price(made: Profile, cost: int | None) -> None:
     """Unless nothing is charged there."""
-    assert made.cost_of(MILLION) == cost
-
-
-def test_a_model_sees_images_unless_something_says_otherwise() -> None:
-    """A person, or what is known of it."""
-    made = (profile(), profile(text_only=True), profile("offline", model="offline"))
-    assert [one.sees_images for one in made] == [True, False, False]
+    assert made.cost_of(condense.Usage(input=1_000_000)) == cost

@@ -11,13 +11,3 @@ def test_a_found_message_is_read_with_its_neighbours(conversation: Conversation,
     conversation.messages.update(hidden=True)
     said = StoredRecall(conversation.pk).read([rows[2].pk])
     assert sorted(one.text for one in said) == ["No. 2", "No. 3", "No. 4"]
-
-
-def test_what_is_not_hidden_is_read_up_to_a_place_only(
-    conversation: Conversation, say: Say
-) -> None:
-    """The model sees it anyway."""
-    rows = [say("user", f"No. {number}") for number in range(1, 4)]
-    assert StoredRecall(conversation.pk).read([rows[1].pk]) == []
-    until = StoredRecall(conversation.pk, until=rows[1].position).read([rows[1].pk])
-    assert [one.text for one in until] == ["No. 1", "No. 2"]

@@ -1,7 +1,6 @@
 """Files are put into a workspace and taken out, and no archive leads anywhere else."""
 
 import io
-import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,6 @@ from chatapp.models import Conversation, message_store
 from chatapp.toolbox import toolbox
 from chatapp.toolbox.toolbox import outputs_of
 from tests.chatapp.browsers import HTMX, browser_of
-from tests.chatapp.files.archives import everything, packed, tar_of
 
 Put = Callable[..., HttpResponse]
 
@@ -42,19 +40,6 @@ def put(conversation: Conversation, browser: Client) -> Put:
         return browser.post(address, {"files": sent, "paths": paths or []}, follow=True)
 
     return send
-
-
-def test_files_folders_and_archives_are_put_in(put: Put, folder: Path) -> None:
-    """Each with the path that it has."""
-    put(("a.txt", b"a"), ("b.txt", b"b"), paths=["a.txt", "sub/b.txt"])
-    put(("c.zip", packed({"deep/er/c.txt": b"c", "d.txt": b"d"})))
-    answer = put(("e.tar.gz", tar_of((tarfile.TarInfo("e.txt"), 1))))
-    assert everything(folder) == {
-        "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"\0",
-    }  # fmt: skip
-    page = answer.text
-    assert "1 file uploaded." in page
-    assert "deep/er/c.txt" in page
 
 
 def test_a_folder_of_as_many_files_as_is_promised_is_put_in(
