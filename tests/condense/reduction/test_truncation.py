@@ -30,7 +30,8 @@ async def test_the_newest_request_is_carried_while_it_is_worked_on() -> None:
     assert "m2" in again.hidden
     assert texts(again.message)[-1] == "## Newest Request, Verbatim\nNow mend it"
     asked, answered = user("word " * 4_000), condense.Message("assistant", "word " * 4_000)
-    made = await truncate(
+    sizes = {"window": 6_000, "trigger": condense.Trigger.FORCED}
+    made = await truncate([*chat(2), asked, answered], **sizes)
         [*chat(2), asked, answered], window=6_000, trigger=condense.Trigger.FORCED
     )
     assert "m3" in made.hidden
