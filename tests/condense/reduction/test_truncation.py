@@ -32,8 +32,6 @@ async def test_the_newest_request_is_carried_while_it_is_worked_on() -> None:
     asked, answered = user("word " * 4_000), condense.Message("assistant", "word " * 4_000)
     sizes = {"window": 6_000, "trigger": condense.Trigger.FORCED}
     made = await truncate([*chat(2), asked, answered], **sizes)
-        [*chat(2), asked, answered], window=6_000, trigger=condense.Trigger.FORCED
-    )
     assert "m3" in made.hidden
     assert "Newest Request" not in made.message.text
 
