@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,13 +37,6 @@ async def words_in_results(conversation: Conversation) -> list[str]:
     """Return what the user said in results, by their marks."""
     messages = await sync_to_async(message_store.read_effective)(conversation.pk)
     return [condense.user_words(result) for one in messages for result in one.tool_results]
-
-
-@pytest.fixture
-def standin(anthropic_standin: Standin) -> Iterator[Standin]:
-    """The provider, whose requests are all in order."""
-    yield anthropic_standin
-    assert not anthropic_standin.problems
 
 
 @pytest.fixture
