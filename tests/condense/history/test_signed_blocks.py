@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense import Message, OpaqueBlock, TextBlock
+from condense import Block, Message, OpaqueBlock, TextBlock
 from condense.history.signed_blocks import without_compaction
 
 COMPACTION = OpaqueBlock({"type": "compaction", "content": "What was said."})
@@ -18,6 +18,6 @@ THOUGHT, HELLO = OpaqueBlock({"type": "thinking", "thinking": "Hm."}), TextBlock
         ((THOUGHT, HELLO), (THOUGHT, HELLO)),
     ],
 )
-def test_a_compaction_is_read_as_its_text(sent: tuple, read: tuple) -> None:
+def test_a_compaction_is_read_as_its_text(sent: tuple[Block, ...], read: tuple[Block, ...]) -> None:
     """In its place; one that says nothing is left out."""
     assert without_compaction(Message("assistant", sent)).blocks == read
