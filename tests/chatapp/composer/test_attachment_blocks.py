@@ -94,6 +94,12 @@ def test_what_no_model_could_read_is_refused_in_words(name: str, data: bytes, re
         block_for(name, data)
 
 
+def test_what_is_just_as_large_as_it_may_be_is_taken() -> None:
+    """Its last pixel, and its last character."""
+    assert isinstance(block_for("a.png", make_png(8_000, 1)), condense.ImageBlock)
+    assert isinstance(block_for("a.txt", b"x" * 500_000), condense.TextBlock)
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.condensation import undo
-from chatapp.context.condense_requests import NO_WISH, CondenseRequest, Scope, read_request
+from chatapp.context.condense_requests import (
+    NO_WISH,
+    CondenseRequest,
+    Scope,
+    find_ends,
+    read_request,
+)
 from chatapp.models import Condensation, Conversation, Message, Turn, TurnRequest, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import FailureRow
@@ -166,6 +172,8 @@ def test_the_dialog_offers_ends_that_part_nothing(
     dialog = browser.get(address, headers=HTMX).text
     assert [seq for seq in range(1, 9) if f'<option value="{seq}"' in dialog] == [3, 4, 5, 7, 8]
     assert '<option value="4" selected>' in dialog
+    ends = find_ends(message_store.read_effective(conversation.pk), 3)
+    assert [(one.messages, one.tokens) for one in ends] == [(n, 2_000 * n) for n in (1, 2, 3, 5, 6)]
     summarise(conversation)
     page = shown(alice, conversation)
     assert "data-condense-call" not in page

@@ -1,9 +1,12 @@
 """An answer is asked for again, and its versions are kept and switched."""
 
+import uuid
+
 import pytest
 
 from chatapp import errors
 from chatapp.conversations import rewind
+from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, Message, Rewind
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import ask, end, regenerate, seen
@@ -84,3 +87,14 @@ def test_versions_are_not_switched_while_a_turn_runs(conversation: Conversation)
     regenerate(conversation, 2)
     with pytest.raises(errors.Refused, match="Stop it first"):
         rewind.switch_version(rewind=Rewind.objects.get())
+
+
+def test_a_rewind_is_made_once_by_its_key(conversation: Conversation) -> None:
+    """And nobody gets one of another conversation by it."""
+    end(ask(conversation, "Why?"), "Because.")
+    key, other = uuid.uuid4(), start_conversation(owner=conversation.owner)
+    made = [rewind.rewind_conversation(conversation=conversation, first_hidden_seq=seq, key=key)
+            for seq in (2, 1)]  # fmt: skip
+    assert (made[0], seen(conversation)) == (made[1], ["Why?"])
+    with pytest.raises(errors.Refused, match="in another conversation"):
+        rewind.rewind_conversation(conversation=other, first_hidden_seq=1, key=key)

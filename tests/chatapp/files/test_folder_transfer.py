@@ -96,6 +96,15 @@ def test_what_is_no_archive_is_refused_in_words(folder: Path, name: str, data: b
     assert everything(folder) == {}
 
 
+def test_as_many_files_are_put_in_as_may_be(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one more, and of no more bytes."""
+    monkeypatch.setattr(module, "MAX_FILES", 2)
+    monkeypatch.setattr(module, "MAX_BYTES", 6)
+    for count, size, answer in ((2, 3, "2 files"), (3, 1, "too much"), (2, 4, "too much")):
+        sent = [(f"{number}.txt", b"x" * size) for number in range(count)]
+        assert answer in put(folder, *sent)
+
+
 def test_folders_of_an_archive_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though nothing is made of them."""
     monkeypatch.setattr(module, "_MAX_ENTRIES", 10)
