@@ -100,9 +100,9 @@ def test_as_many_files_are_put_in_as_may_be(folder: Path, monkeypatch: pytest.Mo
     """Not one more, and of no more bytes."""
     monkeypatch.setattr(module, "MAX_FILES", 2)
     monkeypatch.setattr(module, "MAX_BYTES", 6)
-    for count, size, answer in ((2, 3, "2 files"), (3, 1, "too much"), (2, 4, "too much")):
+    for count, size, answer in ((2, 3, "2 files"), (3, 1, "This is"), (2, 4, "This is")):
         sent = [(f"{number}.txt", b"x" * size) for number in range(count)]
-        assert answer in put(folder, *sent)
+        assert put(folder, *sent).startswith(answer)
 
 
 def test_folders_of_an_archive_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
