@@ -29,7 +29,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     marker = condense.Message(role="user", content="cut", tags=tags)
     cut = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
-    set_aside = hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
     message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     assert sorted(facts(alice, "compass")) == [
@@ -39,8 +39,9 @@ def test_hidden_messages_are_found_and_say_why_they_are(
         "You · rewound",
     ]
     assert facts(alice, "what was said") == ["Summary"]
-    Rewind.objects.filter(pk=set_aside.pk).change(cause=Rewind.Cause.EDITED)
-    assert facts(alice, "compass three") == ["You · another version"]
+    say("user", "compass five")
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=7, cause=Rewind.Cause.EDITED)
+    assert facts(alice, "compass five") == ["You · another version"]
     # The summary of a part is one, whatever the tag is called that it hides by.
     put_on_record(conversation, at_seq=3, message=cut, kind="condensed")
     assert "Agent · hidden by a condensation" in facts(alice, "compass two")
