@@ -101,6 +101,13 @@ def conversation(request: pytest.FixtureRequest, alice: User) -> Conversation:
 
 
 @pytest.fixture
+def standin(transactional_db: None, anthropic_standin: Standin) -> Iterator[Standin]:
+    """The provider, whose requests are all in order."""
+    yield anthropic_standin
+    assert not anthropic_standin.problems
+
+
+@pytest.fixture
 async def page(conversation: Conversation, alice: User) -> AsyncIterator[Page]:
     """An open page of the conversation, past its snapshot."""
     async with open_page(conversation, alice) as page:

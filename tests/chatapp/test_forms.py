@@ -114,6 +114,16 @@ def test_a_condensing_prompt_is_stored_unless_it_is_the_default(alice: User) -> 
     assert (preferences.condensing_prompt, shown) == ("Be brief.", "Be brief.")
 
 
+def test_a_switch_that_is_not_sent_is_off_unless_a_page_may_hide_it(alice: User) -> None:
+    """Such a one says when it is off."""
+    preferences_of(alice)
+    names = ("auto_condense", "adaptive", "attach_ledger")
+    Preferences.objects.filter(owner=alice).update(**dict.fromkeys(names, True))
+    stored = preferences_form(alice).save()
+    assert [getattr(stored, name) for name in names] == [False, False, True]
+    assert not preferences_form(alice, attach_ledger="").save().attach_ledger
+
+
 def test_a_profile_chooses_among_its_owners_prompts(alice: User, bob: User) -> None:
     """And says whose its threshold is."""
     profile = saved(profile_form(alice))

@@ -91,3 +91,13 @@ async def reduce_with(
 def texts(message: Message) -> list[str]:
     """Return a message's texts, block by block."""
     return [block.text for block in message.blocks if isinstance(block, TextBlock)]
+
+
+async def truncate(
+    messages: Sequence[Message], strategy: Strategy | None = None, **rest: Any
+) -> Reduction:
+    """Return what a truncation makes of a conversation, with a model that may not be called."""
+    budget = situation(messages, **rest).budget
+    kit = {"is_enough": lambda made: made.tokens_after.value <= budget.allowed}
+    strategy = strategy or load_strategy("sliding_window")
+    return await reduce_with(strategy, messages, ScriptedSummarizer(), kit=kit, **rest)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
-from chatapp.condensation.costs import is_cheaper, predict
+from chatapp.condensation.costs import CACHED_FOR, is_cheaper, predict, still_cached
 from chatapp.conversations import conversations
 from chatapp.forms.profiles import ProfileForm
 from chatapp.maintenance.integrity import find_problems
@@ -320,3 +320,33 @@ def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation)
     """Nobody wants it now."""
     message_store.put_off(conversation, True)
     assert not run_in(conversation).condenses_idle
+
+
+def test_a_model_that_only_writes_summaries_has_no_prompt_in_its_cache(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """So nothing is saved by asking it in a rest."""
+    other = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
+    Profile.objects.filter(pk=conversation.profile_id).update(summaries_by=other)
+    history = message_store.read_effective(conversation.pk)
+    assert not is_cheaper(run_in(conversation), history)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "changed", "known"), [(0, {}, 3_000), (4.5, {}, 3_000), (5, {}, 0),
+     (0, {"usage_measured": False}, 0), (0, {"error": "x"}, 0), (0, {"model": "other"}, 0)],
+)  # fmt: skip
+def test_a_provider_keeps_what_the_last_answer_read_and_wrote_for_five_minutes(
+    conversation: Conversation, minutes: float, changed: dict[str, object], known: int
+) -> None:
+    """As long as nothing of it has changed since."""
+    at = timezone.now() - timedelta(minutes=minutes)
+    told = {"model": conversation.profile.model, "tokens_estimated": 1, "purpose": "chat"}
+    sizes = {"tokens_cache_read": 1_000, "tokens_cache_write": 2_000}
+    made = ModelCall.objects.create(conversation=conversation, **told | sizes | changed)
+    ModelCall.objects.filter(pk=made.pk).update(created_at=at)
+    conversation.measured_tokens = 3_000
+    found = still_cached(conversation, conversation.profile)
+    assert found == (known, at + CACHED_FOR if known else None)
+    conversation.measured_tokens = None
+    assert still_cached(conversation, conversation.profile) == (0, None)

@@ -1,5 +1,7 @@
 """What services change, and what they refuse."""
 
+from decimal import Decimal
+
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
@@ -10,7 +12,7 @@ from chatapp import errors
 from chatapp.accounts import accounts
 from chatapp.condensation import undo
 from chatapp.context.sizes import context_size
-from chatapp.conversations import rewind
+from chatapp.conversations import conversations, rewind
 from chatapp.files.checkpoints import Change, Checkpoints
 from chatapp.models import (
     Checkpoint,
@@ -19,6 +21,7 @@ from chatapp.models import (
     Message,
     Preferences,
     Profile,
+    Share,
     Turn,
     message_store,
 )
@@ -188,3 +191,27 @@ def test_a_rewind_names_the_files_that_it_can_bring_back(
     changes, diff = rewind.files_to_bring_back(conversation=conversation, first_hidden_seq=1)
     assert changes == [Change("a.txt", 1, 1)]
     assert "-two\n+one" in diff
+
+
+@pytest.mark.parametrize(("system", "measured"), [("As before.", 7), ("Be brief.", None)])
+def test_another_system_prompt_voids_what_was_measured(
+    conversation: Conversation, system: str, measured: int | None
+) -> None:
+    """It was part of that; limits and tools are not."""
+    conversation.system_prompt, conversation.measured_tokens = "As before.", 7
+    conversation.save()
+    conversations.decide(conversation=conversation, policies={}, system=system, budget=Decimal(2))
+    conversation.refresh_from_db()
+    assert (conversation.measured_tokens, conversation.budget) == (measured, 2)
+
+
+def test_a_new_link_takes_the_place_of_the_old_one(conversation: Conversation, say: Say) -> None:
+    """It shows what was said until then; of nothing there is none."""
+    with pytest.raises(errors.Refused, match="nothing to share"):
+        conversations.share_conversation(conversation=conversation)
+    say("user", "Hello.")
+    first = conversations.share_conversation(conversation=conversation, tools=True)
+    say("assistant", "Hi.")
+    assert conversations.share_conversation(conversation=conversation) != first
+    share = Share.objects.get()
+    assert (share.until, share.tools, share.digest == Share.digest_of(first)) == (2, False, False)

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 
 import condense
-from chatapp.models import Conversation, Message, message_store
+from chatapp.models import Conversation, Message, hidden_messages, message_store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.models.twin import OPERATIONS, Twin, seen
 from tests.records import append_many
@@ -30,6 +30,22 @@ def test_queries_and_pure_functions_show_the_model_the_same(
     stored = [message_store.to_engine(row) for row in rows]
     assert len(stored) == len(twin.history)
     assert [message.seq for message in stored] == [message.seq for message in twin.history]
+
+
+def test_what_was_undone_is_hidden_again_where_it_is_whole(
+    conversation: Conversation, say: Say
+) -> None:
+    """Not once a rewind has taken a part of it."""
+    for text in ("One.", "Two.", "Three."):
+        say("user", text)
+    summary = summarise(conversation, keep=1)
+    hidden_messages.undo_reduction(summary)
+    assert hidden_messages.redo_reduction(summary)
+    visible = message_store.read_effective(conversation.pk)
+    assert [one.seq for one in visible] == [summary.seq, 3]
+    hidden_messages.undo_reduction(summary)
+    hidden_messages.rewind(conversation.pk, first_hidden_seq=2)
+    assert not hidden_messages.redo_reduction(summary)
 
 
 @pytest.mark.parametrize("kind", ["condense", "truncate"])

@@ -1,7 +1,5 @@
 """Searching: beside every page for titles and messages, and in one conversation for places."""
 
-import re
-import uuid
 from html import unescape
 
 from django.contrib.auth.models import User
@@ -10,13 +8,10 @@ from django.urls import reverse
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Rewind, hidden_messages, message_store
+from chatapp.models import Conversation, message_store
 from chatapp.transcript.search_hits import BEST, PER_CONVERSATION
 from tests.chatapp.browsers import HTMX
-from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.records import put_on_record
-
-FACTS = re.compile(r'class="hit-facts">(.*?) · <time', re.DOTALL)
+from tests.chatapp.conftest import Say, summarise
 
 
 def search(browser: Client, words: str) -> str:
@@ -24,11 +19,6 @@ def search(browser: Client, words: str) -> str:
     answer = browser.get(reverse("search"), {"q": words}, headers=HTMX)
     assert answer.status_code == 200
     return unescape(answer.text)
-
-
-def facts(page: str) -> list[str]:
-    """Return what is said of each hit: by whom it is, and why the model does not see it."""
-    return [" ".join(re.sub(r"<[^>]+>", " ", one).split()) for one in FACTS.findall(page)]
 
 
 def test_messages_are_found_beside_every_page(
@@ -49,39 +39,6 @@ def test_messages_are_found_beside_every_page(
     nothing = search(browser, "heliotrope")
     assert "Nothing says “<bdi>heliotrope</bdi>”." in nothing
     assert "In messages" not in nothing
-
-
-def test_hidden_messages_are_found_and_say_why_they_are(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """By a condensation, a truncation or a rewind, or for another version; a summary is named."""
-    say("user", "compass one")
-    summary = summarise(conversation)
-    say("assistant", "compass two")
-    visible = message_store.read_effective(conversation.pk)
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    marker = condense.Message(role="user", content="cut", tags=tags)
-    cut = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
-    say("user", "compass three")
-    hidden_messages.rewind(conversation.pk, first_hidden_seq=5)
-    result = condense.ToolResultBlock("c1", "compass four")
-    message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
-    assert sorted(facts(search(browser, "compass"))) == [
-        "Agent · hidden by a truncation",
-        "Tool",
-        "You · hidden by a condensation",
-        "You · rewound",
-    ]
-    assert facts(search(browser, "what was said")) == ["Summary"]
-    say("user", "compass five")
-    hidden_messages.rewind(conversation.pk, first_hidden_seq=7, cause=Rewind.Cause.EDITED)
-    assert facts(search(browser, "compass five")) == ["You · another version"]
-    # The summary of a part is one, whatever the tag is called that it hides by.
-    put_on_record(conversation, at_seq=3, message=cut, kind="condensed")
-    assert "Agent · hidden by a condensation" in facts(search(browser, "compass two"))
-    hidden_messages.undo_reduction(summary)
-    assert "You" in facts(search(browser, "compass one"))
-    assert facts(search(browser, "what was said")) == ["Summary · undone"]
 
 
 def test_one_conversation_does_not_take_all_the_room(

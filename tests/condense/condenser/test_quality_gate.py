@@ -112,6 +112,28 @@ async def test_a_repair_that_is_not_worth_it_is_not_made() -> None:
     assert bench.calls == 1
 
 
+@pytest.mark.parametrize(("more", "calls"), [(-1, 2), (0, 1)])
+async def test_a_repair_costs_less_than_the_next_two_requests_are_spared(
+    more: int, calls: int
+) -> None:
+    """So many messages come at least before another condensation may be due."""
+    made: list[Reduction] = []
+
+    async def reject(situation: Situation, reduction: Reduction) -> Verdict:
+        made.append(reduction)
+        return Verdict(rejects=True)
+
+    settings = {"strategies": ("fresh_start",), "hooks": Hooks(validators=(reject,))}
+    with pytest.raises(SummaryRejected):
+        await Bench("Short.", "Short.", **settings).condense(chat(6))
+    spared = made[0].tokens_before.value - made[0].tokens_after.value
+    used = UsageChunk(Usage(input=2 * spared + more), Decimal(0))
+    bench = Bench([TextChunk("Short."), used], "Short.", **settings)
+    with pytest.raises(SummaryRejected):
+        await bench.condense(chat(6))
+    assert bench.calls == calls
+
+
 async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
     """Also one that names no issue; what asks no model is never rejected."""
 

@@ -18,17 +18,19 @@ from chatapp import errors
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.context import sizes
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn
 from chatapp.models.spending import (
     Scope,
     Spending,
     check_spending,
     month_start,
     read_spending,
+    spent_this_month,
     tell,
 )
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.views.attempts import attempt
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
@@ -83,6 +85,42 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     spend(conversation, "1000000")
     check_spending(conversation.pk)
     assert read_spending(conversation.pk) == []
+
+
+def test_what_came_with_an_import_was_not_spent_here(conversation: Conversation) -> None:
+    """Not in this month; what was spent since is."""
+    spend(conversation, "5")
+    source = Source.objects.create(conversation=conversation, imported_at=timezone.now())
+    spend(conversation, "3")
+    limit(conversation, month="20")
+    assert [one.spent for one in read_spending(conversation.pk)] == [3]
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 3}
+    source.delete()
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 8}
+
+
+def test_what_is_measured_estimated_and_unknown_is_told_apart(conversation: Conversation) -> None:
+    """A sum with an unknown part is unknown; tokens are those of the whole prompt."""
+    sizes = {"tokens_input": 1, "tokens_cache_read": 2, "tokens_cache_write": 4}
+    spend(conversation, "1", tokens_output=8, seconds=3, seconds_to_first=1, **sizes)
+    spend(conversation, "2", usage_measured=False)
+    assert ModelCall.objects.spent() == {"cost": 3, "cost_measured": False}
+    spend(conversation, None)
+    (row,) = ModelCall.objects.costs_by("conversation")
+    assert (row["calls"], row["tokens_in"], row["per_second"]) == (3, 7, 4)
+    assert (row["measured"], row["estimated"], row["unpriced"]) == (1, 2, 1)
+    assert ModelCall.objects.spent()["cost"] is None
+
+
+def test_only_what_is_in_force_has_saved_tokens(conversation: Conversation) -> None:
+    """All attempts are paid; the list begins with what saved, or cost, most."""
+    for cost, columns in ((1, {}), (2, {"status": "failed"}), (None, {"tokens_after": 1})):
+        attempt(conversation, cost=cost, **columns)
+    totals = Condensation.objects.all().totals()
+    assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (3, 2, 16_999)
+    assert (totals["cost"], totals["cost_unknown"]) == (3, 1)
+    for name, costs in (("saved", [None, 2, 1]), ("cost", [2, 1, None])):
+        assert [one.cost for one in Condensation.objects.all().sorted_by(name)] == costs
 
 
 @pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])

@@ -21,7 +21,6 @@ from chatapp.inspector.sent_call import read_call
 from chatapp.models import (
     Condensation,
     Conversation,
-    Message,
     ModelCall,
     Profile,
     hidden_messages,
@@ -30,7 +29,6 @@ from chatapp.models import (
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from chatapp.transcript.condensation_page import read_record
-from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
 from tests.chatapp.storage.recorded_session import MODEL, Session, text
@@ -240,32 +238,6 @@ def test_only_what_the_engine_wrote_is_taken_apart_in_a_past_call(
     assert past.hiders == ()
 
 
-def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:
-    """The page says so and shows the hash; the file has the bytes.
-
-    Whoever changed a message in the database is found out. No other conversation has the call.
-    """
-    session.say("user", condense.TextBlock("Begin at the beginning"))
-    sent = session.send()
-    call = ModelCall.objects.latest("pk")
-    page = browser.get(call_address(call)).text
-    assert "Matches its hash" in page
-    assert hashlib.sha256(sent.body).hexdigest() in page
-    answer = browser.get(call_address(call, "call_request"))
-    assert answer.content == sent.body
-    assert answer["Content-Type"] == "application/json"
-    assert answer["Content-Disposition"].startswith("attachment")
-    rows = Message.objects.filter(conversation=session.conversation)
-    content = rows.get().content
-    rows.update(content=[{"type": "text", "text": "Begin at the end, please"}])
-    page = browser.get(call_address(call)).text
-    rows.update(content=content)
-    own = Conversation.objects.create(owner=session.conversation.owner)
-    assert browser.get(reverse("call", args=[own.pk, call.pk])).status_code == 404
-    assert "Does not match its hash" in page
-    assert "Matches its hash" not in page
-
-
 def test_a_request_that_is_lost_or_was_never_kept_is_no_error(
     session: Session, browser: Client
 ) -> None:
@@ -351,21 +323,6 @@ def test_what_people_and_models_write_is_text(session: Session, browser: Client)
         page = browser.get(reverse(name, args=[session.conversation.pk, *more])).text
         assert "<script>alert" not in page
         assert "<img src=x" not in page
-
-
-@pytest.mark.parametrize("name", ["inspector", "condensations", "audits"])
-def test_a_link_that_htmx_follows_leads_to_a_whole_page(
-    session: Session, browser: Client, name: str
-) -> None:
-    """It takes the place of the one before; the panel gets what the page has without the page."""
-    address = reverse(name, args=[session.conversation.pk] if name == "inspector" else [])
-    boosted = {"HX-Request": "true", "HX-Boosted": "true"}
-    assert "<html" in browser.get(address, headers=boosted).text
-    if name == "inspector":
-        session.say("user", condense.TextBlock("Begin"))
-        part = browser.get(address, headers=HTMX).text
-        assert "<html" not in part
-        assert "The next request" in part
 
 
 def test_the_chart_marks_where_the_context_was_condensed(session: Session, browser: Client) -> None:

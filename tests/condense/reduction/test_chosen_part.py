@@ -74,6 +74,8 @@ async def test_what_cannot_be_hidden_is_refused_before_any_call(
     bench = Bench("What was done.")
     with pytest.raises(condense.NothingToCondense):
         await choose(LOOKED if tool else talk, *ids, tool=tool, bench=bench)
+    with pytest.raises(condense.NothingToCondense, match="not read this output"):
+        await choose(LOOKED[:3], "m3", tool="t1", bench=bench)
     assert bench.calls == 0
 
 

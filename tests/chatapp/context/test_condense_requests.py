@@ -10,14 +10,25 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 import condense
 from chatapp.condensation import undo
-from chatapp.models import Condensation, Conversation, Message, message_store
+from chatapp.context.condense_requests import (
+    NO_WISH,
+    CondenseRequest,
+    Scope,
+    find_ends,
+    read_request,
+)
+from chatapp.models import Condensation, Conversation, Message, Turn, TurnRequest, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import FailureRow
+from chatapp.turns import lifecycle, turns_without_message
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
+from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -161,6 +172,8 @@ def test_the_dialog_offers_ends_that_part_nothing(
     dialog = browser.get(address, headers=HTMX).text
     assert [seq for seq in range(1, 9) if f'<option value="{seq}"' in dialog] == [3, 4, 5, 7, 8]
     assert '<option value="4" selected>' in dialog
+    ends = find_ends(message_store.read_effective(conversation.pk), 3)
+    assert [(one.messages, one.tokens) for one in ends] == [(n, 2_000 * n) for n in (1, 2, 3, 5, 6)]
     summarise(conversation)
     page = shown(alice, conversation)
     assert "data-condense-call" not in page
@@ -214,3 +227,29 @@ async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_ro
     assert json.loads(failed.scope) == scope
     shown_page = await sync_to_async(shown)(alice, conversation)
     assert f'data-scope="{escape(failed.scope)}"' in shown_page
+
+
+SCOPES = (
+    st.none()
+    | st.builds(Scope, st.integers(1), st.integers(1))
+    | st.builds(Scope, st.integers(1), call=st.text(min_size=1))
+    | st.builds(Scope, st.integers(1), again=st.just(True))
+)
+
+
+@given(wish=st.builds(CondenseRequest, st.uuids(), st.text(), st.booleans(), SCOPES, st.booleans()))
+def test_a_request_to_condense_is_read_as_it_was_stored(wish: CondenseRequest) -> None:
+    """Whatever is to be condensed, and how."""
+    assert CondenseRequest.from_json(wish.nonce, wish.to_json()) == wish
+
+
+def test_only_a_condensation_was_opened_for_a_request(conversation: Conversation) -> None:
+    """A turn that answers may be asked by the same nonce; nothing is known of older ones."""
+    turn = ask(conversation)
+    asked = {"nonce": turn.nonce, "details": CondenseRequest(turn.nonce).to_json()}
+    TurnRequest.objects.ask("condense", conversation_id=conversation.pk, **asked)
+    assert read_request(turn) is NO_WISH
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
+    older = turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
+    assert older
+    assert read_request(older) is NO_WISH

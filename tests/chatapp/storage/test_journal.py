@@ -129,3 +129,17 @@ async def test_the_record_of_what_was_sent_never_builds_on_a_call_that_was_withd
     parents = Manifest.objects.order_by("pk").values_list("parent", flat=True)
     assert [parent is None async for parent in parents] == [True, True, False]
     assert not await sync_to_async(lambda: [*find_changed()])()
+
+
+@pytest.mark.parametrize("purpose", [Purpose.CHAT, Purpose.SUMMARY])
+async def test_a_call_is_on_record_with_the_profile_that_makes_it(
+    conversation: Conversation, purpose: Purpose
+) -> None:
+    """A summary's is the writer's, which is billed for it."""
+    journal = await journal_of(conversation)
+    journal.run.profile.summaries_by = Profile(name="Writer", provider="openai", model="small")
+    await journal.open_call(CallOpening(purpose))
+    writer = ("Writer", "openai", "small")
+    call = await ModelCall.objects.aget()
+    is_writers = (call.profile_name, call.provider, call.model) == writer
+    assert is_writers == (purpose is Purpose.SUMMARY)

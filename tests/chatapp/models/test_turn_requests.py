@@ -5,17 +5,10 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chatapp.context.condense_requests import (
-    NO_WISH,
-    CondenseRequest,
-    Scope,
-    read_request,
-)
+from chatapp.context.condense_requests import CondenseRequest, Scope, read_request
 from chatapp.models import Conversation, Turn, TurnRequest
-from chatapp.turns import crash_recovery, lifecycle, turns_without_message
+from chatapp.turns import crash_recovery, turns_without_message
 from tests.chatapp.conftest import Say
 from tests.chatapp.observers import long_watch
 from tests.chatapp.scripted_turns import ask, elsewhere, end
@@ -97,20 +90,6 @@ def test_each_turn_hears_its_own_requests(conversation: Conversation) -> None:
     assert [one.turn for one in TurnRequest.objects.untaken([turn.pk])] == [turn]
 
 
-SCOPES = (
-    st.none()
-    | st.builds(Scope, st.integers(1), st.integers(1))
-    | st.builds(Scope, st.integers(1), call=st.text(min_size=1))
-    | st.builds(Scope, st.integers(1), again=st.just(True))
-)
-
-
-@given(wish=st.builds(CondenseRequest, st.uuids(), st.text(), st.booleans(), SCOPES, st.booleans()))
-def test_a_request_to_condense_is_read_as_it_was_stored(wish: CondenseRequest) -> None:
-    """Whatever is to be condensed, and how."""
-    assert CondenseRequest.from_json(wish.nonce, wish.to_json()) == wish
-
-
 @pytest.mark.parametrize("claimed", [True, False])
 def test_whoever_claims_a_condensation_knows_what_it_is_of(
     conversation: Conversation, say: Say, claimed: bool
@@ -141,14 +120,3 @@ def test_what_is_refused_leaves_no_request(conversation: Conversation) -> None:
     with pytest.raises(turns_without_message.Refused):
         turns_without_message.start_condensing(conversation, wish)
     assert (Turn.objects.count(), TurnRequest.objects.count()) == (0, 0)
-
-
-def test_only_a_condensation_was_opened_for_a_request(conversation: Conversation) -> None:
-    """A turn that answers may be asked by the same nonce; nothing is known of older ones."""
-    turn = ask(conversation)
-    request(turn, Kind.CONDENSE, nonce=turn.nonce, details=CondenseRequest(turn.nonce).to_json())
-    assert read_request(turn) is NO_WISH
-    lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
-    older = turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
-    assert older
-    assert read_request(older) is NO_WISH

@@ -1,5 +1,6 @@
-"""What calls cost, by day, profile and conversation."""
+"""What calls sent, and what they cost by day, profile and conversation."""
 
+import hashlib
 from datetime import timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -10,10 +11,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, ModelCall
+from chatapp.models import Conversation, Message, ModelCall
 from chatapp.sentences import ZONE_COOKIE
+from tests.chatapp.browsers import HTMX
 from tests.chatapp.scripted_turns import ask, end, regenerate
+from tests.chatapp.storage.recorded_session import Session
 
 
 def call(conversation: Conversation, **changes: object) -> ModelCall:
@@ -104,3 +108,46 @@ def test_how_fast_models_wrote_is_told_where_calls_tell_it(
     call(conversation, tokens_output=9, seconds=5, profile_name="Silent")
     shown = browser.get(reverse("costs")).context["profiles"]
     assert [one["per_second"] for one in shown] == [30, None]
+
+
+def test_a_call_is_what_was_sent_byte_for_byte(conversation: Conversation, browser: Client) -> None:
+    """The page says so and shows the hash; the file has the bytes.
+
+    Whoever changed a message in the database is found out. No other conversation has the call.
+    """
+    session = Session(conversation)
+    session.say("user", condense.TextBlock("Begin at the beginning"))
+    sent = session.send()
+    call = ModelCall.objects.latest("pk")
+    address = reverse("call", args=[conversation.pk, call.pk])
+    page = browser.get(address).text
+    assert "Matches its hash" in page
+    assert hashlib.sha256(sent.body).hexdigest() in page
+    answer = browser.get(f"{address}request/")
+    assert answer.content == sent.body
+    assert answer["Content-Type"] == "application/json"
+    assert answer["Content-Disposition"].startswith("attachment")
+    rows = Message.objects.filter(conversation=conversation)
+    content = rows.get().content
+    rows.update(content=[{"type": "text", "text": "Begin at the end, please"}])
+    page = browser.get(address).text
+    rows.update(content=content)
+    own = Conversation.objects.create(owner=conversation.owner)
+    assert browser.get(reverse("call", args=[own.pk, call.pk])).status_code == 404
+    assert "Does not match its hash" in page
+    assert "Matches its hash" not in page
+
+
+@pytest.mark.parametrize("name", ["inspector", "condensations", "audits"])
+def test_a_link_that_htmx_follows_leads_to_a_whole_page(
+    conversation: Conversation, browser: Client, name: str
+) -> None:
+    """It takes the place of the one before; the panel gets what the page has without the page."""
+    address = reverse(name, args=[conversation.pk] if name == "inspector" else [])
+    boosted = {"HX-Request": "true", "HX-Boosted": "true"}
+    assert "<html" in browser.get(address, headers=boosted).text
+    if name == "inspector":
+        Session(conversation).say("user", condense.TextBlock("Begin"))
+        part = browser.get(address, headers=HTMX).text
+        assert "<html" not in part
+        assert "The next request" in part
