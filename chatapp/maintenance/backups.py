@@ -6,6 +6,7 @@ they were asked for, and at the end ``backup.json``, which names the SHA-256 of 
 """
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -38,6 +39,8 @@ FORMAT = 1
 DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
 SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
+# Bytes of a name: a restore needs room for a folder before it.
+_LONGEST = 3_000
 # How the names of files begin that a backup needs while it is made.
 _DRAFT = ".palimpsest-backup-"
 
@@ -165,10 +168,13 @@ class _Writer:
     def add(self, path: Path, name: str, *, trusted: bool = True) -> None:
         """Add a file or a link; one that is gone, or is neither, is left out."""
         try:
-            info = self.archive.gettarinfo(path, name)
-            if info.issym():
+            if len(os.fsencode(name)) > _LONGEST:
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+            # A socket has none.
+            info: tarfile.TarInfo | None = self.archive.gettarinfo(path, name)
+            if info and info.issym():
                 self.archive.addfile(info)
-            elif info.isreg() or info.islnk():
+            elif info and (info.isreg() or info.islnk()):
                 # Its size is what was read: the agent may be writing it.
                 opened = path.open("rb") if trusted else open_file(path)
                 with opened as file, tempfile.TemporaryFile() as copy:
