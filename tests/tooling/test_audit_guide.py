@@ -61,6 +61,7 @@ def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> 
     for right, wrong, said in (
         ("", "", "12 entries hold"),
         ("Where is north?", "Where is South?", "message 1"),
+        ('"contents": {', '"contents": {"message 99": {}, ', "message 99"),
         (r":\"allowed\"", r":\"denied\"", "Entry 7"),
     ):
         (folder / "record.json").write_text(text.replace(right, wrong, 1) if right else text)
