@@ -43,7 +43,7 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
             raise NotADirectoryError(chosen)
         with open_folder(folder, make=make):
             return folder
-    except NotADirectoryError as error:
+    except (NotADirectoryError, PermissionError) as error:
         raise no_folder(conversation.owner_id, chosen) from error
     except FileNotFoundError:
         if make:

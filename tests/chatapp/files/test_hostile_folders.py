@@ -194,6 +194,21 @@ def test_no_message_and_no_prompt_has_a_word_of_it(spoilt: tuple[Conversation, P
     assert toolbox.toolbox_for(place, conversation, conversation.profile).holds("key.py") is False
 
 
+def test_a_folder_that_the_server_may_not_open_is_refused(
+    conversation: Conversation, root: Path
+) -> None:
+    """A command may have taken away the right to."""
+    (root / conversation.pk.hex).mkdir(mode=0)
+    was = os.geteuid()
+    # The system lets root open everything.
+    os.seteuid(was or 65534)
+    try:
+        with pytest.raises(Refused, match=REFUSED):
+            toolbox.workspace_of(conversation)
+    finally:
+        os.seteuid(was)
+
+
 @needs_git
 def test_no_checkpoint_is_taken_of_it_or_brought_back_there(
     spoilt: tuple[Conversation, Path],
