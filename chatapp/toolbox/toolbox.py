@@ -31,8 +31,8 @@ CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 WEB = Guard(allow_private=False)
 
 
-def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
-    """Return the folder the conversation's tools may read, with ``make`` made when it is missing.
+def workspace_of(conversation: Conversation) -> Path:
+    """Return the folder the conversation's tools may read, made when it is missing.
 
     Refused where its owner may not read it any more, and where it is a link or lies behind one.
     """
@@ -41,14 +41,10 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
     try:
         if not _is_allowed(conversation):
             raise NotADirectoryError(chosen)
-        with open_folder(folder, make=make):
+        with open_folder(folder, make=True):
             return folder
     except (NotADirectoryError, PermissionError) as error:
         raise no_folder(conversation.owner_id, chosen) from error
-    except FileNotFoundError:
-        if make:
-            raise
-    return folder
 
 
 def folder_of(conversation: Conversation) -> Path:

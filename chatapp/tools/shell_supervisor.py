@@ -117,7 +117,8 @@ def _members(leader: int) -> set[int]:
     """Return the processes of a session, and all that descend from its leader or from them.
 
     Those that have ended are left out, and so is the leader. What commands left to this process,
-    as they have ended their supervisors, belongs to it, too.
+    as they have ended their supervisors, belongs to it, too: ended as well, since it may have made
+    another while this was looking.
     """
     children: dict[int, list[int]] = {}
     waiting, own = [leader], os.getpid()
