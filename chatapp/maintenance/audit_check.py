@@ -88,6 +88,8 @@ def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
     try:
         return _verify(conversation)
+    except Conversation.DoesNotExist:
+        return Verdict(conversation, conversation.created_at)
     except _UNREADABLE as error:
         reason = str(error) or type(error).__name__
         said = _("The database could not be read to its end: {reason}.", reason=reason)
