@@ -138,7 +138,7 @@ def begin_again(*, conversation: Conversation) -> Conversation:
 
     Refused where its owner may not read that any more.
     """
-    workspace_of(conversation)
+    workspace_of(conversation, make=False)
     return start_conversation(
         owner=conversation.owner,
         profile=conversation.profile,

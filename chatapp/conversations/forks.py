@@ -55,7 +55,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     not take its files, and where its owner may not read its workspace any more.
     """
     pk = uuid.uuid4()
-    workspace_of(conversation)
+    workspace_of(conversation, make=False)
     with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
         there = origin.messages.filter(seq=seq).first()
         if there is None:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -31,8 +32,8 @@ CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 WEB = Guard(allow_private=False)
 
 
-def workspace_of(conversation: Conversation) -> Path:
-    """Return the folder the conversation's tools may read, made when it is missing.
+def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
+    """Return the folder the conversation's tools may read, with ``make`` made when it is missing.
 
     Refused where its owner may not read it any more, and where it is a link or lies behind one.
     """
@@ -41,10 +42,11 @@ def workspace_of(conversation: Conversation) -> Path:
     try:
         if not _is_allowed(conversation):
             raise NotADirectoryError(chosen)
-        with open_folder(folder, make=True):
-            return folder
+        with suppress(FileNotFoundError), open_folder(folder, make=make):
+            pass
     except (NotADirectoryError, PermissionError) as error:
         raise no_folder(conversation.owner_id, chosen) from error
+    return folder
 
 
 def folder_of(conversation: Conversation) -> Path:

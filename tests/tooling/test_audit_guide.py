@@ -115,6 +115,7 @@ def test_what_was_erased_may_be_told_again(folder: Path) -> None:
         for one in conversation.audit_entries.all():
             left = {name: salt for name, salt in one.openings.items() if name != attempt.audited_as}
             raw(AuditEntry).filter(pk=one.pk).update(openings=left)
+        assert audit_check.verify(conversation).erased == 1
         Condensation.objects.filter(pk=attempt.pk).change(status="succeeded")
         chain = audit_check.export(Conversation.objects.get())
         assert problems(conversation) == []
