@@ -272,6 +272,12 @@ async def run_there(folder: Path) -> object:
     return ran.output.read_text()
 
 
+def read_there(folder: Path) -> bytes:
+    """Return what a file says."""
+    with condense.open_file(folder / "key.py") as file:
+        return file.read()
+
+
 USES: dict[str, Callable[[Path], object]] = {
     "read": lambda folder: WritableWorkspace(folder).read_bytes("key.py"),
     "walk": lambda folder: [*WritableWorkspace(folder).walk()],
@@ -279,7 +285,7 @@ USES: dict[str, Callable[[Path], object]] = {
     "remove": lambda folder: WritableWorkspace(folder).remove("key.py"),
     "keep": lambda folder: Checkpoints(folder).take(),
     "run": lambda folder: asyncio.run(run_there(folder)),
-    "open": lambda folder: condense.open_file(folder / "key.py").read(),
+    "open": lambda folder: read_there(folder),
     "fold": lambda folder: condense.AttachFoldedFiles(folder).fold(["key.py"], 10_000).sections,
 }
 
