@@ -285,7 +285,7 @@ USES: dict[str, Callable[[Path], object]] = {
     "remove": lambda folder: WritableWorkspace(folder).remove("key.py"),
     "keep": lambda folder: Checkpoints(folder).take(),
     "run": lambda folder: asyncio.run(run_there(folder)),
-    "open": lambda folder: read_there(folder),
+    "open": read_there,
     "fold": lambda folder: condense.AttachFoldedFiles(folder).fold(["key.py"], 10_000).sections,
 }
 
