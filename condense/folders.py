@@ -20,20 +20,18 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
     root, *names = Path(path).absolute().parts
     found = os.open(root, _STEP)
     try:
-        for name in names:
+        for name in (*names, "."):
+            flags = _FLAGS if name == "." else _STEP
             try:
-                inner = os.open(name, _STEP, dir_fd=found)
+                inner = os.open(name, flags, dir_fd=found)
             except FileNotFoundError:
                 if not make:
                     raise
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=found)
-                inner = os.open(name, _STEP, dir_fd=found)
+                inner = os.open(name, flags, dir_fd=found)
             os.close(found)
             found = inner
-        inner = os.open(".", _FLAGS | os.O_RDONLY, dir_fd=found)
-        os.close(found)
-        found = inner
         yield found
     finally:
         os.close(found)

@@ -17,8 +17,23 @@ from chatapp.sentences import translate as _
 # Raised by values that this software never stores.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
-_CHANGED_MESSAGE = gettext_noop("Message {name} is not what entry {number} has on record.")
-_CHANGED_RECORD = gettext_noop("What {about} says is not what entry {number} has on record.")
+# Of a message, and of a record.
+_CHANGED = (
+    gettext_noop("Message {name} is not what entry {number} has on record."),
+    gettext_noop("What {about} says is not what entry {number} has on record."),
+)
+_NOT_OPENED = (
+    gettext_noop(
+        "Message {name} can't be compared with entry {number}: what opens its digest is gone."
+    ),
+    gettext_noop(
+        "What {about} says can't be compared with entry {number}: what opens its digest is gone."
+    ),
+)
+_GONE = (
+    gettext_noop("Message {name}, on record in entry {number}, is gone."),
+    gettext_noop("{name}, on record in entry {number}, is gone."),
+)
 
 _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
@@ -73,6 +88,8 @@ def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
     try:
         return _verify(conversation)
+    except Conversation.DoesNotExist:
+        return Verdict(conversation, conversation.created_at)
     except _UNREADABLE as error:
         reason = str(error) or type(error).__name__
         said = _("The database could not be read to its end: {reason}.", reason=reason)
@@ -169,7 +186,7 @@ class _Comparison:
             elif name in self.erased and name not in there:
                 self.verdict.erased += sum(told[-1].texts is not None for told in known.values())
             elif name not in there:
-                self._note_gone(name, max(told[-1].number for told in known.values()))
+                self._note_about(name, _GONE, max(told[-1].number for told in known.values()))
 
     def _judge_erasure(self) -> None:
         owner = self.verdict.conversation.owner_id
@@ -185,14 +202,16 @@ class _Comparison:
 
     def _compare(self, name: str, facts: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
         if self.is_over:
-            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, self.erasure)
+            self._note_about(name, _CHANGED, self.erasure)
         for part, known in self.known.get(name, {}).items():
-            for told in known[::-1]:
+            newest = known[-1]
+            self.verdict.erased += newest.texts is not None and newest.stored(contents) is None
+            for told in reversed(known):
                 if told.texts is not None:
-                    is_settled = self._compare_digest(name, told, told.stored(contents))
-                elif is_settled := facts.get(part, told.said) != told.said:
+                    is_noted = self._note_digest(name, told, told.stored(contents))
+                elif is_noted := facts.get(part, told.said) != told.said:
                     self._note_fact(name, part, told, facts[part])
-                if is_settled:
+                if is_noted:
                     break
 
     def _note_fact(self, name: str, fact: str, told: _Told, now: Any) -> None:
@@ -206,38 +225,20 @@ class _Comparison:
         )
         self._note(said)
 
-    def _compare_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
-        """Return whether older ones need no look: something was noted, or all is erased."""
-        if now is None:
-            self.verdict.erased += 1
-        elif told.salt is None:
-            message = gettext_noop(
-                "Message {name} can't be compared with entry {number}: what opens its digest "
-                "is gone."
-            )
-            record = gettext_noop(
-                "What {about} says can't be compared with entry {number}: what opens its "
-                "digest is gone."
-            )
-            self._note_about(name, message, record, told.number)
-        elif audit.commit(told.salt, now) != told.said:
-            self._note_about(name, _CHANGED_MESSAGE, _CHANGED_RECORD, told.number)
-        else:
+    def _note_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
+        """Note where a content is none that the digest stands for; return whether it is."""
+        if now is None or (told.salt is not None and audit.commit(told.salt, now) == told.said):
             return False
+        self._note_about(name, _NOT_OPENED if told.salt is None else _CHANGED, told.number)
         return True
 
-    def _note_about(self, name: str, message: str, record: str, number: int) -> None:
+    def _note_about(self, name: str, sentences: tuple[str, str], number: int) -> None:
         """Note what one of two sentences says: of a message, by its number, or of a record."""
         kind, _space, key = name.partition(" ")
         if kind == "message":
-            self._note(_(message, name=key, number=number))
+            self._note(_(sentences[0], name=key, number=number))
         else:
-            self._note(_(record, name=_called(name), about=name, number=number))
-
-    def _note_gone(self, name: str, number: int) -> None:
-        message = gettext_noop("Message {name}, on record in entry {number}, is gone.")
-        record = gettext_noop("{name}, on record in entry {number}, is gone.")
-        self._note_about(name, message, record, number)
+            self._note(_(sentences[1], name=_called(name), about=name, number=number))
 
 
 def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:

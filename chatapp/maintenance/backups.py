@@ -6,6 +6,7 @@ they were asked for, and at the end ``backup.json``, which names the SHA-256 of 
 """
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -38,6 +39,8 @@ FORMAT = 1
 DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
 SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
+# Bytes of a name: a restore needs room for a folder before it.
+_LONGEST = 3_000
 # How the names of files begin that a backup needs while it is made.
 _DRAFT = ".palimpsest-backup-"
 
@@ -126,23 +129,21 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
             row_copy.write_file(snapshot)
         else:
             _copy_file(source.database, snapshot)
-        writer.add(snapshot, DATABASE)
+        writer.add(snapshot.resolve(), DATABASE)
     finally:
         for one in draft.parent.glob(f"{snapshot.name}*"):
             one.unlink(missing_ok=True)
     if source.key:
-        writer.add(source.key, KEY)
+        writer.add(source.key.resolve(), KEY)
     if source.seal_key and source.seal_key.exists():
-        writer.add(source.seal_key, SEAL_KEY)
+        writer.add(source.seal_key.resolve(), SEAL_KEY)
     workspaces = source.workspaces.resolve()
     for root, folders, names in os.walk(workspaces):
         folders.sort()
         # Files and links, never what a link leads to.
         links = [name for name in folders if (Path(root) / name).is_symlink()]
         for file in [Path(root) / name for name in sorted([*names, *links])]:
-            name = f"{WORKSPACES}/{file.relative_to(workspaces)}"
-            # A command may put a link there meanwhile.
-            writer.add(file, name, trusted=False)
+            writer.add(file, f"{WORKSPACES}/{file.relative_to(workspaces)}")
     writer.close()
 
 
@@ -162,16 +163,18 @@ class _Writer:
         self.archive = archive
         self.backup = backup
 
-    def add(self, path: Path, name: str, *, trusted: bool = True) -> None:
+    def add(self, path: Path, name: str) -> None:
         """Add a file or a link; one that is gone, or is neither, is left out."""
         try:
-            info = self.archive.gettarinfo(path, name)
-            if info.issym():
+            if len(os.fsencode(name)) > _LONGEST:
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+            # A socket has none.
+            info: tarfile.TarInfo | None = self.archive.gettarinfo(path, name)
+            if info and info.issym():
                 self.archive.addfile(info)
-            elif info.isreg() or info.islnk():
-                # Its size is what was read: the agent may be writing it.
-                opened = path.open("rb") if trusted else open_file(path)
-                with opened as file, tempfile.TemporaryFile() as copy:
+            elif info and (info.isreg() or info.islnk()):
+                # Its size is what was read: a command may be writing it, or put a link there.
+                with open_file(path) as file, tempfile.TemporaryFile() as copy:
                     shutil.copyfileobj(file, copy)
                     info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()
                     copy.seek(0)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -41,13 +42,10 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
     try:
         if not _is_allowed(conversation):
             raise NotADirectoryError(chosen)
-        with open_folder(folder, make=make):
-            return folder
-    except NotADirectoryError as error:
+        with suppress(FileNotFoundError), open_folder(folder, make=make):
+            pass
+    except (NotADirectoryError, PermissionError) as error:
         raise no_folder(conversation.owner_id, chosen) from error
-    except FileNotFoundError:
-        if make:
-            raise
     return folder
 
 

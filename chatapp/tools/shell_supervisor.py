@@ -107,8 +107,9 @@ def end_session(leader: int) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGSTOP)
         for process in found:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(process, signal.SIGKILL)
+                os.waitpid(process, os.WNOHANG)
         time.sleep(_TICK / 10)
 
 
@@ -116,7 +117,8 @@ def _members(leader: int) -> set[int]:
     """Return the processes of a session, and all that descend from its leader or from them.
 
     Those that have ended are left out, and so is the leader. What commands left to this process,
-    as they have ended their supervisors, belongs to it, too.
+    as they have ended their supervisors, belongs to it, too: ended as well, since it may have made
+    another while this was looking.
     """
     children: dict[int, list[int]] = {}
     waiting, own = [leader], os.getpid()
@@ -125,12 +127,10 @@ def _members(leader: int) -> set[int]:
             stat = (process / "stat").read_text("utf-8", "replace")
             state, parent, _group, session = stat.rpartition(")")[2].split()[:4]
             one, is_left = int(process.name), int(parent) == own and _is_limited(int(process.name))
-            if state != "Z":
+            if state != "Z" or is_left:
                 children.setdefault(int(parent), []).append(one)
                 if int(session) == leader or is_left:
                     waiting.append(one)
-            elif is_left:
-                os.waitpid(one, os.WNOHANG)
     found: set[int] = set()
     while waiting:
         member = waiting.pop()

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from chatapp.conversations import conversations
 from chatapp.maintenance import audit_check, audit_seals
-from chatapp.models import AuditEntry, Conversation, Message, audit
+from chatapp.models import AuditEntry, Condensation, Conversation, Message, audit
 from tests.chatapp.audited import live_through, problems, raw, taken_back
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
@@ -61,6 +61,7 @@ def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> 
     for right, wrong, said in (
         ("", "", "12 entries hold"),
         ("Where is north?", "Where is South?", "message 1"),
+        ('"contents": {', '"contents": {"message 99": {}, ', "message 99"),
         (r":\"allowed\"", r":\"denied\"", "Entry 7"),
     ):
         (folder / "record.json").write_text(text.replace(right, wrong, 1) if right else text)
@@ -100,3 +101,23 @@ def test_an_appended_entry_hides_no_change_from_whoever_checks_the_file(
     done = run(folder, "check_record.py", "record.json")
     assert is_found == (forgery != "emptied") == bool(done.returncode)
     assert ("message 1 says was changed, or is gone" in done.stderr) == is_found
+
+
+@pytest.mark.django_db
+def test_what_was_erased_may_be_told_again(folder: Path) -> None:
+    """As where a summary is undone whose texts are gone."""
+    conversation = conversations.start_conversation(owner=User.objects.create_user("alice"))
+    live_through(conversation)
+    attempt = Condensation.objects.filter(conversation=conversation, status="undone").get()
+    with taken_back():
+        texts = {one: "" for one in attempt.contents() if one != "receipt"}
+        raw(Condensation).filter(pk=attempt.pk).update(**texts)
+        for one in conversation.audit_entries.all():
+            left = {name: salt for name, salt in one.openings.items() if name != attempt.audited_as}
+            raw(AuditEntry).filter(pk=one.pk).update(openings=left)
+        assert audit_check.verify(conversation).erased == 1
+        Condensation.objects.filter(pk=attempt.pk).change(status="succeeded")
+        chain = audit_check.export(Conversation.objects.get())
+        assert problems(conversation) == []
+    (folder / "record.json").write_text(json.dumps(chain))
+    assert run(folder, "check_record.py", "record.json").stderr == ""

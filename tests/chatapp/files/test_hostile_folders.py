@@ -194,6 +194,21 @@ def test_no_message_and_no_prompt_has_a_word_of_it(spoilt: tuple[Conversation, P
     assert toolbox.toolbox_for(place, conversation, conversation.profile).holds("key.py") is False
 
 
+def test_a_folder_that_the_server_may_not_open_is_refused(
+    conversation: Conversation, root: Path
+) -> None:
+    """A command may have taken away the right to."""
+    (root / conversation.pk.hex).mkdir(mode=0)
+    was = os.geteuid()
+    # The system lets root open everything.
+    os.seteuid(was or 65534)
+    try:
+        with pytest.raises(Refused, match=REFUSED):
+            toolbox.workspace_of(conversation)
+    finally:
+        os.seteuid(was)
+
+
 @needs_git
 def test_no_checkpoint_is_taken_of_it_or_brought_back_there(
     spoilt: tuple[Conversation, Path],
@@ -257,6 +272,12 @@ async def run_there(folder: Path) -> object:
     return ran.output.read_text()
 
 
+def read_there(folder: Path) -> bytes:
+    """Return what a file says."""
+    with condense.open_file(folder / "key.py") as file:
+        return file.read()
+
+
 USES: dict[str, Callable[[Path], object]] = {
     "read": lambda folder: WritableWorkspace(folder).read_bytes("key.py"),
     "walk": lambda folder: [*WritableWorkspace(folder).walk()],
@@ -264,7 +285,7 @@ USES: dict[str, Callable[[Path], object]] = {
     "remove": lambda folder: WritableWorkspace(folder).remove("key.py"),
     "keep": lambda folder: Checkpoints(folder).take(),
     "run": lambda folder: asyncio.run(run_there(folder)),
-    "open": lambda folder: condense.open_file(folder / "key.py").read(),
+    "open": read_there,
     "fold": lambda folder: condense.AttachFoldedFiles(folder).fold(["key.py"], 10_000).sections,
 }
 

@@ -1,10 +1,12 @@
 """Backups: complete or not at all, made beside writers, and never believed unread."""
 
+import contextlib
 import gzip
 import io
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -156,16 +158,32 @@ def test_a_database_is_as_it_was_at_one_moment(source: Source, tmp_path: Path) -
 def test_what_is_no_file_is_left_out_and_said(source: Source, tmp_path: Path) -> None:
     """A pipe would be read for ever; a link is kept as a link."""
     os.mkfifo(source.workspaces / "pipe")
+    with closing(socket.socket(socket.AF_UNIX)) as bound, contextlib.chdir(source.workspaces):
+        bound.bind("socket")
     (source.workspaces / "link").symlink_to("notes/plan.txt")
     (source.workspaces / "away").symlink_to("/etc")
     path = tmp_path / "backup.tar.gz"
-    assert write_backup(source, path).left_out == [f"{WORKSPACES}/pipe: not a file"]
+    assert write_backup(source, path).left_out == [
+        f"{WORKSPACES}/{name}: not a file" for name in ("pipe", "socket")
+    ]
     folder = tmp_path / "out"
     folder.mkdir()
     (refused,) = unpack(path, folder).left_out
     assert "away" in refused
     assert (folder / WORKSPACES / "link").read_text() == "Ship it."
     assert not (folder / WORKSPACES / "away").is_symlink()
+
+
+def test_a_path_that_is_too_long_to_be_restored_is_left_out(source: Source, tmp_path: Path) -> None:
+    """A restore unpacks in a folder whose own path is longer."""
+    with contextlib.chdir(source.workspaces):
+        for _ in range(19):
+            Path("d" * 200).mkdir()
+            os.chdir("d" * 200)
+        Path("deep").write_text("deep")
+    (left_out,) = write_backup(source, tmp_path / "backup.tar.gz").left_out
+    assert left_out.endswith("/deep: File name too long")
+    restored(tmp_path / "backup.tar.gz", tmp_path / ("out" * 80))
 
 
 def test_no_link_that_comes_into_a_workspace_is_followed(source: Source, tmp_path: Path) -> None:

@@ -145,6 +145,15 @@ def verify(*words: str, **options: Any) -> str:
     return said.getvalue()
 
 
+def test_a_conversation_that_is_gone_when_its_turn_comes_is_no_problem(
+    record: Conversation,
+) -> None:
+    """It may have been erased since the list of all was read."""
+    gone = Conversation.objects.create(owner=record.owner)
+    raw(Conversation).filter(pk=gone.pk).delete()
+    assert audit_check.verify(gone).holds
+
+
 def test_what_an_older_version_told_and_nobody_stores_any_more_is_no_problem(
     record: Conversation,
 ) -> None:

@@ -132,6 +132,11 @@ def emptied(*names: str) -> Act:
     return act
 
 
+def newest_emptied(record: Conversation) -> None:
+    """Take the salts out of the newest entry."""
+    raw(AuditEntry).filter(pk=entries(record)[-1].pk).update(openings={})
+
+
 def erased(record: Conversation) -> None:
     """Have an entry name all that is there, as the deletion of the account does."""
     names = [*audit.names_in(record)]
@@ -334,6 +339,10 @@ FORGERIES = {
     "… with its salt": Forgery(
         (changed(Message, content=[]), emptied("message 1")),
         guide="An emptied text whose salt is gone is not told from one that you have erased",
+    ),
+    "… and once more without one": Forgery(
+        (changed(Message, content=[]), entered("seal", {"message 1": FALSE}), newest_emptied),
+        CHANGED,
     ),
     "another salt": Forgery(
         (changed(AuditEntry, openings={"message 1": "00" * 16}),), "Message 1 is not what entry 1"

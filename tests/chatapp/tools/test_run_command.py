@@ -1,6 +1,7 @@
 """Commands: within time and limits, without the server's secrets, and nothing of them is left."""
 
 import asyncio
+import fcntl
 import os
 import re
 import signal
@@ -233,6 +234,34 @@ async def test_a_command_that_kills_its_supervisor_is_ended_at_once(
     assert outcome.is_error
     assert outcome.text.startswith("on\n[Ended, with all that it had started: it has killed")
     assert not running(lasting)
+
+
+# Goes on in one process after another, each of which makes the next and ends.
+RUNNING_AWAY = """
+import fcntl, os, time
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+open("begun", "w")
+until = time.monotonic() + 20
+while time.monotonic() < until:
+    if os.fork():
+        os._exit(0)
+"""
+
+
+@pytest.mark.usefixtures("without_bubblewrap")
+@pytest.mark.parametrize("end", ["", "kill -9 $PPID"])
+async def test_what_runs_from_one_process_to_the_next_is_ended(
+    toolbox: WorkspaceToolbox, folder: Path, end: str
+) -> None:
+    """However fast: with its command, or with what the server finds of it."""
+    (folder / "away.py").write_text(RUNNING_AWAY)
+    away = AWAY.format(lasting=f"{sys.executable} away.py >&- 2>&-").replace("touch begun; ", "")
+    async with asyncio.timeout(PATIENCE):
+        await run(toolbox, f"{away} {end}", timeout=1000)
+    with (folder / "lock").open() as lock:
+        # What still runs would hold it.
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.usefixtures("without_bubblewrap")
