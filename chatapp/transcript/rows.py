@@ -23,11 +23,12 @@ from chatapp.transcript.message_parts import HiddenBy, Part
 
 @dataclass(frozen=True, slots=True)
 class RecalledPassage:
-    """A passage of message ``seq``, and what that is called."""
+    """A passage of message ``seq``, what that is called, and who said it, "" where nobody noted."""
 
     seq: int
     label: str
     text: str
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,14 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     if not found:
         return None
     passages = []
-    for seq, day, _speaker, text in itertools.chain.from_iterable(
-        [told for _before, told in found]
-    ):
+    # The model is "you" to itself alone.
+    called = {"the user": _("You"), "you": _("Agent")}
+    for seq, day, speaker, text in itertools.chain.from_iterable([told for _before, told in found]):
         label = _("Message {number}", number=seq)
         if day:
             label = _("Message {number}, {day}", number=seq, day=day)
-        passages.append(RecalledPassage(seq, label, text))
+        who = called.get(speaker, speaker.removeprefix("the "))
+        passages.append(RecalledPassage(seq, label, text, who))
     return RecalledPart("\n".join([before for before, _told in found]), passages)
 
 

@@ -68,10 +68,10 @@ def hide(conversation: Conversation, *facts: str) -> Message:
     return summarise(conversation)
 
 
-def tell(conversation: Conversation, *passages: tuple[int, str]) -> None:
-    """Have the user say something beside which these passages stand."""
+def tell(conversation: Conversation, *passages: tuple[int, str], speaker: str = "") -> None:
+    """Have the user say something beside which these passages stand, all of one speaker."""
     day = date(2026, 11, 3)
-    found = [condense.Passage("", seq, text, 0.5, day) for seq, text in passages]
+    found = [condense.Passage("", seq, text, 0.5, day, speaker=speaker) for seq, text in passages]
     block = condense.recalled_block(found, counter=condense.PromptCounter(), limit=900)
     message = condense.Message("user", (block, condense.TextBlock("Go on.")))
     message_store.append_message(conversation.pk, message, tokens=10)
@@ -300,6 +300,24 @@ def test_the_page_shows_each_passage_and_leads_to_its_place(
     tell(conversation, (5, FACT))
     row = row_pages.page(conversation).rows[-1]
     assert row.recalled.label == "Recalled 1 passage"
+
+
+@pytest.mark.parametrize(
+    ("speaker", "shown"),
+    [
+        ("the user", "You"),
+        ("you", "Agent"),
+        ("the tool look (<b>.txt)", "tool look (&lt;b&gt;.txt)"),
+    ],
+)
+def test_the_page_says_who_said_a_passage(
+    conversation: Conversation, browser: Client, speaker: str, shown: str
+) -> None:
+    """As people are called there; a copy for others names no tool."""
+    tell(conversation, (5, FACT), speaker=speaker)
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert f"Message 5, 3 Nov</a> · <bdi>{shown}</bdi>" in page
+    assert shown not in "".join(write_markdown(conversation)).partition("Recalled")[2]
 
 
 def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(conversation: Conversation) -> None:
