@@ -5,13 +5,15 @@ that is loaded as well: several tenths of a second.
 """
 
 import gc
+import sys
 import threading
 import time
 
 # Seconds between looks, and looks after which nothing is waited for.
 EVERY, PATIENCE = 30, 20
-# Objects that are looked at in less than 0.1 s, those of the program itself left out.
-FEW = 150_000
+# Blocks of memory whose objects are looked at in less than 0.1 s, the program's own left out. To
+# count the objects would hand out tuples that another thread still makes, which Python then fails.
+FEW = 400_000
 # A full collection comes after so many smaller ones.
 NEVER = 2**31 - 1
 
@@ -21,14 +23,15 @@ def keep_collections_short() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)
-    threading.Thread(target=_collect, name="garbage", daemon=True).start()
+    own = sys.getallocatedblocks()
+    threading.Thread(target=_collect, args=(own,), name="garbage", daemon=True).start()
 
 
-def _collect() -> None:
+def _collect(own: int) -> None:
     looks = 0
     while True:
         time.sleep(EVERY)
         looks += 1
-        if looks > PATIENCE or len(gc.get_objects()) < FEW:
+        if looks > PATIENCE or sys.getallocatedblocks() - own < FEW:
             gc.collect()
             looks = 0
