@@ -41,7 +41,8 @@ async def test_every_answer_ends_in_a_smaller_context_or_a_reason(
     with suppress(condense.CondenseError):
         made = await bench.fit(messages, trigger=trigger)
     assert_closed(bench.log)
-    assert made or bench.calls <= PARALLEL
+    # One answer is scripted: what follows it begins before the others fail.
+    assert made or bench.calls <= PARALLEL + 1
     if made:
         assert_smaller(situation(messages, window=WINDOW), made)
 
