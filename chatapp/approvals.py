@@ -122,7 +122,7 @@ class Approvals:
         self._news.set()
 
     def _why_not(self, name: str) -> str:
-        """Return why a tool may not run, "" where it may."""
+        """Return the reason that forbids a tool, "" for an allowed one."""
         # Turns are long, and people may be asked for days: operators decide meanwhile.
         begun = self.run.conversation
         own = Profile(owner=User.objects.get(pk=begun.owner_id))

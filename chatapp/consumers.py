@@ -146,7 +146,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await self.close(code or TRY_AGAIN_LATER)
 
     async def _show(self) -> int:
-        """Send every frame; return the code of ``_look`` then."""
+        """Send every frame; at the end return the closing code of ``_look``."""
         looked = time.monotonic()
         since = QueryDict(self.scope.get("query_string", b"")).get("since", "")
         place = outgoing_frames.read_place(since)
@@ -163,7 +163,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def send(self, *args: Any, **options: Any) -> None:
-        """Send to the page; one that went away is told nothing, and ``disconnect`` follows."""
+        """Send to the page; ignore a closed connection, since ``disconnect`` follows."""
         with suppress(Disconnected, OSError):
             await super().send(*args, **options)
 

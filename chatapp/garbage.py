@@ -1,7 +1,7 @@
-"""Garbage: a full collection stops all threads, so it waits for a moment with little to look at.
+"""Garbage collection: full collections stop all threads, so they run while few objects exist.
 
-Left to itself Python makes one while a large file is read or a long text is shown, and looks at all
-that is loaded as well: several tenths of a second.
+Python's own schedule collects while a large file is read or a long text is rendered, and includes
+all loaded modules: several tenths of a second.
 """
 
 import gc
@@ -19,7 +19,7 @@ NEVER = 2**31 - 1
 
 
 def keep_collections_short() -> None:
-    """Leave what is loaded by now out of collections; full ones come from here alone."""
+    """Exclude loaded objects from collection, and run full collections from a thread only."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], NEVER)

@@ -142,7 +142,7 @@ class Unfoldable(Exception):
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise RuntimeError for a panic of a library in Rust, which is no ``Exception``."""
+    """Convert a Rust library's panic (a BaseException) to RuntimeError."""
     try:
         yield
     except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):

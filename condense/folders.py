@@ -1,4 +1,4 @@
-"""Folders and files that are opened without following links."""
+"""Folders: open folders and files without following links."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
     """Open a folder and yield its descriptor; raise OSError where it is a link or behind one.
 
-    With ``make`` folders that are missing are made.
+    ``make`` creates missing folders.
     """
     root, *names = Path(path).absolute().parts
     found = os.open(root, _STEP)
@@ -40,7 +40,7 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open a file to be read; raise OSError where it is a link or behind one.
 
-    A pipe is not waited for.
+    Opening a pipe does not block.
     """
     folder, name = os.path.split(path)
     with open_folder(folder) as found:

@@ -1,4 +1,4 @@
-"""Loops: a coroutine that computes for long runs on a loop of its own, in a thread."""
+"""Event loops: run a long computation on a loop of its own, in a thread."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from condense.errors import panics_as_errors
 
 
 async def run_apart[T](work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of ``work``, which runs in a thread and holds up nothing on this loop."""
+    """Run ``work`` on a new loop in a thread and return its result; this loop stays free."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=_serve, args=(loop,), name="condensing", daemon=True).start()
     try:
@@ -26,9 +26,9 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def run_on[T](loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of ``work`` on the loop of another thread.
+    """Run ``work`` on another thread's loop and return its result.
 
-    A cancellation reaches it there, and is raised here after its end.
+    A cancellation is passed on, and raised here after ``work`` has ended.
     """
     here = asyncio.get_running_loop()
     ended, tasks = here.create_future(), list[asyncio.Task[T]]()

@@ -61,7 +61,7 @@ class Prices:
 
     @property
     def are_set(self) -> bool:
-        """Return whether anything costs something."""
+        """Return whether any price is above 0."""
         return any((self.input, self.output, self.cache_read, self.cache_write))
 
     def cost(self, usage: Usage) -> Decimal:

@@ -27,7 +27,7 @@ def well_formed(text: str) -> str:
 
 
 def upright(name: str) -> str:
-    """Return a name that can't turn around what stands beside it."""
+    """Return a name without characters that reverse the direction of text."""
     return name if name.isascii() else name.translate(_TURNS)
 
 

@@ -58,15 +58,15 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address that TRUSTED_PROXIES pass on, an IPv4 address in its own form."""
+        """Return the client's address; an IPv4 address mapped into IPv6 is returned as IPv4."""
         return str(request.META["REMOTE_ADDR"]).removeprefix("::ffff:")
 
     @override
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail to a user, in the language that they have chosen, otherwise the browser's.
+        """Send a mail in the user's language, or else the browser's, from a thread.
 
-        Few of a kind are sent in an hour. Where the server for mail is away, a page says so, but
-        not to who has just made an account. Until the answer, all takes as long for nobody's mail.
+        A user gets ``MAILS_AN_HOUR`` of each kind. An unreachable mail server is reported by an
+        error page, except after a sign-up. ``NOBODY`` gets no mail, but takes as much time.
         """
         user, site = context["user"], get_current_site(self.request)
         known = {"request": self.request, "email": email, "current_site": site}
@@ -94,7 +94,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """Return a name that reads as it is written: no other script's letters look the same."""
+        """Return the name; raise ValidationError where it mixes scripts or is not in NFKC."""
         foreign = (one for one in username if not one.isascii() or one.isalpha())
         scripts = {re.split("[ -]", unicodedata.name(one, ""))[0] for one in foreign}
         if len(scripts - EAST_ASIAN) > 1 or not unicodedata.is_normalized("NFKC", username):
@@ -103,7 +103,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def clean_email(self, email: str) -> str:
-        """Return an address that its column has room for."""
+        """Return the address; raise ValidationError where it is too long for its column."""
         MaxLengthValidator(LONGEST_ADDRESS)(email)
         return str(super().clean_email(email))
 
@@ -121,7 +121,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def deliver(server: BaseEmailBackend, mails: Sequence[EmailMessage]) -> None:
-    """Have a server take mails; where it does not, the log says so."""
+    """Send mails through an open connection; log a failure."""
     try:
         with server:
             server.send_messages(mails)
@@ -143,7 +143,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     def get_provider(
         self, request: HttpRequest, provider: str, client_id: Any = None
     ) -> "_Provider":
-        """Return the provider, which takes nothing that names nobody."""
+        """Return the provider that checks its answers."""
         return _Provider(request, app=super().get_provider(request, provider, client_id).app)
 
     @override
@@ -167,11 +167,11 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
 
 class _Provider(OpenIDConnectProvider):
-    """The OpenID provider, whose answers name one person, and verify an address or not."""
+    """The OpenID provider; its answers are checked before allauth reads them."""
 
     @override
     def sociallogin_from_response(self, request: HttpRequest, response: Any) -> SocialLogin:
-        """Return who has signed in there; where that is not certain, a page says so."""
+        """Return the login; raise ImmediateHttpResponse without one certain ``sub``."""
         response = condense.well_formed_json(response)
         said = [*response.values()]
         subjects: list[Any] = [isinstance(one, dict) and one.get("sub") for one in said]

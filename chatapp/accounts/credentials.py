@@ -41,7 +41,7 @@ class LimitedBackend(AuthenticationBackend):
 
     @override
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
-        """Look at one password, which takes as long as it does for who has no account."""
+        """Check one password; an unknown name or address costs the same single hash."""
         login = (credentials.get("username") or credentials.get("email") or "")[:LONGEST]
         owner = owner_of(login)
         check = self._check_password if owner else self._authenticate_by_username
@@ -55,7 +55,7 @@ class LimitedBackend(AuthenticationBackend):
 
 
 def owner_of(address: str) -> User | None:
-    """Return who has proved that a mail address is theirs."""
+    """Return the user with this verified mail address."""
     proved = {"emailaddress__email": address.lower(), "emailaddress__verified": True}
     return User.objects.filter(**proved).first()
 
@@ -106,7 +106,7 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
 
 
 def open_tokens() -> QuerySet[ApiToken]:
-    """Return the tokens that let programs in now."""
+    """Return the API tokens of users who are active and not being deleted."""
     return ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
 
 

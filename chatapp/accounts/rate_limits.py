@@ -76,7 +76,7 @@ def _key(*parts: str) -> str:
 
 
 def count_request(user: User) -> None:
-    """Count a request of a user's; raise LimitReached once there were too many in a minute."""
+    """Count a user's request; raise LimitReached beyond the limit per minute."""
     most = ServerSettings.binding(user).requests_per_minute
     if most is None:
         return

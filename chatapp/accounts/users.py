@@ -105,7 +105,7 @@ def set_active(user: User, *, active: bool) -> None:
 
 
 def end_sessions(user: User, *, but: str | None = None, tokens: bool = False) -> None:
-    """End every session of a user, but the one with this key, and all their ``tokens`` too."""
+    """End every session of a user but the one with this key; revoke their ``tokens`` too."""
     if tokens:
         user.api_tokens.all().delete()
     for session in UserSession.objects.filter(user=user).exclude(session_key=but):
@@ -113,7 +113,7 @@ def end_sessions(user: User, *, but: str | None = None, tokens: bool = False) ->
 
 
 def remove_factors(user: User) -> None:
-    """Have a user's password alone sign in again; the log says so, and a mail tells them."""
+    """Remove a user's second factors, log it, and mail the user."""
     Authenticator.objects.filter(user=user).delete()
     log.warning("second factor and passkeys of user %s were removed", user.pk)
     if address := EmailAddress.objects.get_verified(user):

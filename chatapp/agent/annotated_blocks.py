@@ -65,7 +65,7 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
 
 
 def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
-    """Return what the model reads where a person has had passages of messages forgotten."""
+    """Return the block of a message that forgets passages of other messages."""
     said = [{"seq": seq, "text": text} for seq, text in passages]
     return condense.TextBlock(
         FORGOT.format(count=len(passages)),
@@ -74,7 +74,7 @@ def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
 
 
 def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
-    """Yield which passages of which messages a stored message has had forgotten."""
+    """Yield (message number, passage) for all that a stored message forgets."""
     for block in content if isinstance(content, list) else ():
         match block:
             case {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": [*passages]}}:

@@ -21,9 +21,9 @@ class Access(enum.StrEnum):
 
 
 class Policy(enum.StrEnum):
-    """Whether a tool may run: always, when a person says so each time, or never.
+    """Permission of a tool: always, ask each time, or never.
 
-    A stored value that is none of these denies.
+    An unknown stored value means never.
     """
 
     ALLOW = "allow"

@@ -57,7 +57,7 @@ Pk = Path[uuid.UUID]
 
 
 class Call(HttpRequest):
-    """A request that a ``token`` came with, by its number; ``auth`` is whose it is."""
+    """A request with its user in ``auth`` and the number of its API ``token``."""
 
     auth: User
     token: int

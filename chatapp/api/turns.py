@@ -76,7 +76,7 @@ async def _stream(
 ) -> AsyncIterator[bytes]:
     """Send the message; yield events as they come, then how the turn ended, or why none began.
 
-    They end with the token.
+    The stream ends when the token is revoked.
     """
     try:
         with errors.saving():
@@ -113,7 +113,7 @@ async def _stream(
 
 
 async def _end(token: int) -> None:
-    """Wait until a token lets nobody in any more."""
+    """Return once a token is revoked or its user is inactive."""
     usable, is_open = open_tokens().filter(pk=token), True
     while is_open:
         await asyncio.sleep(LOOK)

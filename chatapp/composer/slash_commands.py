@@ -136,7 +136,7 @@ async def missing_from(conversation: Conversation, text: str) -> str:
 def begin_again(*, conversation: Conversation) -> Conversation:
     """Return a new conversation with the profile and the workspace of another, which stays.
 
-    Refused where its owner may not read that any more.
+    Raises Refused where the owner may not read that workspace any more.
     """
     workspace_of(conversation, make=False)
     return start_conversation(

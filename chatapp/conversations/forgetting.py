@@ -1,6 +1,6 @@
-"""Forgetting: what a person no longer wants the model to know is left out of all that it reads.
+"""Forgotten passages: stored per message, and left out of everything that the model reads.
 
-The messages stay on record as they are. One that asks says which passages are forgotten, and a
+The messages themselves do not change. The message with the request names the passages, and a
 rewind to before it brings them back.
 """
 
@@ -30,7 +30,7 @@ _NEW = 0
 
 
 def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock, ...]:
-    """Return the block that says what a new message has forgotten, nothing for most messages."""
+    """Return the block with the passages that a new message forgets, () for most messages."""
     wishes, own = condense.wishes_in(text), conversation.last_seq + 1
     found = dict[tuple[int, str], None]()
     for wish, asking in wishes:
@@ -44,9 +44,9 @@ def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock
 
 
 def forget(row: Message) -> None:
-    """Leave out from now on what a message, which was just stored, has forgotten.
+    """Apply the forgotten passages of a message that was just stored.
 
-    The conversation is locked; its chain tells which messages that is of.
+    The conversation must be locked. An audit entry names the affected messages.
     """
     hidden_messages.refresh_forgotten(row.conversation_id, row)
     seqs = sorted({seq for seq, _text in forgotten_by(row.content)})
@@ -56,9 +56,9 @@ def forget(row: Message) -> None:
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
-    """Have a passage forgotten wherever it stands, or all of message ``seq``.
+    """Forget a passage in all messages, or all of message ``seq``.
 
-    Refused while something runs, and where no message says it.
+    Raises Refused while a turn runs, and for a passage that no message has.
     """
     with lock(conversation, keeps_pins=False) as own:
         refuse_while_running(own)
@@ -75,7 +75,7 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
 
 
 class _Stored(StoredRecall):
-    """All messages of a conversation that were not taken back, with what the engine made."""
+    """Search index over all messages of a conversation that are not rewound, summaries too."""
 
     def __init__(self, conversation: Conversation, new: str = "") -> None:
         super().__init__(conversation.pk, conversation.last_seq)
@@ -85,16 +85,16 @@ class _Stored(StoredRecall):
 
     @override
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
-        """Refuse what can't be searched: it would only seem to be forgotten."""
+        """Return the messages of each group; raise Refused where the index can't be searched."""
         try:
             return super().look_up(wanted, most)
         except IndexDamaged as damage:
             raise Refused(str(damage)) from damage
 
     def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
-        """Return what messages say, by their numbers.
+        """Return the texts of messages by their numbers.
 
-        So do summaries and markers, and messages beside which something was recalled.
+        Summaries, markers and messages with recalled passages are included.
         """
         own = self.messages.annotate(text=Cast("content", TextField()))
         repeating = own.made_by_engine() | own.filter(text__contains='"recalled"')
@@ -107,7 +107,7 @@ class _Stored(StoredRecall):
         }
 
     def places_of(self, passages: list[str]) -> list[tuple[int, str]]:
-        """Return which of some passages stand in which messages."""
+        """Return the given passages by the number of each message that contains them."""
         asked = [(one, tuple(condense.terms_of(one)[:TELLING])) for one in passages]
         asked = [(passage, terms) for passage, terms in asked if terms]
         found = [

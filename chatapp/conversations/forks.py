@@ -51,8 +51,8 @@ _SAID = (
 def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     """Return a new conversation that goes on from message ``seq``, or from before a condensation.
 
-    Refused where there is no such message, where its tools are still at work, where the disk does
-    not take its files, and where its owner may not read its workspace any more.
+    Raises Refused for an unknown message, one whose tools still run, a full disk, and a workspace
+    that the owner may not read any more.
     """
     pk = uuid.uuid4()
     workspace_of(conversation, make=False)

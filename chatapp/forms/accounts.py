@@ -40,10 +40,10 @@ class CommandForm(ModelForm[SavedCommand]):
 
 
 class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
-    """The address that a link to a new password is mailed to, if it is somebody's."""
+    """Request for a new password by mail."""
 
     def clean_email(self) -> str:
-        """Find whose it is: for nobody, a mail is written all the same, which takes as long."""
+        """Find the owner; an unknown address renders the same mail, which is not sent."""
         address: str = self.cleaned_data["email"].lower()
         owner = owner_of(address)
         active = owner if owner and owner.is_active else None
@@ -52,7 +52,7 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
 
 
 class _Revoking(forms.Form):
-    """A new password, with which the programs' tokens end unless that is not wanted."""
+    """New password, with a box that revokes API tokens (checked by default)."""
 
     revoke_tokens = forms.BooleanField(
         label=_lazy("Revoke all API tokens too"), initial=True, required=False

@@ -272,7 +272,7 @@ def _render_condensing(condensing: CondensingStatus) -> str:
 
 
 def written_of(condensing: CondensingStatus | None) -> dict[str, str]:
-    """Return how far a summary is, and its text where it is reviewed; "" before its first word."""
+    """Return the progress and draft text of a summary; both "" before its first word."""
     tokens = condensing.tokens_written if condensing else 0
     written = _("≈ {count:,} tokens written", count=tokens) if tokens else ""
     return {"written": written, "draft": (condensing.draft or "") if condensing else ""}

@@ -60,9 +60,9 @@ class Verdict:
 
 
 class _Told(NamedTuple):
-    """What an entry has on record: a fact, or the digest of ``texts``, erased without a ``salt``.
+    """One recorded value: a fact, or the digest of ``texts``; without ``salt`` it is erased.
 
-    It holds for good, or where it ``passes`` until another entry tells the same.
+    It is final, unless it ``passes``: then a newer entry replaces it.
     """
 
     number: int
@@ -72,7 +72,7 @@ class _Told(NamedTuple):
     salt: str | None = None
 
     def stored(self, contents: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what the digest is of, as it is now; None where that was erased."""
+        """Return the current content that the digest covers; None for erased content."""
         now = {one: contents[one] for one in self.texts or () if one in contents}
         is_empty = not any(now[one] for one in now if one != "role")
         return None if is_empty and self.salt is None else now
@@ -141,7 +141,7 @@ def _missing(first: int, last: int) -> str:
 
 
 class _Comparison:
-    """What a chain tells of each message and record, compared with what is stored."""
+    """Comparison of a chain's recorded values with the stored messages and records."""
 
     def __init__(self, verdict: Verdict, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
@@ -167,7 +167,7 @@ class _Comparison:
             self.erased |= {*payload.get("erased", self.known)}
 
     def compare(self) -> None:
-        """Note all that is not as it was on record, and what is gone and was not erased."""
+        """Note every stored value that differs from the record, and every unexplained gap."""
         conversation = self.verdict.conversation
         if self.erasure:
             self._judge_erasure()
@@ -226,7 +226,7 @@ class _Comparison:
         self._note(said)
 
     def _note_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
-        """Note where a content is none that the digest stands for; return whether it is."""
+        """Note a content that differs from its digest; return whether it differs."""
         if now is None or (told.salt is not None and audit.commit(told.salt, now) == told.said):
             return False
         self._note_about(name, _NOT_OPENED if told.salt is None else _CHANGED, told.number)
@@ -242,7 +242,7 @@ class _Comparison:
 
 
 def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
-    """Yield all that an entry tells: of which message or record, what of it, and that."""
+    """Yield (message or record, name of the value, value) for all that an entry records."""
     number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
     model = _MODELS[AuditEntry.Kind(entry.kind)] if about else Recorded
     if about.partition(" ")[0] not in {"", entry.kind}:

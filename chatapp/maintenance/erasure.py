@@ -97,7 +97,7 @@ def _remove(folder: Path) -> None:
 
 @transaction.atomic
 def _tell(pk: Any) -> None:
-    """Have a chain say once what is erased of its conversation; it tells of no more messages."""
+    """Append one entry that names everything erased of a conversation."""
     lock(Conversation, pk)
     if not AuditEntry.objects.filter(conversation=pk, kind=AuditEntry.Kind.ERASURE).exists():
         Conversation.objects.filter(pk=pk).update(audit_seq=F("last_seq"))

@@ -87,7 +87,7 @@ class AuditEntry(models.Model):
     The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
     of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
     ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
-    not erased. An ``erasure`` names in ``erased`` all that was there when the account was deleted.
+    not erased. An ``erasure`` lists in ``erased`` the messages and records of the deleted account.
     """
 
     class Kind(models.TextChoices):
@@ -178,11 +178,10 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
 
 
 class Recorded(models.Model):
-    """A row of which the chain tells: its ``FACTS`` in plain, its ``CONTENTS`` as a digest.
+    """A row with audit entries: its ``FACTS`` in plain text, its ``CONTENTS`` as a digest.
 
-    ``AUDITED_IN`` leads to the key of the conversation, as filters have it. Once the status is none
-    of ``OPEN``, only what is ``CHANGING`` may become something else; each such content has a digest
-    of its own.
+    ``AUDITED_IN`` is the filter path to the conversation's key. Outside the statuses ``OPEN``,
+    only values in ``CHANGING`` may change; each such content has a digest of its own.
     """
 
     KIND: ClassVar[AuditEntry.Kind]
@@ -273,7 +272,7 @@ def append(
 
 
 def names_in(conversation: Conversation) -> Iterator[str]:
-    """Yield how entries name the messages and the records of a conversation."""
+    """Yield the audit names of all messages and records of a conversation."""
     yield from map(message_name, conversation.messages.values_list("seq", flat=True))
     for model in Recorded.__subclasses__():
         rows: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)

@@ -149,11 +149,11 @@ def locking() -> str:
 
 
 class Stopped(Exception):
-    """What is done in pieces was told to end."""
+    """Work in pieces was stopped between two of them."""
 
 
 def go_on() -> None:
-    """Raise Stopped where what is done here in pieces is to end."""
+    """Raise Stopped once the work in this context is to stop."""
     if (stop := STOP.get()) and stop.is_set():
         raise Stopped
 

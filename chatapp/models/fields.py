@@ -61,16 +61,16 @@ class _WellFormed(AnyField):
 
 
 class CharField(_WellFormed, Characters):
-    """A line of words, such as a title; it can't turn around what it is shown beside."""
+    """One line of text, such as a title, without the characters that reverse direction."""
 
     @override
     def to_python(self, value: Any) -> Any:
-        """Return the line as it can be shown."""
+        """Return the line without direction characters."""
         line = super().to_python(value)
         return condense.upright(line) if isinstance(line, str) else line
 
     def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> Any:
-        """Return a line that may have been stored before."""
+        """Return a stored line, which may be older than this rule, without them."""
         return self.to_python(value)
 
 

@@ -226,9 +226,9 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
-    """Derive what is forgotten of messages from those that ask for it and were not taken back.
+    """Derive each message's forgotten passages from all requests that are not rewound.
 
-    One that is ``asking`` for the first time is among them. What is forgotten is pinned no more.
+    The new request ``asking`` is included. Pins on forgotten passages are removed.
     """
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)

@@ -42,9 +42,9 @@ _HAS_HIDDEN = f"({_HIDES.format('condense_id')} OR {_HIDES.format('truncation_id
 
 
 def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
-    """Return the engine's view of a stored message; one that is damaged says that it is.
+    """Return a stored message for the engine; a damaged one says that it is damaged.
 
-    What is forgotten of it is left out, but where people are shown the ``whole`` of it.
+    Forgotten passages are left out, unless ``whole``, for pages.
     """
     # As the engine writes them; a row just made still holds what it was given.
     given = {name: getattr(row, name) for name in _TAG_NAMES}

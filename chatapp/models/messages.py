@@ -159,9 +159,9 @@ class Message(models.Model):
     tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
     of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
     more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
-    only those of a file that was imported, until its owner says that they are theirs. The passages
-    that are ``forgotten`` of it are read by nobody but people; the list is empty on what asked for
-    that, and once that was taken back.
+    only those of a file that was imported, until its owner says that they are theirs.
+    ``forgotten`` lists the passages that the model does not read; it is empty for a request to
+    forget, and after a rewind of that request.
     """
 
     class Role(models.TextChoices):

@@ -189,20 +189,20 @@ class Profile(models.Model):
 
     @property
     def is_on_server(self) -> bool:
-        """Return whether the server pays for its calls, or the operator who shares it."""
+        """Return whether calls use the server's key or a shared operator's key."""
         is_servers = self.key_source is KeySource.SERVER
         return is_servers and self.spec.asks_key(self.reached.base_url)
 
     @property
     def has_fixed_prices(self) -> bool:
-        """Return whether its owner has no say in the prices."""
+        """Return whether the owner can't set the prices."""
         return self.is_on_server and not self.reached.owner.is_superuser
 
     @property
     def prices(self) -> condense.Prices:
         """The prices as the engine calculates with them, a known model's surcharge included.
 
-        What the server pays for costs what operators say, or else what its provider says.
+        On the server's key these are the operator's prices, or else the provider's.
         """
         listed = self.spec.prices_of(self.model)
         if self.has_fixed_prices:

@@ -108,7 +108,7 @@ class ProviderSpec:
         return {one.id: one for one in self.models}.get(model)
 
     def prices_of(self, model: str) -> condense.Prices:
-        """Return what a model costs; one of unknown price costs the dearest of everything."""
+        """Return a model's prices; an unknown model has the provider's highest of each."""
         listed = {one.id: one.prices for one in self.models if one.prices.are_set}
         if model in listed or not listed:
             return listed.get(model, condense.Prices())

@@ -33,9 +33,9 @@ WEB = Guard(allow_private=False)
 
 
 def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
-    """Return the folder the conversation's tools may read, with ``make`` made when it is missing.
+    """Return the folder of the conversation's tools; ``make`` creates a missing one.
 
-    Refused where its owner may not read it any more, and where it is a link or lies behind one.
+    Raises Refused for a folder that the owner may not read any more, and for links.
     """
     chosen = conversation.workspace or conversation.pk.hex
     folder = place_of(chosen)
@@ -50,23 +50,23 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
 
 
 def folder_of(conversation: Conversation) -> Path:
-    """Return where the conversation's workspace is, or would be.
+    """Return the path of the conversation's workspace, existing or not.
 
-    It is the conversation's own folder where its owner may not read the chosen one any more.
+    Where the owner may not read the chosen folder any more, it is the conversation's own.
     """
     own = conversation.pk.hex
     return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
 
 
 def place_of(folder: str) -> Path:
-    """Return where a folder below WORKSPACES_ROOT is: what operators put there may be a link."""
+    """Return the path of a folder below WORKSPACES_ROOT; shared folders may be links."""
     first, *rest = PurePath(folder).parts
     place = Path(settings.WORKSPACES_ROOT).resolve() / first
     return (place.resolve() if first in _shared() else place).joinpath(*rest)
 
 
 def no_folder(owner: int, folder: str) -> Refused:
-    """Return the refusal of a folder that a user may not read, or that is none."""
+    """Return the error for a missing or forbidden folder."""
     words = _(
         "You have no workspace folder {folder}. Yours lie in {own} on the server.",
         folder=folder[:100],
@@ -80,7 +80,7 @@ def _is_allowed(conversation: Conversation) -> bool:
 
 
 def may_read(owner: int, folder: str) -> bool:
-    """Whether conversations of a user may read a folder below WORKSPACES_ROOT."""
+    """Return whether a user's conversations may read a folder below WORKSPACES_ROOT."""
     match PurePath(folder).parts:
         case parts if ".." in parts or folder.startswith("/"):
             return False

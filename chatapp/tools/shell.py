@@ -150,7 +150,7 @@ async def start_supervised(
 ) -> asyncio.subprocess.Process:
     """Start a command for /bin/sh in ``root``, with pipes, and return its supervisor.
 
-    Raises ToolError where ``root`` is no folder, is a link, or lies behind one.
+    Raises ToolError for a ``root`` that is no folder, is a link, or lies behind one.
 
     It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
     which the command does not get then, or of another pipe. ``options`` are the process's.
@@ -190,12 +190,12 @@ def _works(program: str) -> bool:
 
 
 def way_to(found: int, root: Path) -> str:
-    """Return the path of a folder that is open, for a process that has it open as well."""
+    """Return the path of an open folder for a process that inherits its descriptor."""
     return f"/proc/self/fd/{found}" if sys.platform == "linux" else str(root)
 
 
 def sandboxed(root: Path, found: int, *others: Path) -> list[str]:
-    """Return what goes before a command so that it sees nothing else: nothing without bubblewrap.
+    """Return bubblewrap's command line for a sandbox; empty without bubblewrap.
 
     It sees the folder that is open as ``found`` in the place of ``root``, and ``others``. It may
     start a process, once, to see whether bubblewrap works.

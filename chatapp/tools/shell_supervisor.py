@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 def adopt_orphans() -> ctypes.CDLL:
-    """Have what loses its parent become a child of this process; return the C library."""
+    """Adopt orphaned descendants (PR_SET_CHILD_SUBREAPER); return the C library."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     return libc
@@ -141,7 +141,7 @@ def _members(leader: int) -> set[int]:
 
 
 def _is_limited(process: int) -> bool:
-    """Whether a process has the limit of a command, which none can take off."""
+    """Return whether a process has a command's hard CPU limit."""
     _, most = resource.prlimit(process, resource.RLIMIT_CPU)
     return most not in {resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1]}
 

@@ -23,7 +23,7 @@ from chatapp.transcript.message_parts import HiddenBy, Part
 
 @dataclass(frozen=True, slots=True)
 class RecalledPassage:
-    """A passage of message ``seq``, what that is called, and who said it, "" where nobody noted."""
+    """A passage of message ``seq``, with its label and its speaker ("" in older messages)."""
 
     seq: int
     label: str
@@ -33,7 +33,7 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """The passages that were recalled beside a message, and what else a file has before them.
+    """The passages recalled with a message, and other text ``before`` them in an imported file.
 
     Or those of earlier messages that this one ``forgets``.
     """
@@ -52,7 +52,7 @@ class RecalledPart:
 
 
 def recalled_part(message: condense.Message) -> RecalledPart | None:
-    """Return all that was recalled beside a message, or that it forgets; None for most."""
+    """Return the passages recalled with a message, or forgotten by it; None for most."""
     for block in message.blocks:
         if blocks.kind_of(block) == condense.FORGOTTEN and isinstance(block, condense.TextBlock):
             named = [*blocks.forgotten_by([block.to_api()])]

@@ -144,7 +144,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
 
 
 def is_too_large(content: Any) -> bool:
-    """Return whether a message, or a block of it, has more text than any that is made here."""
+    """Return whether a message or one of its blocks exceeds the longest possible here."""
     sizes = [_size_of(one) for one in (content if isinstance(content, list) else [content])]
     most = settings.LONGEST_MESSAGE
     return (

@@ -298,9 +298,9 @@ class Rows:
 
 
 def as_own(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of a file that counts no tokens with the number of them, and with marks.
+    """Return an imported message with its token count and marks.
 
-    What was sent from here and came back without its marks is nobody's words.
+    Text that this application wrote is not marked as the user's words.
     """
     if {"seq", "tokens"} & item.keys():
         return item

@@ -169,10 +169,10 @@ def _parse_whole(file: BinaryIO) -> Iterator[Any]:
 
 
 def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[Any]:
-    """Yield the values that the parser's parts are of; Unusable in place of one that is too large.
+    """Build values from parser events; yield Unusable in place of a value that is too large.
 
-    That is not built any more, so no file takes more memory than its largest value may. Of one that
-    the file's bound breaks off stands at the end what is known ``partly``.
+    Memory is bounded by the largest allowed value. With ``partly``, a file that exceeds its bound
+    ends with the part of the last value that was read.
     """
     builder, depth, values, text = ijson.ObjectBuilder(), 0, 0, 0
     try:
@@ -222,7 +222,7 @@ def limit_depth(
 
 
 class BoundedFile:
-    """A file that refuses to unpack without end, above all while no message comes out of it."""
+    """A file with a limit on its bytes, in total and between two items."""
 
     def __init__(self, file: BinaryIO, most: int = MOST_HELD) -> None:
         self._file = file
@@ -230,12 +230,12 @@ class BoundedFile:
         self._since_item = self._read = 0
 
     def begin_item(self) -> None:
-        """Count anew from here on."""
+        """Reset the count of bytes between items."""
         self._since_item = 0
         self._read += BESIDES
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next; raise Stopped where nobody waits for it any more."""
+        """Return the next bytes; raise Stopped once the import was stopped."""
         go_on()
         data = self._file.read(size)
         self._since_item += len(data)
@@ -249,7 +249,7 @@ class BoundedFile:
 
 
 def too_long(most: int) -> str:
-    """Return the sentence about a file of more than ``most`` bytes."""
+    """Return the error text for a file of more than ``most`` bytes."""
     return say("The file is longer than {most} MB.", most=most >> 20)
 
 

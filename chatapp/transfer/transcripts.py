@@ -104,7 +104,7 @@ class Transcript:
             self.add_message({"role": role, "content": blocks, **dated(at, "created_at")})
 
     def add_message(self, message: dict[str, Any]) -> None:
-        """Add a message, or as many as its text needs, and note that it is in parts."""
+        """Add a message; a text that is too long becomes several, which the report says."""
         parts = in_parts(message)
         if len(parts) > 1:
             self.refuse(len(self.messages) + 1, IN_PARTS.format(count=len(parts)))
@@ -185,9 +185,9 @@ def listed(value: Any) -> list[Any]:
 
 
 def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a message as several where it has a text that is longer than one can be typed.
+    """Split a message whose text exceeds LONGEST_MESSAGE into several.
 
-    Each block is one then; what stands for other messages stays whole.
+    Each block becomes one message; summaries and markers stay whole.
     """
     most, cut, content = settings.LONGEST_MESSAGE, list[Block](), message["content"]
     blocks = [text_block(content)] if isinstance(content, str) else content

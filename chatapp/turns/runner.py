@@ -156,7 +156,7 @@ class TurnLoop(AgentLoop):
     @cached_property
     @override
     def approvals(self) -> Approvals:
-        """Who asks a person before a tool runs."""
+        """Approvals of this turn's tool calls."""
         return Approvals(
             self.run_context,
             toolbox=self.files,

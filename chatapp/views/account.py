@@ -49,7 +49,7 @@ def rename_account(request: Request) -> HttpResponse:
 def end_session(request: Request, pk: int) -> HttpResponse:
     """End one of the user's sessions: its pages and sockets stop within a second.
 
-    Where that is wanted, no token goes on either.
+    With ``revoke_tokens`` the API tokens are revoked, too.
     """
     get_object_or_404(UserSession, pk=pk, user=request.user).end()
     if "revoke_tokens" in request.POST:

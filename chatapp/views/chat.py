@@ -214,7 +214,7 @@ def unpin_message(request: Request, conversation: Conversation, seq: int) -> Htt
 
 @in_conversation("POST", resting=True)
 def forget(request: Request, conversation: Conversation) -> HttpResponse:
-    """Have a passage forgotten wherever it stands, or all of a message."""
+    """Forget a passage in all messages, or all of one message."""
     text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
     number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
     forgetting.forget_passage(conversation=conversation, text=text, seq=number)

@@ -1,7 +1,7 @@
-"""Forgetting: what a person asks to forget, the sentences that say it, and messages without them.
+"""Forgotten passages: find a request to forget, the sentences it means, and cut them from messages.
 
-The messages stay as they are. Whoever reads them for the model reads them without what is forgotten
-of each, so nothing that is made of them, a ledger, a summary or a recalled passage, carries it.
+Stored messages do not change. Ledgers, summaries and recalled passages are made of messages without
+their forgotten passages, so none of them carries one.
 """
 
 import html
@@ -45,7 +45,7 @@ Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 
 def wishes_in(text: str) -> list[tuple[str, str]]:
-    """Return what a person asks to forget, in their words, each with the sentence that asks."""
+    """Return (subject, whole sentence) for each request to forget in a text."""
     asked = [
         (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
         for sentence in sentences(text[:READ_CHARS])
@@ -66,9 +66,9 @@ def _asking() -> list[re.Pattern[str]]:
 
 
 def find_meant(index: Index, wish: str, read: Read) -> Meant:
-    """Return the sentences that a wish means, by the numbers of their messages.
+    """Return the sentences that match a request, by the number of their message.
 
-    ``read`` returns the texts of messages that the index names, and of what else is looked at.
+    ``read`` returns the texts of messages by their numbers, and may add others.
     """
     terms = _terms(wish)
     found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
@@ -92,7 +92,7 @@ def find_meant(index: Index, wish: str, read: Read) -> Meant:
 
 
 def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
-    """Return the sentences with the most of some words, by their messages."""
+    """Return the best-scoring sentences by the number of their message."""
     scored = {
         number: {
             one: sum([weight for term, weight in weights.items() if any(term.places(fold(one)))])
@@ -108,18 +108,18 @@ def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
 
 
 def passages_in(shown: str) -> list[str]:
-    """Return the sentences of a text as they were written, where it is shown escaped or cut."""
+    """Return the original sentences of a text that a page shows escaped or cut."""
     return [*sentences(html.unescape(shown).strip("… "))]
 
 
 def passage_pattern(passages: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds any of some passages where each is no part of a longer word."""
+    """Return a pattern that matches any of the passages at word boundaries."""
     either = "|".join(map(re.escape, sorted(passages, key=len, reverse=True)))
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{either})(?![A-Za-z0-9_])")
 
 
 def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
-    """Return a message as it is read where some passages of it are forgotten."""
+    """Return a message without some passages, for the model."""
     if not passages:
         return message
     pattern = passage_pattern(passages)

@@ -41,7 +41,7 @@ class Passage:
 
     ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
     how well it fits: 1 is an answer as good as certain, 0 nothing at all. The word that tells most
-    stands ``at`` so many characters of the text. ``speaker`` is who said it, in a line of its own.
+    stands ``at`` so many characters of the text. ``speaker`` is printed in the passage's heading.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Passage:
 
 
 class Told(NamedTuple):
-    """A passage as it was told: its message's number and day, who said it, and the text."""
+    """A recalled passage read back: its message's number and day, its speaker, its text."""
 
     seq: int
     day: str

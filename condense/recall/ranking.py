@@ -61,7 +61,7 @@ class SearchedMessage:
 
     @property
     def text(self) -> str:
-        """All that it says."""
+        """The text of all parts."""
         return "\n".join([part.text for part in self.parts])
 
 
@@ -260,9 +260,9 @@ def _best(all_places: Sequence[Places]) -> dict[int, float]:
 def _pieces(
     parts: Sequence[Part], terms: Sequence[Term], weights: Sequence[float]
 ) -> Iterator[tuple[str, str, Places]]:
-    """Yield parts in passages, each of one speaker, and where they have which words.
+    """Yield (speaker, passage, places of the words in it).
 
-    Of a long part it is what may matter.
+    Of a long part, only the stretches with words are read.
     """
     for speaker, text in parts:
         for start, end in _stretches(text, terms, weights):

@@ -1,4 +1,4 @@
-"""Speakers: who says each part of a message, by what its blocks are and never by their text."""
+"""Speakers: the speaker of each part of a message, by the kind of block, never by its text."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,14 +24,14 @@ _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
 
 class Part(NamedTuple):
-    """A part of a message: who says it, and the text."""
+    """A part of a message: its speaker and its text."""
 
     speaker: str
     text: str
 
 
 def parts_of(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Part]]]:
-    """Yield messages, in their order, with the parts that people see of each."""
+    """Yield each message with its visible parts, in order."""
     calls: dict[str, str] = {}
     for message in messages:
         for use in message.tool_uses:
@@ -64,7 +64,7 @@ def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all strings in a value, in their order, however deep they lie."""
+    """Yield all strings in a nested value, in order."""
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -81,7 +81,7 @@ def _named(speaker: str, name: object) -> str:
 
 
 def printable(name: object) -> str:
-    """Return a name that somebody else gave as it can stand within a line, cut where it is long."""
+    """Return an untrusted name for use within a heading: on one line, escaped, cut."""
     shown = "".join([one if one.isprintable() else " " for one in str(name)[: 4 * NAME_CHARS]])
     flat = " ".join(shown.split())
     return (flat if len(flat) <= NAME_CHARS else f"{flat[:NAME_CHARS]}…").translate(_SIGNS)

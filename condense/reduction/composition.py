@@ -96,9 +96,9 @@ def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
 
 
 def own_words(text: str) -> str:
-    """Return what of a text in a user's message, without its marks, may be the user's own words.
+    """Return the part of an unmarked user text that may be the user's own words.
 
-    That is all but what is written here beside such words, or in the user's name.
+    Everything that this engine or the application itself writes is left out.
     """
     frames = [load_prompt(key).partition("{")[0][:_TOLD] for key in _FRAMES]
     made = part_kind(text) or text.startswith((*_MADE, *frames))

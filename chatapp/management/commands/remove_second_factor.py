@@ -1,4 +1,4 @@
-"""``manage.py remove_second_factor``: let somebody in again who has lost it."""
+"""``manage.py remove_second_factor``: remove a lost second factor."""
 
 from argparse import ArgumentParser
 from typing import Any, override
