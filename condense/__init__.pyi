@@ -61,11 +61,11 @@ from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
 from .errors import panics_as_errors as panics_as_errors
-from .facts.forgetting import find_meant as find_meant
-from .facts.forgetting import passage_pattern as passage_pattern
-from .facts.forgetting import passages_in as passages_in
-from .facts.forgetting import wishes_in as wishes_in
-from .facts.forgetting import without_forgotten as without_forgotten
+from .facts.forgotten_passages import find_forget_requests as find_forget_requests
+from .facts.forgotten_passages import find_meant as find_meant
+from .facts.forgotten_passages import passage_pattern as passage_pattern
+from .facts.forgotten_passages import passages_in as passages_in
+from .facts.forgotten_passages import without_forgotten as without_forgotten
 from .facts.ledger import Ledger as Ledger
 from .facts.ledger import parse_ledger as parse_ledger
 from .facts.notebook import ledger as ledger

@@ -19,7 +19,7 @@ from chatapp.composer.attachments import Brought, attached_to, check_sight, take
 from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
-from chatapp.conversations import forgetting
+from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy, TooManyTurns
@@ -60,7 +60,7 @@ def start_message(
         turn = open_turn(locked, command.nonce, question_seq=question_seq, zone=command.zone)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        forgets = forgetting.block_for(locked, text)
+        forgets = forgotten_passages.block_for(locked, text)
         around = forgets or _recall(locked, conversation.owner, text)
         if surroundings:
             around = (environment_block(surroundings), *around)
@@ -68,7 +68,7 @@ def start_message(
         tokens = brought.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
         row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         if forgets:
-            forgetting.forget(row)
+            forgotten_passages.forget(row)
         set_title_from(locked, message.words or names_of(blocks))
     # An edit takes the place of something: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None

@@ -13,7 +13,7 @@ import condense
 from chatapp.accounts import accounts
 from chatapp.context.condense_requests import find_ends
 from chatapp.context.turn_context import read_todo
-from chatapp.conversations import forgetting, pins
+from chatapp.conversations import forgotten_passages, pins
 from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
 from chatapp.models import Conversation, message_index, message_store
@@ -217,5 +217,5 @@ def forget(request: Request, conversation: Conversation) -> HttpResponse:
     """Forget a passage in all messages, or all of one message."""
     text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
     number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
-    forgetting.forget_passage(conversation=conversation, text=text, seq=number)
+    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=number)
     return announce(request, conversation)

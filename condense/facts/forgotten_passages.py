@@ -30,7 +30,7 @@ from condense.recall.words import Term, fold, terms_of
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
 # else, such as all that was said of the project.
 MOST, MOST_MEANT = 1_000, 40
-READ_CHARS, LONGEST_WISH = 10_000, 500  # characters; what is longer is a text, and no wish
+READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a text, and no request
 # A sentence is meant that has so much of what the best one has of the words.
 OF_BEST = 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
@@ -44,33 +44,33 @@ Meant = dict[int, list[str]]
 Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 
-def wishes_in(text: str) -> list[tuple[str, str]]:
+def find_forget_requests(text: str) -> list[tuple[str, str]]:
     """Return (subject, whole sentence) for each request to forget in a text."""
     asked = [
         (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
         for sentence in sentences(text[:READ_CHARS])
-        if len(sentence) <= LONGEST_WISH
+        if len(sentence) <= LONGEST_REQUEST
     ]
     return [(one[1].strip(), sentence) for one, sentence in asked if one and _terms(one[1])]
 
 
-def _terms(wish: str) -> list[Term]:
-    return [one for one in terms_of(_PAST_WORDS.sub("", wish)) if one.kind != "common"]
+def _terms(request: str) -> list[Term]:
+    return [one for one in terms_of(_PAST_WORDS.sub("", request)) if one.kind != "common"]
 
 
 @cache
 def _asking() -> list[re.Pattern[str]]:
-    text = resources.files(__package__).joinpath("forget.toml").read_text("utf-8")
+    text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
     asking = [one for several in tomllib.loads(text).values() for one in several]
     return [re.compile(rf"\W*{one}", re.IGNORECASE) for one in asking]
 
 
-def find_meant(index: Index, wish: str, read: Read) -> Meant:
+def find_meant(index: Index, request: str, read: Read) -> Meant:
     """Return the sentences that match a request, by the number of their message.
 
     ``read`` returns the texts of messages by their numbers, and may add others.
     """
-    terms = _terms(wish)
+    terms = _terms(request)
     found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
     # What nobody said tells nothing.
     weights = {one: weight_of(one, there, index.span) for one, there in found.items() if there}

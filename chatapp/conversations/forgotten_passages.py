@@ -31,16 +31,16 @@ _NEW = 0
 
 def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock, ...]:
     """Return the block with the passages that a new message forgets, () for most messages."""
-    wishes, own = condense.wishes_in(text), conversation.last_seq + 1
+    requests, own = condense.find_forget_requests(text), conversation.last_seq + 1
     found = dict[tuple[int, str], None]()
-    for wish, asking in wishes:
+    for request, asking in requests:
         # Its other sentences may say it, too.
         stored = _Stored(conversation, text.replace(asking, ""))
-        meant = condense.find_meant(stored, wish, stored.texts)
+        meant = condense.find_meant(stored, request, stored.texts)
         found |= dict.fromkeys((stored.seqs[pk], one) for pk, said in meant.items() for one in said)
         if meant:
-            found[own, wish] = None
-    return (forgotten_block([*found]),) if wishes else ()
+            found[own, request] = None
+    return (forgotten_block([*found]),) if requests else ()
 
 
 def forget(row: Message) -> None:

@@ -121,7 +121,7 @@ def test_it_is_asked_in_the_languages_that_are_told_apart(conversation: Conversa
     assert "4711" in seen(conversation)
 
 
-def test_what_is_no_such_wish_forgets_nothing(conversation: Conversation) -> None:
+def test_what_is_no_such_request_forgets_nothing(conversation: Conversation) -> None:
     """Nor is there a word of it."""
     for text in (
         "Don't forget my door code.",
