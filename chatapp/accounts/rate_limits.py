@@ -87,8 +87,8 @@ def count_request(user: User) -> None:
         return
     left = max(1, began + MINUTE - now)
     words = _(
-        "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
-        "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
+        "Limit of {count:,} request a minute reached. Try again in {seconds} s.",
+        "Limit of {count:,} requests a minute reached. Try again in {seconds} s.",
         count=most,
         seconds=left,
     )

@@ -162,7 +162,7 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
     match error:
         case Http404():
             # The same of what is not there and of what is somebody else's.
-            return tell(request, 404, _("There is nothing of yours at this address."))
+            return tell(request, 404, _("Nothing here belongs to you."))
         case errors.LimitReached():
             answer = tell(request, error.status, in_words(str(error)))
             answer["Retry-After"] = error.retry_after

@@ -24,7 +24,7 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
     _Kind.LEDGER: (_("Key facts"), _("Of hidden messages, copied by rule.")),
     _Kind.FILES: (_("Folded files"), _("Files that were read, as signatures.")),
     _Kind.WORKFLOWS: (_("Workflows"), _("Directives that outlive every condensation.")),
-    _Kind.REQUEST: (_("Carried request"), _("A hidden request, word for word.")),
+    _Kind.REQUEST: (_("Your latest request, repeated"), _("A hidden request, word for word.")),
     _Kind.PINS: (_("Pins"), _("Rules, passages, and what is hidden, word for word.")),
     _Kind.ENVIRONMENT: (_("Environment"), _("The time and the workspace, as they were.")),
     _Kind.RECALLED: (_("Recalled"), _("Hidden passages that fit a message, as it was sent.")),

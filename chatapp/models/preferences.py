@@ -124,7 +124,7 @@ class Preferences(models.Model):
     auto_recall = models.BooleanField(
         _("recall automatically"),
         default=True,
-        help_text=_("Hidden passages that fit your message go to the model with it."),
+        help_text=_("Adds hidden passages that match your message."),
     )
     recall_tokens = _number(
         _("tokens to recall"),
@@ -144,7 +144,7 @@ class Preferences(models.Model):
     name_conversations = models.BooleanField(
         _("let the model name conversations"),
         default=True,
-        help_text=_("One short model call after the first answer."),
+        help_text=_("Costs one short call after the first answer."),
     )
     environment_details = models.BooleanField(
         _("tell the agent about its surroundings"),

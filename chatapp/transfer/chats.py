@@ -268,7 +268,7 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
     title = condense.well_formed(str(called)[:LONGEST_TITLE])
     try:
         if not (chat := read_chat(item, archive)):
-            return title if number > 1 else "", [Problem(1, noop("This is no conversation."))]
+            return title if number > 1 else "", [Problem(1, noop("Not a conversation."))]
         title = chat.title or title
         return title, [*chat.pieces()]
     except Unusable as error:

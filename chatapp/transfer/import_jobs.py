@@ -57,7 +57,7 @@ def begin_import(*, owner: User) -> ImportRun:
             with transaction.atomic():
                 run = ImportRun.objects.begin(owner, translation.get_language() or "")
         except IntegrityError as error:
-            text = _("Another file of yours is being imported. Wait for its end.")
+            text = _("Another import is still running.")
             raise errors.Refused(text) from error
     run.folder.mkdir(parents=True)
     return run

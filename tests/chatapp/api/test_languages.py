@@ -52,7 +52,7 @@ def too_often(client: Client, _pk: str) -> Any:
 
 OWN_WORDS = {
     403: (ask("settings", "PATCH"), "This token may not change settings."),
-    404: (ask(f"conversations/{uuid.uuid4()}"), "There is nothing of yours at this address."),
+    404: (ask(f"conversations/{uuid.uuid4()}"), "Nothing here belongs to you."),
     409: (
         ask("conversations/{pk}/messages", "POST", text=" "),
         "There is nothing to send yet. Type a message first.",
@@ -95,8 +95,8 @@ def test_a_refusal_is_in_the_accounts_language_or_one_that_the_program_accepts(
 def test_a_limit_and_a_mistake_are_told_in_it(alice: User, conversation: Conversation) -> None:
     """With their numbers."""
     words = (
-        "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
-        "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
+        "Limit of {count:,} request a minute reached. Try again in {seconds} s.",
+        "Limit of {count:,} requests a minute reached. Try again in {seconds} s.",
     )
     for language, answer in answers(alice, conversation, too_often):
         assert (answer.status_code, answer["Content-Language"]) == (429, language)

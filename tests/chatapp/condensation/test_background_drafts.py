@@ -17,7 +17,6 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.context.sizes import wants_drafts
 from chatapp.live.channel import channel
 from chatapp.models import (
     BackgroundDraft,
@@ -43,7 +42,7 @@ from tests.chatapp.condensation.draft_steps import (
 )
 from tests.chatapp.conftest import Say
 from tests.chatapp.profile_form import PROFILE
-from tests.chatapp.runs import named, run_in
+from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import seen
 from tests.chatapp.sockets import Page
 from tests.chatapp.storage_faults import broken
@@ -354,30 +353,6 @@ def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
     assert save(browser, conversation) == 302
     assert loop.found == [Looking.look()]
     assert loop.found != [before]
-
-
-@pytest.mark.parametrize(
-    ("wishes", "price", "drafts"),
-    [
-        ({"draft_ahead": "free"}, 4, False),
-        ({"draft_ahead": "free"}, 0, True),
-        ({"draft_ahead": "always"}, 4, True),
-        ({"draft_ahead": "never"}, 0, False),
-        # Nothing condenses by itself, or tool output is cleared before a summary is written.
-        ({"auto_condense": False}, 4, False),
-        ({"clear_tool_output": True}, 4, False),
-    ],
-)
-def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
-    conversation: Conversation, wishes: dict[str, object], price: int, drafts: bool
-) -> None:
-    """A server without a key and without prices charges nothing; nobody else's price is guessed."""
-    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
-    paid = {"price_input": price, "price_cache_write": price}
-    if not price:
-        paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
-    Profile.objects.filter(pk=conversation.profile_id).update(**paid)
-    assert wants_drafts(run_in(conversation)) is drafts
 
 
 async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting: Drafting) -> None:

@@ -13,7 +13,8 @@ from django.test import Client
 import condense
 from chatapp.agent.ports import ModelRequest
 from chatapp.context import sizes
-from chatapp.models import Conversation, ModelCall, Profile, message_store
+from chatapp.context.sizes import wants_drafts
+from chatapp.models import Conversation, ModelCall, Preferences, Profile, message_store
 from chatapp.toolbox import toolbox
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import EchoSummarizer
@@ -203,3 +204,27 @@ def test_each_message_weighs_once_beside_what_every_request_repeats() -> None:
     assert scale.weigh(history[:2]) == condense.TokenCount(1_000, measured=True)
     scale.forget()
     assert scale.weigh(history) == condense.TokenCount(560, measured=False)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "price", "drafts"),
+    [
+        ({"draft_ahead": "free"}, 4, False),
+        ({"draft_ahead": "free"}, 0, True),
+        ({"draft_ahead": "always"}, 4, True),
+        ({"draft_ahead": "never"}, 0, False),
+        # Nothing condenses by itself, or tool output is cleared before a summary is written.
+        ({"auto_condense": False}, 4, False),
+        ({"clear_tool_output": True}, 4, False),
+    ],
+)
+def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
+    conversation: Conversation, wishes: dict[str, object], price: int, drafts: bool
+) -> None:
+    """A server without a key and without prices charges nothing; nobody else's price is guessed."""
+    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
+    paid = {"price_input": price, "price_cache_write": price}
+    if not price:
+        paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
+    Profile.objects.filter(pk=conversation.profile_id).update(**paid)
+    assert wants_drafts(run_in(conversation)) is drafts

@@ -34,8 +34,8 @@ TOO_MANY = (
     ),
 )
 TOO_OFTEN = (
-    "You may send {count:,} request a minute, and have. Go on in {seconds} seconds.",
-    "You may send {count:,} requests a minute, and have. Go on in {seconds} seconds.",
+    "Limit of {count:,} request a minute reached. Try again in {seconds} s.",
+    "Limit of {count:,} requests a minute reached. Try again in {seconds} s.",
 )
 
 
