@@ -32,6 +32,7 @@ from .condenser.hooks import Hooks as Hooks
 from .condenser.hooks import Plan as Plan
 from .condenser.hooks import Veto as Veto
 from .condenser.hooks import attach_ledger as attach_ledger
+from .condenser.ladder import Ladder as Ladder
 from .condenser.ladder import Policy as Policy
 from .condenser.log import Attempt as Attempt
 from .condenser.log import AttemptFailed as AttemptFailed

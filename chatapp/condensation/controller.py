@@ -281,6 +281,7 @@ class ContextController:
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
+            in_tool_loop=bool(history and history[-1].tool_results),
         )
 
     def _describe_surroundings(self) -> str:
