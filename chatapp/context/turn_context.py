@@ -211,6 +211,11 @@ class TurnSettings:
         return self.profile.summaries_by or self.profile
 
     @property
+    def tokens_kept(self) -> int | None:
+        """Tokens of newest messages to keep word for word; None counts messages."""
+        return self.profile.tokens_kept or self.preferences.tokens_kept
+
+    @property
     def condenses_idle(self) -> bool:
         """Whether to condense while nobody says anything, where that is cheaper."""
         wanted = self.preferences

@@ -16,6 +16,7 @@ from chatapp.condensation import condenser_setup, undo
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
+from chatapp.forms.profiles import ProfileForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow, MessageRow
@@ -27,10 +28,10 @@ from tests.standin.server import Standin
 FILE = "one line of the file\n" * 100
 
 
-def ladder(preferences: Preferences) -> list[condense.Strategy]:
-    """Return the strategies of a turn with these preferences."""
-    conversation = Conversation(owner=preferences.owner)
-    terms = TurnSettings(conversation=conversation, profile=Profile(), preferences=preferences)
+def ladder(preferences: Preferences, **profile: Any) -> list[condense.Strategy]:
+    """Return the strategies of a turn with these preferences and columns of its profile."""
+    conversation, asked = Conversation(owner=preferences.owner), Profile(**profile)
+    terms = TurnSettings(conversation=conversation, profile=asked, preferences=preferences)
     loaded = condenser_setup.loaded_configuration(terms, Path()).strategies
     return [one for one in loaded if not isinstance(one, str)]
 
@@ -96,7 +97,19 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")
     recent: Any = ladder(accounts.preferences_of(alice))[0]
-    assert (recent.messages, recent.keep_first) == (7, True)
+    assert (recent.messages, recent.tokens, recent.keep_first) == (7, None, True)
+
+
+def test_newest_messages_are_kept_by_tokens_where_settings_or_profile_say_so(alice: User) -> None:
+    """The profile's own number counts before that of the settings; too small a one is refused."""
+    rungs(alice, strategy="keep_recent", tokens_kept=20_000)
+    preferences = accounts.preferences_of(alice)
+    kept = [ladder(preferences)[0], ladder(preferences, tokens_kept=4_000)[0]]
+    assert [getattr(one, "tokens") for one in kept] == [20_000, 4_000]  # noqa: B009 - a strategy's own
+    form = PreferencesForm({"threshold": 80, "step_limit": 9, "tokens_kept": 499})
+    assert "tokens_kept" in form.errors
+    profile = Profile.objects.filter(owner=alice).first()
+    assert "tokens_kept" in ProfileForm(instance=profile).fields
 
 
 def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:
