@@ -26,6 +26,7 @@ from .condenser.condenser import Condenser as Condenser
 from .condenser.condenser import Configuration as Configuration
 from .condenser.condenser import condense as condense
 from .condenser.condenser import ladder_from as ladder_from
+from .condenser.condenser import log_decision as log_decision
 from .condenser.hooks import DEFAULT_VALIDATORS as DEFAULT_VALIDATORS
 from .condenser.hooks import AttachFoldedFiles as AttachFoldedFiles
 from .condenser.hooks import Hooks as Hooks
@@ -52,6 +53,7 @@ from .errors import CondenseError as CondenseError
 from .errors import DidNotShrink as DidNotShrink
 from .errors import Discarded as Discarded
 from .errors import Floor as Floor
+from .errors import InvalidBudget as InvalidBudget
 from .errors import InvalidMessage as InvalidMessage
 from .errors import NothingToCondense as NothingToCondense
 from .errors import RedoRefused as RedoRefused

@@ -321,5 +321,6 @@ else:
         "What to change of a profile; how it is reached, and its key, are changed on its page only."
         "\n\nA ``threshold`` of -1 is inherited from the settings."
     )
-    columns = f"name model {_LIMITS} effort temperature {_PRICES} threshold tokens_kept system_prompt"
-    ProfileChange = PatchDict[row("ProfileChange", models.Profile, columns, doc)]
+    columns = f"name model {_LIMITS} {_PRICES} effort temperature threshold tokens_kept"
+    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc)
+    ProfileChange = PatchDict[changed]

@@ -124,8 +124,7 @@ class ContextController:
             or run.turn.waits
             or is_draft_near(run, size.value, budget)
         ):
-            figures = size.value, budget.percent(size.value), budget.threshold, len(history)
-            log.debug("not due: %d tokens (%.0f %%, threshold %.0f %%), %d messages", *figures)
+            condense.log_decision(trigger, budget, size, history)
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)

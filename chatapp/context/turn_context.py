@@ -147,14 +147,23 @@ ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
 
 def budget_for(
-    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
+    profile: Profile,
+    preferences: Preferences,
+    history: Sequence[condense.Message] = (),
+    conversation: Conversation | None = None,
+    configured: condense.Configuration | None = None,
 ) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile.
 
-    The threshold may depend on what a conversation's ``history`` was like so far.
+    The threshold may depend on the ``conversation``, and on what its ``history`` was like so far.
     """
-    return configuration_for(profile, preferences).budget(
-        profile.context_window, profile.output_limit, profile=profile.name, history=history
+    return (configured or configuration_for(profile, preferences)).budget(
+        profile.context_window,
+        profile.output_limit,
+        profile=profile.name,
+        history=history,
+        user=str(profile.owner_id or ""),
+        conversation=str(conversation.pk) if conversation else "",
     )
 
 
@@ -233,10 +242,8 @@ class TurnSettings:
 
     def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
         """Return the window, the reserve and the threshold in force."""
-        profile = self.profile
-        return self.configuration.budget(
-            profile.context_window, profile.output_limit, profile=profile.name, history=history
-        )
+        of = self.profile, self.preferences, history, self.conversation
+        return budget_for(*of, self.configuration)
 
 
 @dataclass(slots=True)

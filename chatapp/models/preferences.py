@@ -68,7 +68,7 @@ class Preferences(models.Model):
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("method"), max_length=200, blank=True)
     messages_kept = _number(_("messages to keep"), 3, (1, 100))
-    tokens_kept = fields.tokens_kept(_("Counts instead of messages. Leave empty to count messages."))
+    tokens_kept = fields.tokens_kept(_("Instead of messages. Leave empty to count messages."))
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
     last_messages = _number(
         _("last messages to keep"), 20, (1, 1_000), _("For the method “Last messages”.")

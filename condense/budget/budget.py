@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
+from condense.errors import InvalidBudget
 from condense.messages import Message, TextBlock
+from condense.sentences import say
 from condense.tokens.counters import CharacterCounter, TokenCounter, count_messages
 
 logger = logging.getLogger(__name__)
@@ -40,7 +42,8 @@ class Budget:
     """A context window in tokens, what the reply needs of it, and when to condense.
 
     ``threshold`` is a percentage of the whole window, and ``threshold_source`` whose it is, as
-    :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window.
+    :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window. Raises
+    InvalidBudget for numbers that make no sense.
     """
 
     window: int
@@ -48,6 +51,15 @@ class Budget:
     threshold: float = 100
     threshold_source: str = "global"
     buffer: float = BUFFER
+
+    def __post_init__(self) -> None:
+        """Refuse what is negative, infinite or no number, and a buffer of the whole window."""
+        most = {"window": math.inf, "max_output": math.inf, "threshold": math.inf, "buffer": 1}
+        for name, end in most.items():
+            if not 0 <= (value := getattr(self, name) or 0) < end:
+                raise InvalidBudget(
+                    say("A budget's {name} can't be {value}.", name=name, value=value)
+                )
 
     @property
     def reserved(self) -> int:
@@ -99,12 +111,15 @@ class ThresholdQuery:
     """What a threshold may depend on.
 
     ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
-    conversation, nothing where the question is for none.
+    conversation, nothing where the question is for none; ``user`` and ``conversation`` are the
+    caller's ids, "" where it has none.
     """
 
     budget: Budget
     profile: str = ""
     history: Sequence[Message] = ()
+    user: str = ""
+    conversation: str = ""
 
 
 Resolver = Callable[[ThresholdQuery], Threshold | None]
@@ -158,16 +173,16 @@ class Adaptive:
 def with_threshold(
     budget: Budget,
     resolvers: Iterable[Resolver],
-    *,
-    profile: str = "",
-    history: Sequence[Message] = (),
+    **asked: Any,
 ) -> Budget:
     """Return the budget with the threshold of the first resolver that gives a usable one.
+
+    What is ``asked`` besides are the fields of a ThresholdQuery.
 
     What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
     stays as it is.
     """
-    query = ThresholdQuery(budget=budget, profile=profile, history=history)
+    query = ThresholdQuery(budget=budget, **asked)
     for resolve in resolvers:
         found = resolve(query)
         if found and MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:

@@ -28,7 +28,7 @@ NOTHING_MORE = noop("Nothing more can be hidden to make the context fit: {floor}
 STOPS = noop(
     "The context is full, and truncation is off: {floor}. Allow it in the settings. {advice}"
 )
-DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
+DECIDED = "%s: %d tokens, %.0f %% of %d, threshold %g %% (%s), %d messages: %s"
 
 logger = logging.getLogger(__name__)
 
@@ -75,10 +75,9 @@ class Condenser:
         # Without a reason nothing is measured and no strategy is loaded.
         ladder = await asyncio.to_thread(self._ladder, situation) if reason or answer else None
         due = ladder is not None and ladder.is_due(answer)
-        level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
-        budget, size = situation.budget, situation.tokens.value
-        limits = budget.threshold, budget.threshold_source, budget.window
-        logger.log(level, DECIDED, situation.trigger, size, *limits, word)
+        log_decision(
+            situation.trigger, situation.budget, situation.tokens, situation.effective, due=due
+        )
         if ladder is None or not due:
             return None
         failures: list[errors.CondenseError] = []
@@ -168,6 +167,21 @@ class Condenser:
         raise error
 
 
+def log_decision(
+    trigger: Trigger,
+    budget: Budget,
+    size: TokenCount,
+    effective: Sequence[Message],
+    *,
+    due: bool = False,
+) -> None:
+    """Log the figures by which a condensation is due, or not."""
+    level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
+    usage = size.value, budget.percent(size.value), budget.window
+    limits = budget.threshold, budget.threshold_source
+    logger.log(level, DECIDED, trigger, *usage, *limits, len(effective), word)
+
+
 def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
@@ -220,13 +234,14 @@ class Configuration:
         self,
         window: int,
         max_output: int | None = None,
-        *,
-        profile: str = "",
-        history: Sequence[Message] = (),
+        **asked: Any,
     ) -> Budget:
-        """Return what a model's window allows, and where in it an automatic condensation starts."""
+        """Return what a model's window allows, and where in it an automatic condensation starts.
+
+        What is ``asked`` besides are the fields of a ThresholdQuery.
+        """
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
-        return with_threshold(allowed, self.thresholds, profile=profile, history=history)
+        return with_threshold(allowed, self.thresholds, **asked)
 
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any

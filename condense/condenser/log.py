@@ -17,7 +17,8 @@ class Attempt:
 
     ``effective`` is what the model sees when it begins, ``focus`` what a summary is to keep above
     all, ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` is
-    what its calls may take, as :func:`condense.expected_usage` tells.
+    what its calls may take, as :func:`condense.expected_usage` tells; ``user`` and ``conversation``
+    are the situation's.
     """
 
     id: str
@@ -32,6 +33,8 @@ class Attempt:
     focus: str = ""
     expected: Usage = field(default_factory=Usage)
     effective: Sequence[Message] = field(default=(), repr=False)
+    user: str = ""
+    conversation: str = ""
 
 
 class CondensationLog(Protocol):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
@@ -258,3 +259,43 @@ def check_row(conversation: Conversation, owner: User) -> None:
     assert "Undo clearing" in page
     hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
     assert hidden.content.decode().count("<li>") == 1
+
+
+ASKED: set[tuple[str, str, str]] = set()
+
+
+def resolve(query: condense.ThresholdQuery) -> None:
+    """Note whose threshold is looked for, and leave it to others."""
+    ASKED.add(("resolver", query.user, query.conversation))
+
+
+async def decide(situation: condense.Situation) -> bool:
+    """Note whose context it is, and have it condensed."""
+    ASKED.add(("hook", situation.user, situation.conversation))
+    return True
+
+
+def listen(event: condense.Event) -> None:
+    """Note whose attempt it is."""
+    ASKED.add(("listener", event.attempt.user, event.attempt.conversation))
+
+
+def note_all(wanted: condense.Configuration) -> condense.Configuration:
+    """Return an operator's configuration that notes whom it is for."""
+    hooks = condense.Hooks(should_condense=(decide,), listeners=(listen,))
+    return replace(wanted, thresholds=(resolve, *wanted.thresholds), hooks=hooks)
+
+
+async def test_hooks_and_resolvers_know_user_and_conversation(
+    alice: User, standin: Standin, settings: pytest_django.Settings
+) -> None:
+    """By the ids that the application has for them."""
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.note_all"
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    talk = await sync_to_async(long_conversation)(alice, standin)
+    standin.reply("<summary>All of it.</summary>")
+    ASKED.clear()
+    async with open_page(talk, alice) as page:
+        await page.ask("And now?")
+    ids = str(alice.pk), str(talk.pk)
+    assert {("resolver", *ids), ("hook", *ids), ("listener", *ids)} <= ASKED

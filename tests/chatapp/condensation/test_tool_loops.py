@@ -1,4 +1,4 @@
-"""A threshold between the tool calls of one turn: it waits for the turn's end, the limit does not."""
+"""A threshold between the tool calls of one turn: it waits, and the limit does not."""
 
 import pytest
 import pytest_django

@@ -44,12 +44,13 @@ def skipped(folded: Folded) -> dict[str, str]:
 
 
 def test_a_section_is_in_roos_format(root: Path) -> None:
-    """A reminder with the path, that it is an outline, the name, a line for each definition and a blank line."""
+    """A reminder with the path and that it is an outline, and a line for each definition."""
     folded = fold_files(["a.py"], root)
-    assert folded.sections == (
+    (section,) = folded.sections
+    assert section == (
         "<system-reminder>\n## File Context: a.py\n"
         "This is only an outline: read the file before you quote or change it.\n"
-        "# a.py\n1--2 | def f():\n\n</system-reminder>",
+        "# a.py\n1--2 | def f():\n\n</system-reminder>"
     )
     assert included(folded) == ("a.py",)
     assert folded.characters == len(folded.sections[0])
