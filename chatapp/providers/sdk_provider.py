@@ -28,6 +28,7 @@ from chatapp.providers.call_errors import (
 )
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
+from chatapp.providers.refusals import refused_by
 from chatapp.providers.specs import ListedModel, ProviderSpec
 from condense import noop, say
 
@@ -97,6 +98,8 @@ class SdkProvider(ABC):
         self.key = api_key
         self.guard = guard
         self.asked = Asked(model.name, host_of(self.base_url))
+        asks = model.name, model.temperature, model.effort
+        self.refused = refused_by(type(self), self.base_url, self.key, *asks)
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
         own: type[Exception] = self.sdk.APIError
         others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)

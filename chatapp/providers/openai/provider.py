@@ -71,7 +71,7 @@ class OpenAIProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, own=self.base_url == SPEC.url)
+        return RequestWriter(self.model, self.refused, own=self.base_url == SPEC.url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""
