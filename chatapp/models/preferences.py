@@ -92,7 +92,7 @@ class Preferences(models.Model):
     attach_files = models.BooleanField(
         _("add outlines of the files that were read"),
         default=True,
-        help_text=_("The model then knows what each file defines."),
+        help_text=_("Outlines only: the model reads a file again for its text."),
     )
     check_summaries = models.BooleanField(
         _("check each summary"),
