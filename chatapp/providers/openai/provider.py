@@ -16,6 +16,7 @@ from chatapp.agent.ports import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.formats import Json
+from chatapp.providers.http import drain
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
@@ -97,9 +98,11 @@ class OpenAIProvider(SdkProvider):
         if response.headers.get("content-type", "").startswith("application/json"):
             yield [request_bytes.decode_chunk(await response.aread())]
             return
-        async for said in request_bytes.read_events(response.aiter_bytes(), request_bytes.chunk):
+        reads = response.aiter_bytes()
+        async for said in request_bytes.read_events(reads, request_bytes.chunk):
             yield said
             if said[-1] == request_bytes.DONE:
+                await drain(reads)
                 return
 
     def refusal(self, error: openai.APIStatusError) -> Refusal:
