@@ -26,7 +26,6 @@ from .condenser.condenser import Condenser as Condenser
 from .condenser.condenser import Configuration as Configuration
 from .condenser.condenser import condense as condense
 from .condenser.condenser import ladder_from as ladder_from
-from .condenser.condenser import log_decision as log_decision
 from .condenser.hooks import DEFAULT_VALIDATORS as DEFAULT_VALIDATORS
 from .condenser.hooks import AttachFoldedFiles as AttachFoldedFiles
 from .condenser.hooks import Hooks as Hooks

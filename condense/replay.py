@@ -76,15 +76,9 @@ async def replay_history(
     known = 0
     for message in messages:
         if message.role == "assistant":
-            situation = replace(
-                start,
-                effective=tuple(seen),
-                tokens=TokenCount(tokens),
-                trigger=Trigger.AUTO,
-                in_tool_loop=bool(seen and seen[-1].tool_results),
-            )
-            if failures < MOST_FAILURES and situation.reason:
-                shown = await _condensed(situation, condenser)
+            loops = bool(seen and seen[-1].tool_results)
+            if failures < MOST_FAILURES and start.budget.reason(tokens, automatic=not loops):
+                shown = await _condensed(seen, tokens, condenser, start)
                 failures = failures + 1 if shown is None else 0
                 if shown is not None:
                     seen, known = [*shown], fixed
@@ -97,14 +91,17 @@ async def replay_history(
     return found
 
 
-async def _condensed(situation: Situation, condenser: Condenser) -> Sequence[Message] | None:
+async def _condensed(
+    seen: Sequence[Message], tokens: int, condenser: Condenser, start: Situation
+) -> Sequence[Message] | None:
     """Return the effective history after a condensation, None if none succeeded."""
+    effective, size = tuple(seen), TokenCount(tokens)
+    situation = replace(start, effective=effective, tokens=size, trigger=Trigger.AUTO)
     try:
         reduction = await condenser.fit(situation)
     except CondenseError:
         return None
     if reduction is None:
         return None
-    effective = situation.effective
-    made = replace(reduction.message, seq=effective[-1].seq)
+    made = replace(reduction.message, seq=seen[-1].seq)
     return replace_hidden(effective, reduction.hidden, made)

@@ -140,9 +140,8 @@ def refit(
     gauge = condense.Gauge(situation, COUNTER)
     before, after = gauge.compare(made.hidden, made.message)
     if situation.budget.reason(after.value, automatic=situation.automatic):
-        raise condense.DidNotShrink(
-            noop("Newer messages grew too large, so the draft was dropped.")
-        )
+        said = noop("Newer messages grew too large, so the draft was dropped.")
+        raise condense.DidNotShrink(said)
     fitted = replace(made, tokens_before=before, tokens_after=after)
     condense.Ladder(situation, policy, gauge).check(fitted)
     return fitted

@@ -93,7 +93,6 @@ def situation_of(
         system=terms.system,
         tools=tuple([spec.to_api() for spec in toolbox.specs]),
         model=terms.profile.model,
-        user=str(terms.conversation.owner_id),
-        conversation=str(terms.conversation.pk),
+        **terms.whose,
         **rest,
     )

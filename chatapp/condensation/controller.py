@@ -124,7 +124,7 @@ class ContextController:
             or run.turn.waits
             or is_draft_near(run, size.value, budget)
         ):
-            condense.log_decision(trigger, budget, size, history)
+            log.debug("%s, %d messages: not due", budget.describe(size.value), len(history))
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)

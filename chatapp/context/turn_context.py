@@ -151,20 +151,14 @@ def budget_for(
     preferences: Preferences,
     history: Sequence[condense.Message] = (),
     conversation: Conversation | None = None,
-    configured: condense.Configuration | None = None,
 ) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile.
 
-    The threshold may depend on the ``conversation``, and on what its ``history`` was like so far.
+    The threshold may depend on the ``conversation``, and what its ``history`` was like so far.
     """
-    return (configured or configuration_for(profile, preferences)).budget(
-        profile.context_window,
-        profile.output_limit,
-        profile=profile.name,
-        history=history,
-        user=str(profile.owner_id or ""),
-        conversation=str(conversation.pk) if conversation else "",
-    )
+    of = conversation or Conversation(pk=None, owner_id=profile.owner_id)
+    terms = TurnSettings(conversation=of, profile=profile, preferences=preferences)
+    return terms.budget(history)
 
 
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
@@ -220,6 +214,12 @@ class TurnSettings:
         return self.profile.summaries_by or self.profile
 
     @property
+    def whose(self) -> dict[str, str]:
+        """The ids of user and conversation for the engine, "" for none."""
+        of = self.conversation
+        return {"user": str(of.owner_id or ""), "conversation": str(of.pk or "")}
+
+    @property
     def tokens_kept(self) -> int | None:
         """Tokens of newest messages to keep word for word; None counts messages."""
         return self.profile.tokens_kept or self.preferences.tokens_kept
@@ -242,8 +242,10 @@ class TurnSettings:
 
     def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
         """Return the window, the reserve and the threshold in force."""
-        of = self.profile, self.preferences, history, self.conversation
-        return budget_for(*of, self.configuration)
+        profile, asked = self.profile, {"history": history, **self.whose}
+        return self.configuration.budget(
+            profile.context_window, profile.output_limit, profile=profile.name, **asked
+        )
 
 
 @dataclass(slots=True)

@@ -36,10 +36,9 @@ class Preferences(models.Model):
 
     A setting is one field: its name and help text are what the settings page shows, and its type
     is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,
-    empty for the server's; ``messages_kept`` or ``tokens_kept``, and ``keep_first``, are what
-    "keep_recent" leaves verbatim, ``last_messages`` what "last_messages" does.
-    ``offered_providers`` names those for which a first profile was made, so that one that was
-    removed is not made again.
+    empty for the server's; ``messages_kept``, ``tokens_kept`` and ``keep_first`` are what
+    "keep_recent" leaves verbatim, ``last_messages`` what "last_messages" does. For those in
+    ``offered_providers`` a first profile was made: one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):

@@ -7,7 +7,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,8 +27,6 @@ MOST_KEPT = 50
 CONNECT_SECONDS = 15.0
 # Any number of calls at once; what is no longer used is closed before a server does so.
 LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
-# Seconds for which the end of a body is waited for once its reply is whole.
-DRAIN_SECONDS = 0.5
 # A read that brings as many events has more waiting.
 MANY = 50
 
@@ -109,14 +107,6 @@ async def paced(
         if not is_over() and len(said) < MANY:
             # What comes meanwhile comes in one read, and costs as much as one event.
             await async_tasks.tick()
-
-
-async def drain(reads: AsyncIterator[bytes]) -> None:
-    """Read what is left of a body, for a moment: a line is used again only from its end on."""
-    with suppress(Exception):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for _rest in reads:
-                pass
 
 
 @dataclass(eq=False, slots=True)

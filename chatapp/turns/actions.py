@@ -101,18 +101,15 @@ async def _begin(conversation: Conversation, store: Store) -> TurnContext | None
 async def send_and_hear(
     conversation: Conversation, command: incoming_frames.SendMessage
 ) -> AsyncIterator[events.TurnEvent]:
-    """Send a message as ``send_message`` does, and return all that happens until its turn ends.
+    """Send a message, or carry out "/condense", and return all that happens until its turn ends.
 
-    Sent again, it is heard from now on; the turn goes on when nobody hears it any more. The command
-    to condense is carried out.
+    Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
     name, focus = called_in(command.text) or ("", "")
     if command.literal or not is_built_in(command.text):
         run = await send_message(conversation, command)
     elif name != "condense":
-        raise Refused(
-            _("/{name} works on the page. Programs find addresses in /api/docs.", name=name)
-        )
+        raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
     else:
         wish = CondenseRequest(command.nonce, focus[: incoming_frames.LONGEST_FOCUS])
         run = await _begin(conversation, partial(start_condensing, conversation, wish))

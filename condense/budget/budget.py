@@ -54,12 +54,11 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse what is negative, infinite or no number, and a buffer of the whole window."""
-        most = {"window": math.inf, "max_output": math.inf, "threshold": math.inf, "buffer": 1}
-        for name, end in most.items():
-            if not 0 <= (value := getattr(self, name) or 0) < end:
-                raise InvalidBudget(
-                    say("A budget's {name} can't be {value}.", name=name, value=value)
-                )
+        for name in ("window", "max_output", "threshold", "buffer"):
+            value, most = getattr(self, name) or 0, 1 if name == "buffer" else math.inf
+            if not 0 <= value < most:
+                said = say("A budget's {name} can't be {value}.", name=name, value=value)
+                raise InvalidBudget(said)
 
     @property
     def reserved(self) -> int:
@@ -81,6 +80,11 @@ class Budget:
         if self.window == 0:
             return math.nan if tokens == 0 else math.copysign(math.inf, tokens)
         return 100 * tokens / self.window
+
+    def describe(self, tokens: int) -> str:
+        """Return for a log how much of the window is used, and where it is condensed."""
+        used = f"{tokens} tokens, {self.percent(tokens):.0f} % of {self.window}"
+        return f"{used}, threshold {self.threshold:g} % ({self.threshold_source})"
 
     def reason(self, tokens: int, *, automatic: bool = True) -> Rule | None:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
@@ -170,15 +174,10 @@ class Adaptive:
         return Threshold(min(MAX_THRESHOLD, max(self.least, at)), "adaptive")
 
 
-def with_threshold(
-    budget: Budget,
-    resolvers: Iterable[Resolver],
-    **asked: Any,
-) -> Budget:
+def with_threshold(budget: Budget, resolvers: Iterable[Resolver], **asked: Any) -> Budget:
     """Return the budget with the threshold of the first resolver that gives a usable one.
 
-    What is ``asked`` besides are the fields of a ThresholdQuery.
-
+    They are ``asked`` by a ThresholdQuery of these fields.
     What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
     stays as it is.
     """

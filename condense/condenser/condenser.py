@@ -28,7 +28,7 @@ NOTHING_MORE = noop("Nothing more can be hidden to make the context fit: {floor}
 STOPS = noop(
     "The context is full, and truncation is off: {floor}. Allow it in the settings. {advice}"
 )
-DECIDED = "%s: %d tokens, %.0f %% of %d, threshold %g %% (%s), %d messages: %s"
+DECIDED = "%s: %s, %d messages: %s"
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +75,9 @@ class Condenser:
         # Without a reason nothing is measured and no strategy is loaded.
         ladder = await asyncio.to_thread(self._ladder, situation) if reason or answer else None
         due = ladder is not None and ladder.is_due(answer)
-        log_decision(
-            situation.trigger, situation.budget, situation.tokens, situation.effective, due=due
-        )
+        level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
+        usage = situation.budget.describe(situation.tokens.value), len(situation.effective)
+        logger.log(level, DECIDED, situation.trigger, *usage, word)
         if ladder is None or not due:
             return None
         failures: list[errors.CondenseError] = []
@@ -167,21 +167,6 @@ class Condenser:
         raise error
 
 
-def log_decision(
-    trigger: Trigger,
-    budget: Budget,
-    size: TokenCount,
-    effective: Sequence[Message],
-    *,
-    due: bool = False,
-) -> None:
-    """Log the figures by which a condensation is due, or not."""
-    level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
-    usage = size.value, budget.percent(size.value), budget.window
-    limits = budget.threshold, budget.threshold_source
-    logger.log(level, DECIDED, trigger, *usage, *limits, len(effective), word)
-
-
 def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
@@ -230,15 +215,10 @@ class Configuration:
             reviewer=reviewer,
         )
 
-    def budget(
-        self,
-        window: int,
-        max_output: int | None = None,
-        **asked: Any,
-    ) -> Budget:
+    def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
         """Return what a model's window allows, and where in it an automatic condensation starts.
 
-        What is ``asked`` besides are the fields of a ThresholdQuery.
+        Resolvers are ``asked`` by a ThresholdQuery of these fields.
         """
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
         return with_threshold(allowed, self.thresholds, **asked)

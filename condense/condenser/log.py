@@ -17,8 +17,7 @@ class Attempt:
 
     ``effective`` is what the model sees when it begins, ``focus`` what a summary is to keep above
     all, ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` is
-    what its calls may take, as :func:`condense.expected_usage` tells; ``user`` and ``conversation``
-    are the situation's.
+    what its calls may take, as :func:`condense.expected_usage` tells.
     """
 
     id: str

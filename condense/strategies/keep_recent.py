@@ -19,9 +19,7 @@ LEAST_REDUCTION = 0.2
 
 
 class KeepRecent(ByModel):
-    """Keeps the last ``messages``, or the newest ``tokens``, verbatim after the summary.
-
-    Never more than half of the history, in tokens: there would be too little to gain.
+    """Keeps the last ``messages``, or ``tokens`` up to half, verbatim after the summary.
 
     The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
     where the context is too large, fewer messages stay, down to the unread ones. With

@@ -38,8 +38,7 @@ class RequestWriter:
         """Write for ``model``; ``diagnoses`` asks why its cache could not be used.
 
         ``unsigned`` is what compactions were bound to when the vendor did not take them back, and
-        ``late_system`` says that a rule may be a system message behind a user's. What was
-        ``refused`` to others is left out.
+        ``late_system`` says that a rule may be a system message behind a user's.
         """
         self.model = model
         known = {"late_system": model.name in LATE_SYSTEM, **(refused or {})}

@@ -1,7 +1,9 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -16,7 +18,6 @@ from chatapp.agent.ports import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.formats import Json
-from chatapp.providers.http import drain
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
@@ -31,6 +32,8 @@ _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.
 _MOST_ASKED = 20
 _MILLION = 1_000_000
+# Seconds for the end of a body whose reply is whole.
+ENDING = 0.5
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
@@ -102,7 +105,11 @@ class OpenAIProvider(SdkProvider):
         async for said in request_bytes.read_events(reads, request_bytes.chunk):
             yield said
             if said[-1] == request_bytes.DONE:
-                await drain(reads)
+                # A line is used again only where its body has ended.
+                with suppress(Exception):
+                    async with asyncio.timeout(ENDING):
+                        async for _rest in reads:
+                            pass
                 return
 
     def refusal(self, error: openai.APIStatusError) -> Refusal:

@@ -100,16 +100,9 @@ _REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
 class RequestWriter:
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
-    def __init__(
-        self, model: Model, refused: dict[str, Any] | None = None, *, own: bool = False
-    ) -> None:
-        """Write for ``model``; ``own`` says that it is at the vendor's own address.
-
-        ``refused`` are the traits that the server made others give up, and gets those of this one;
-        but a refusal of one image says nothing of the next.
-        """
-        self.model = model
-        self.refused = {} if refused is None else refused
+    def __init__(self, model: Model, refused: Json | None = None, *, own: bool = False) -> None:
+        """Write for ``model``, at the vendor's ``own`` address, less what was ``refused``."""
+        self.model, self.refused = model, {} if refused is None else refused
         self._use(replace(Traits(completion_limit=own), **self.refused))
 
     def _use(self, traits: Traits) -> None:
@@ -124,6 +117,7 @@ class RequestWriter:
             if is_said and getattr(self.traits, trait) != value:
                 changed: dict[str, Any] = {trait: value}
                 self._use(replace(self.traits, **changed))
+                # One image says nothing of the next.
                 self.refused |= changed if trait != "images" else {}
                 return True
         return False

@@ -117,9 +117,9 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(
     )
     assert keeping.audience.of(events.CondensingAwaited) == [events.CondensingAwaited(False)]
     assert (controller.run.wishes.take(), controller.focus) == (None, "")
-    with caplog.at_level(logging.DEBUG, "condense"):
+    with caplog.at_level(logging.DEBUG, "chatapp"):
         assert await controller.fit(history, AUTO) == history
-    decided = r"auto: \d+ tokens, \d+ % of 10000, threshold 100 % \(global\), 2 messages: not due"
+    decided = r"\d+ tokens, \d+ % of 10000, threshold 100 % \(global\), 2 messages: not due"
     assert re.search(decided, caplog.text)
 
 
