@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='profile',
             name='tokens_kept',
-            field=models.PositiveIntegerField(blank=True, help_text='With recent messages kept. Leave empty to use Settings.', null=True, validators=[django.core.validators.MinValueValidator(500), django.core.validators.MaxValueValidator(1000000)], verbose_name='tokens to keep'),
+            field=models.PositiveIntegerField(blank=True, help_text='For “Summary + recent messages”. Leave empty to use Settings.', null=True, validators=[django.core.validators.MinValueValidator(500), django.core.validators.MaxValueValidator(1000000)], verbose_name='tokens to keep'),
         ),
         migrations.AlterField(
             model_name='preferences',
