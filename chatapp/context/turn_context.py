@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from django.conf import settings
@@ -216,7 +217,7 @@ class TurnSettings:
     @property
     def whose(self) -> dict[str, str]:
         """The ids of user and conversation for the engine, "" for none."""
-        of = self.conversation
+        of: Any = self.conversation
         return {"user": str(of.owner_id or ""), "conversation": str(of.pk or "")}
 
     @property

@@ -147,7 +147,7 @@ def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[A
     )
 
 
-def tokens_kept(help_text: Any) -> "models.PositiveIntegerField[Any, Any]":
+def tokens_kept(help_text: Any) -> "models.PositiveIntegerField[int | None, int | None]":
     """Return a column for the tokens of newest messages to keep; null is for nothing chosen."""
     bounds = [MinValueValidator(500), MaxValueValidator(1_000_000)]
     return models.PositiveIntegerField(
