@@ -1,11 +1,13 @@
 """HTTP addresses, page by page."""
 
 from allauth.account.views import login, logout
+from allauth.usersessions.views import ListUserSessionsView
 from django.urls import include, path
 from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
 from chatapp.api import enter_api
+from chatapp.forms.accounts import SessionsForm
 from chatapp.views import (
     account,
     calls,
@@ -152,6 +154,7 @@ urlpatterns = [
     path("users/<int:pk>/<slug:action>/", operator.change_user, name="change_user"),
     path("api/<path:rest>", enter_api, name="api"),
     path("s/<str:token>/", shares.show_shared, name="shared"),
+    path("account/sessions/", ListUserSessionsView.as_view(form_class=SessionsForm)),
     path("account/", include("allauth.urls")),
     # Named last, so that links lead here.
     path("sign-in/", login, name="account_login"),

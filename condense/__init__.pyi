@@ -32,6 +32,7 @@ from .condenser.hooks import Hooks as Hooks
 from .condenser.hooks import Plan as Plan
 from .condenser.hooks import Veto as Veto
 from .condenser.hooks import attach_ledger as attach_ledger
+from .condenser.ladder import Ladder as Ladder
 from .condenser.ladder import Policy as Policy
 from .condenser.log import Attempt as Attempt
 from .condenser.log import AttemptFailed as AttemptFailed
@@ -51,6 +52,7 @@ from .errors import CondenseError as CondenseError
 from .errors import DidNotShrink as DidNotShrink
 from .errors import Discarded as Discarded
 from .errors import Floor as Floor
+from .errors import InvalidBudget as InvalidBudget
 from .errors import InvalidMessage as InvalidMessage
 from .errors import NothingToCondense as NothingToCondense
 from .errors import RedoRefused as RedoRefused

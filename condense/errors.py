@@ -29,6 +29,10 @@ class InvalidMessage(CondenseError):
     """A message or content block does not have the shape the Messages API gives it."""
 
 
+class InvalidBudget(CondenseError):
+    """A number of a budget makes no sense: it is negative, infinite, or no number."""
+
+
 class UnknownMessage(CondenseError):
     """The id names no message, summary, marker or rewind of the given history."""
 

@@ -76,7 +76,8 @@ async def replay_history(
     known = 0
     for message in messages:
         if message.role == "assistant":
-            if failures < MOST_FAILURES and start.budget.reason(tokens):
+            loops = bool(seen and seen[-1].tool_results)
+            if failures < MOST_FAILURES and start.budget.reason(tokens, automatic=not loops):
                 shown = await _condensed(seen, tokens, condenser, start)
                 failures = failures + 1 if shown is None else 0
                 if shown is not None:

@@ -16,6 +16,7 @@ from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network import Guard
 from chatapp.providers import create_provider, provider_specs
+from chatapp.providers.call_errors import refused_by
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
@@ -156,7 +157,8 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
 
 def provider_to_try(profile: Profile) -> ResilientProvider:
-    """Return the provider as ``provider_for`` does, but it tries everything once."""
+    """Return the provider as ``provider_for`` does, but it tries everything, and once."""
+    refused_by.cache_clear()
     return create_provider(profile.provider, **_reached_by(profile), attempts=1)
 
 

@@ -154,8 +154,8 @@ _PRICES = "price_input price_output price_cache_read price_cache_write"
 ProfileShape = row(
     "ProfileShape",
     models.Profile,
-    f"id name provider model base_url key_source {_LIMITS} {_PRICES} threshold effort temperature "
-    "system_prompt",
+    f"id name provider model base_url key_source {_LIMITS} {_PRICES} threshold tokens_kept effort "
+    "temperature system_prompt",
     "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
     **{f"price_{name}": (Decimal, Field(..., alias=f"prices.{name}")) for name in PRICED},
@@ -321,5 +321,6 @@ else:
         "What to change of a profile; how it is reached, and its key, are changed on its page only."
         "\n\nA ``threshold`` of -1 is inherited from the settings."
     )
-    columns = f"name model {_LIMITS} effort temperature {_PRICES} threshold system_prompt"
-    ProfileChange = PatchDict[row("ProfileChange", models.Profile, columns, doc)]
+    columns = f"name model {_LIMITS} {_PRICES} effort temperature threshold tokens_kept"
+    changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc)
+    ProfileChange = PatchDict[changed]

@@ -126,17 +126,25 @@ def _read(
         return "", None, ""
     if reason := why_useless(draft, situation.effective, run):
         return "", None, reason
-    made = refit(draft.read_reduction(), situation)
-    reason = "" if made else noop("Newer messages grew too large, so the draft was dropped.")
-    return str(draft.condensation_id), made, reason
+    try:
+        made = refit(draft.read_reduction(), situation, run.configuration.policy)
+    except condense.CondenseError as error:
+        return "", None, str(error)
+    return str(draft.condensation_id), made, ""
 
 
-def refit(made: condense.Reduction, situation: condense.Situation) -> condense.Reduction | None:
-    """Return a reduction as one of this situation, None where it is not enough there."""
-    before, after = condense.Gauge(situation, COUNTER).compare(made.hidden, made.message)
+def refit(
+    made: condense.Reduction, situation: condense.Situation, policy: condense.Policy
+) -> condense.Reduction:
+    """Return a reduction as one of this situation; raise CondenseError if it gains too little."""
+    gauge = condense.Gauge(situation, COUNTER)
+    before, after = gauge.compare(made.hidden, made.message)
     if situation.budget.reason(after.value, automatic=situation.automatic):
-        return None
-    return replace(made, tokens_before=before, tokens_after=after)
+        said = noop("Newer messages grew too large, so the draft was dropped.")
+        raise condense.DidNotShrink(said)
+    fitted = replace(made, tokens_before=before, tokens_after=after)
+    condense.Ladder(situation, policy, gauge).check(fitted)
+    return fitted
 
 
 async def settled(conversation_id: uuid.UUID) -> bool:

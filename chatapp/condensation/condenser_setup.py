@@ -31,6 +31,7 @@ def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Confi
     wanted, preferences = terms.configuration, terms.preferences
     wishes = {
         "messages": preferences.messages_kept,
+        "tokens": terms.tokens_kept,
         "keep_first": preferences.keep_first,
         "last": preferences.last_messages,
         "fraction": preferences.truncated_percent / 100,
@@ -92,5 +93,6 @@ def situation_of(
         system=terms.system,
         tools=tuple([spec.to_api() for spec in toolbox.specs]),
         model=terms.profile.model,
+        **terms.whose,
         **rest,
     )

@@ -124,8 +124,7 @@ class ContextController:
             or run.turn.waits
             or is_draft_near(run, size.value, budget)
         ):
-            figures = size.value, budget.percent(size.value), budget.threshold, len(history)
-            log.debug("not due: %d tokens (%.0f %%, threshold %.0f %%), %d messages", *figures)
+            log.debug("%s, %d messages: not due", budget.describe(size.value), len(history))
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)
@@ -281,6 +280,7 @@ class ContextController:
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
+            in_tool_loop=bool(history and history[-1].tool_results),
         )
 
     def _describe_surroundings(self) -> str:

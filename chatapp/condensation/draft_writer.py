@@ -59,11 +59,11 @@ def basis_of(terms: TurnSettings) -> Mapping[str, str]:
     profile, writer, wanted = terms.profile, terms.writer, terms.preferences
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
     own = (terms.conversation.system_prompt, profile.system_prompt, terms.configuration.prompt)
-    strategy = (wanted.strategy, wanted.messages_kept, wanted.keep_first)
+    kept = (wanted.messages_kept, terms.tokens_kept, wanted.keep_first)
     beside = (wanted.attach_ledger, wanted.attach_files, wanted.check_summaries)
     made_by = {
         "profile": [(one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)],
-        "prompt": [*own, *strategy, *beside],
+        "prompt": [*own, wanted.strategy, *kept, *beside],
         "pins": [*pins.values_list("pk", flat=True)],
     }
     return {name: _digest(values) for name, values in made_by.items()}

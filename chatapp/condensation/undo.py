@@ -148,7 +148,8 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     profile = conversation.profile
     if profile is None:
         return None, None
-    budget = turn_context.budget_for(profile, preferences_of(conversation.owner))
+    preferences = preferences_of(conversation.owner)
+    budget = turn_context.budget_for(profile, preferences, conversation=conversation)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     tokens = sizes.context_size(
         conversation, profile, message_store.read_effective(conversation.pk)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from django.conf import settings
@@ -147,15 +148,18 @@ ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
 
 def budget_for(
-    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
+    profile: Profile,
+    preferences: Preferences,
+    history: Sequence[condense.Message] = (),
+    conversation: Conversation | None = None,
 ) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile.
 
-    The threshold may depend on what a conversation's ``history`` was like so far.
+    The threshold may depend on the ``conversation``, and what its ``history`` was like so far.
     """
-    return configuration_for(profile, preferences).budget(
-        profile.context_window, profile.output_limit, profile=profile.name, history=history
-    )
+    of = conversation or Conversation(pk=None, owner_id=profile.owner_id)
+    terms = TurnSettings(conversation=of, profile=profile, preferences=preferences)
+    return terms.budget(history)
 
 
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
@@ -211,6 +215,17 @@ class TurnSettings:
         return self.profile.summaries_by or self.profile
 
     @property
+    def whose(self) -> dict[str, str]:
+        """The ids of user and conversation for the engine, "" for none."""
+        of: Any = self.conversation
+        return {"user": str(of.owner_id or ""), "conversation": str(of.pk or "")}
+
+    @property
+    def tokens_kept(self) -> int | None:
+        """Tokens of newest messages to keep word for word; None counts messages."""
+        return self.profile.tokens_kept or self.preferences.tokens_kept
+
+    @property
     def condenses_idle(self) -> bool:
         """Whether to condense while nobody says anything, where that is cheaper."""
         wanted = self.preferences
@@ -228,9 +243,9 @@ class TurnSettings:
 
     def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
         """Return the window, the reserve and the threshold in force."""
-        profile = self.profile
+        profile, asked = self.profile, {"history": history, **self.whose}
         return self.configuration.budget(
-            profile.context_window, profile.output_limit, profile=profile.name, history=history
+            profile.context_window, profile.output_limit, profile=profile.name, **asked
         )
 
 

@@ -9,6 +9,7 @@ from allauth.account.forms import (
     SetPasswordForm,
 )
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
+from allauth.usersessions.forms import ManageUserSessionsForm
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
@@ -52,23 +53,26 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc] # it has no types
 
 
 class _Revoking(forms.Form):
-    """New password, with a box that revokes API tokens (checked by default)."""
+    """New password, or other sessions ended, with a box that revokes API tokens (checked)."""
 
     revoke_tokens = forms.BooleanField(
         label=_lazy("Revoke all API tokens too"), initial=True, required=False
     )
 
-    def save(self) -> None:
-        """Store the password, and revoke the tokens."""
+    def save(self, *request: Any) -> None:
+        """Store the password or end the sessions, and revoke the tokens."""
+        super().save(*request)  # type: ignore[misc] # allauth's forms have it
         new: Any = self
-        super().save()  # type: ignore[misc] # a form with passwords has it
+        user = request[0].user if request else new.user
         if self.cleaned_data["revoke_tokens"]:
-            new.user.api_tokens.all().delete()
+            user.api_tokens.all().delete()
 
 
 # Where the password before is known, where there was none, and where a link stands for it.
-_forms = (ChangePasswordForm, SetPasswordForm, ResetPasswordKeyForm)
-ChangedForm, FirstForm, LinkedForm = (type(one.__name__, (_Revoking, one), {}) for one in _forms)
+_forms = (ChangePasswordForm, SetPasswordForm, ResetPasswordKeyForm, ManageUserSessionsForm)
+ChangedForm, FirstForm, LinkedForm, SessionsForm = (
+    type(one.__name__, (_Revoking, one), {}) for one in _forms
+)
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types

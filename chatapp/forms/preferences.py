@@ -125,7 +125,7 @@ SECTIONS = {
     "budget": ("month_budget",),
 }
 # Settings that have a place of their own on the page.
-PLACED = ("strategy", "messages_kept", "keep_first", "condensing_prompt")
+PLACED = ("strategy", "messages_kept", "tokens_kept", "keep_first", "condensing_prompt")
 # Switches that say when they are off, so that one that was not sent stays as it is.
 SWITCHES = ("attach_ledger", "attach_files", "check_summaries")
 # Settings that may be missing from what is sent: the page hides them where they change nothing.

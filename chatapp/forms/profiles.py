@@ -178,7 +178,8 @@ class ProfileForm(ThresholdChoice):
         model = Profile
         fields = (
             *("name", "provider", "model", "base_url", "context_window", "max_output"),
-            *("text_only", "effort", "temperature", "summaries_by", "system_prompt", *PRICES),
+            *("text_only", "effort", "temperature", "summaries_by", "tokens_kept"),
+            *("system_prompt", *PRICES),
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "base_url": AddressInput(),

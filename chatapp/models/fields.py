@@ -14,12 +14,13 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.expressions import BaseExpression
 from django.db.models.functions import Cast, Round
 from django.utils.encoding import force_bytes
+from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models.errors import DecryptionFailed
@@ -143,6 +144,14 @@ def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[A
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal("0.01"))],
+    )
+
+
+def tokens_kept(help_text: Any) -> "models.PositiveIntegerField[int | None, int | None]":
+    """Return a column for the tokens of newest messages to keep; null is for nothing chosen."""
+    bounds = [MinValueValidator(500), MaxValueValidator(1_000_000)]
+    return models.PositiveIntegerField(
+        _("tokens to keep"), help_text=help_text, null=True, blank=True, validators=bounds
     )
 
 

@@ -36,9 +36,9 @@ class Preferences(models.Model):
 
     A setting is one field: its name and help text are what the settings page shows, and its type
     is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,
-    empty for the server's; ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves
-    verbatim, ``last_messages`` what "last_messages" does. ``offered_providers`` names those for
-    which a first profile was made, so that one that was removed is not made again.
+    empty for the server's; ``messages_kept``, ``tokens_kept`` and ``keep_first`` are what
+    "keep_recent" leaves verbatim, ``last_messages`` what "last_messages" does. For those in
+    ``offered_providers`` a first profile was made: one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):
@@ -67,6 +67,7 @@ class Preferences(models.Model):
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("method"), max_length=200, blank=True)
     messages_kept = _number(_("messages to keep"), 3, (1, 100))
+    tokens_kept = fields.tokens_kept(_("Instead of messages. Leave empty to count messages."))
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
     last_messages = _number(
         _("last messages to keep"), 20, (1, 1_000), _("For the method “Last messages”.")
@@ -90,7 +91,7 @@ class Preferences(models.Model):
     attach_files = models.BooleanField(
         _("add outlines of the files that were read"),
         default=True,
-        help_text=_("The model then knows what each file defines."),
+        help_text=_("Outlines only: the model reads a file again for its text."),
     )
     check_summaries = models.BooleanField(
         _("check each summary"),

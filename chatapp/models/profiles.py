@@ -87,6 +87,9 @@ class Profile(models.Model):
     price_cache_read = _price(_("cache read"))
     price_cache_write = _price(_("cache write"))
     threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
+    tokens_kept = fields.tokens_kept(
+        _("For “Summary + recent messages”. Leave empty to use Settings.")
+    )
     summaries_by = models.ForeignKey(
         "self",
         models.SET_NULL,

@@ -1,11 +1,13 @@
 """Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any
 
 import httpx2
 
@@ -158,3 +160,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             until = until if until.tzinfo else until.replace(tzinfo=UTC)
             seconds = (until - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None
+
+
+@lru_cache(maxsize=1_000)
+def refused_by(*_server: Hashable) -> dict[str, Any]:
+    """Return what a server refused by now, for all its providers to read and to add to."""
+    return {}

@@ -18,15 +18,17 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.background_jobs import enqueue
-from chatapp.composer.slash_commands import bring
+from chatapp.command_syntax import called_in
+from chatapp.composer.slash_commands import bring, is_built_in
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Busy, TooManyTurns
+from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
 from chatapp.models import BackgroundDraft, Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import reading
+from chatapp.sentences import translate as _
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
 from chatapp.turns.lifecycle import start_message, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
@@ -99,11 +101,18 @@ async def _begin(conversation: Conversation, store: Store) -> TurnContext | None
 async def send_and_hear(
     conversation: Conversation, command: incoming_frames.SendMessage
 ) -> AsyncIterator[events.TurnEvent]:
-    """Send a message as ``send_message`` does, and return all that happens until its turn ends.
+    """Send a message, or carry out "/condense", and return all that happens until its turn ends.
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    run = await send_message(conversation, command)
+    name, focus = called_in(command.text) or ("", "")
+    if command.literal or not is_built_in(command.text):
+        run = await send_message(conversation, command)
+    elif name != "condense":
+        raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
+    else:
+        wish = CondenseRequest(command.nonce, focus[: incoming_frames.LONGEST_FOCUS])
+        run = await _begin(conversation, partial(start_condensing, conversation, wish))
     if run:
         return _hear(run.turn.pk, run.question)
     named = conversation.turns.unfinished().filter(nonce=command.nonce)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
+from condense.errors import InvalidBudget
 from condense.messages import Message, TextBlock
+from condense.sentences import say
 from condense.tokens.counters import CharacterCounter, TokenCounter, count_messages
 
 logger = logging.getLogger(__name__)
@@ -40,7 +42,8 @@ class Budget:
     """A context window in tokens, what the reply needs of it, and when to condense.
 
     ``threshold`` is a percentage of the whole window, and ``threshold_source`` whose it is, as
-    :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window.
+    :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window. Raises
+    InvalidBudget for numbers that make no sense.
     """
 
     window: int
@@ -48,6 +51,14 @@ class Budget:
     threshold: float = 100
     threshold_source: str = "global"
     buffer: float = BUFFER
+
+    def __post_init__(self) -> None:
+        """Refuse what is negative, infinite or no number, and a buffer of the whole window."""
+        for name in ("window", "max_output", "threshold", "buffer"):
+            value, most = getattr(self, name) or 0, 1 if name == "buffer" else math.inf
+            if not 0 <= value < most:
+                said = say("A budget's {name} can't be {value}.", name=name, value=value)
+                raise InvalidBudget(said)
 
     @property
     def reserved(self) -> int:
@@ -69,6 +80,11 @@ class Budget:
         if self.window == 0:
             return math.nan if tokens == 0 else math.copysign(math.inf, tokens)
         return 100 * tokens / self.window
+
+    def describe(self, tokens: int) -> str:
+        """Return for a log how much of the window is used, and where it is condensed."""
+        used = f"{tokens} tokens, {self.percent(tokens):.0f} % of {self.window}"
+        return f"{used}, threshold {self.threshold:g} % ({self.threshold_source})"
 
     def reason(self, tokens: int, *, automatic: bool = True) -> Rule | None:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
@@ -99,12 +115,15 @@ class ThresholdQuery:
     """What a threshold may depend on.
 
     ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
-    conversation, nothing where the question is for none.
+    conversation, nothing where the question is for none; ``user`` and ``conversation`` are the
+    caller's ids, "" where it has none.
     """
 
     budget: Budget
     profile: str = ""
     history: Sequence[Message] = ()
+    user: str = ""
+    conversation: str = ""
 
 
 Resolver = Callable[[ThresholdQuery], Threshold | None]
@@ -155,19 +174,14 @@ class Adaptive:
         return Threshold(min(MAX_THRESHOLD, max(self.least, at)), "adaptive")
 
 
-def with_threshold(
-    budget: Budget,
-    resolvers: Iterable[Resolver],
-    *,
-    profile: str = "",
-    history: Sequence[Message] = (),
-) -> Budget:
+def with_threshold(budget: Budget, resolvers: Iterable[Resolver], **asked: Any) -> Budget:
     """Return the budget with the threshold of the first resolver that gives a usable one.
 
+    They are ``asked`` by a ThresholdQuery of these fields.
     What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
     stays as it is.
     """
-    query = ThresholdQuery(budget=budget, profile=profile, history=history)
+    query = ThresholdQuery(budget=budget, **asked)
     for resolve in resolvers:
         found = resolve(query)
         if found and MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:

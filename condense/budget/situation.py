@@ -59,6 +59,9 @@ class Situation:
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
     none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    ``in_tool_loop`` says that the newest message answers tool calls: the threshold then waits for
+    the end of the turn, and only the limit interrupts it. ``user`` and ``conversation`` are the
+    caller's ids of whose context it is, for hooks.
     """
 
     effective: tuple[Message, ...]
@@ -77,6 +80,9 @@ class Situation:
     chosen: Chosen | None = None
     condensed_at: int = 0
     may_ask: bool = True
+    in_tool_loop: bool = False
+    user: str = ""
+    conversation: str = ""
 
     @property
     def language(self) -> str:
@@ -88,7 +94,8 @@ class Situation:
         """Why the context is to be made smaller: who wants it, or which limit it has reached."""
         if self.trigger is not Trigger.AUTO:
             return "asked" if self.trigger is Trigger.MANUAL else "refused"
-        rule = self.budget.reason(self.tokens.value, automatic=self.automatic)
+        wanted = self.automatic and not self.in_tool_loop
+        rule = self.budget.reason(self.tokens.value, automatic=wanted)
         return "allowed" if rule and self.tokens.value > self.budget.allowed else rule
 
     @property

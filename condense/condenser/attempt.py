@@ -40,7 +40,7 @@ WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
 # For the server's log: never what a message, a summary or an error says.
 STARTED = "attempt %s: %s, %s, %d tokens"
-SUCCEEDED = "attempt %s: %d → %d tokens, %d hidden, cost %s"
+SUCCEEDED = "attempt %s: %d → %d tokens (%+.0f %%), %d hidden, cost %s"
 FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 
 # Above this share of the size before, a condensation gained little for what it cost.
@@ -88,6 +88,8 @@ class AttemptRunner:
             focus=situation.focus,
             expected=expected_usage(ladder.gauge, prompt, kit.summarizer, kit.counter),
             effective=situation.effective,
+            user=situation.user,
+            conversation=situation.conversation,
         )
         bill, is_enough = Bill(self.attempt.id), ladder.is_enough
         self.kit = replace(kit, on_text=self._on_text, bill=bill, is_enough=is_enough)
@@ -123,7 +125,8 @@ class AttemptRunner:
         reduction = replace(reduction, tokens_after=known or reduction.tokens_after)
         sizes = reduction.tokens_before.value, reduction.tokens_after.value
         level = logging.WARNING if sizes[1] > LITTLE * sizes[0] else logging.INFO
-        logger.log(level, SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
+        figures = *sizes, 100 * (sizes[1] / max(1, sizes[0]) - 1), reduction.count
+        logger.log(level, SUCCEEDED, self.attempt.id, *figures, reduction.cost)
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
 

@@ -28,7 +28,7 @@ NOTHING_MORE = noop("Nothing more can be hidden to make the context fit: {floor}
 STOPS = noop(
     "The context is full, and truncation is off: {floor}. Allow it in the settings. {advice}"
 )
-DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
+DECIDED = "%s: %s, %d messages: %s"
 
 logger = logging.getLogger(__name__)
 
@@ -76,9 +76,8 @@ class Condenser:
         ladder = await asyncio.to_thread(self._ladder, situation) if reason or answer else None
         due = ladder is not None and ladder.is_due(answer)
         level, word = (logging.INFO, "due") if due else (logging.DEBUG, "not due")
-        budget, size = situation.budget, situation.tokens.value
-        limits = budget.threshold, budget.threshold_source, budget.window
-        logger.log(level, DECIDED, situation.trigger, size, *limits, word)
+        usage = situation.budget.describe(situation.tokens.value), len(situation.effective)
+        logger.log(level, DECIDED, situation.trigger, *usage, word)
         if ladder is None or not due:
             return None
         failures: list[errors.CondenseError] = []
@@ -216,17 +215,13 @@ class Configuration:
             reviewer=reviewer,
         )
 
-    def budget(
-        self,
-        window: int,
-        max_output: int | None = None,
-        *,
-        profile: str = "",
-        history: Sequence[Message] = (),
-    ) -> Budget:
-        """Return what a model's window allows, and where in it an automatic condensation starts."""
+    def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
+        """Return what a model's window allows, and where in it an automatic condensation starts.
+
+        Resolvers are ``asked`` by a ThresholdQuery of these fields.
+        """
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
-        return with_threshold(allowed, self.thresholds, profile=profile, history=history)
+        return with_threshold(allowed, self.thresholds, **asked)
 
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any

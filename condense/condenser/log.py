@@ -32,6 +32,8 @@ class Attempt:
     focus: str = ""
     expected: Usage = field(default_factory=Usage)
     effective: Sequence[Message] = field(default=(), repr=False)
+    user: str = ""
+    conversation: str = ""
 
 
 class CondensationLog(Protocol):

@@ -21,6 +21,7 @@ _RESERVED = 100
 _TRUNCATED = "\n... (truncated)"
 _FRAME = "<system-reminder>\n## File Context: {path}\n{definitions}\n</system-reminder>"
 _CLOSING = "</system-reminder"
+OUTLINE = "This is only an outline: read the file before you quote or change it.\n"
 
 
 def fold_files(
@@ -53,7 +54,7 @@ def fold_files(
         if real in seen:
             raise Unfoldable(SkipReason.REPEATED)
         seen.add(real)
-        sections.add(path, read_definitions(path, workspace.read(real)))
+        sections.add(path, OUTLINE + read_definitions(path, workspace.read(real)))
 
     files: list[FoldedFile] = []
     left_out: list[FoldedFile] = []

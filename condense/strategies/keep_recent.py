@@ -19,7 +19,7 @@ LEAST_REDUCTION = 0.2
 
 
 class KeepRecent(ByModel):
-    """Keeps the last ``messages``, or as many as take ``tokens``, verbatim after the summary.
+    """Keeps the last ``messages``, or ``tokens`` up to half, verbatim after the summary.
 
     The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
     where the context is too large, fewer messages stay, down to the unread ones. With
@@ -29,7 +29,7 @@ class KeepRecent(ByModel):
     name = "keep_recent"
     label = noop("summary + recent messages")
     description = noop("the newest messages stay word for word")
-    takes = ("messages", "keep_first")
+    takes = ("messages", "tokens", "keep_first")
 
     def __init__(
         self, messages: int = MESSAGES, tokens: int | None = None, *, keep_first: bool = False
@@ -49,7 +49,8 @@ class KeepRecent(ByModel):
         # What keeps what was asked for first, then later ones.
         cuts = [cut for cut in safe_cuts(effective) if cut <= last]
         if self.tokens is not None:
-            cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= self.tokens]
+            most = min(self.tokens, gauge.size(effective) // 2)
+            cuts = [cut for cut in cuts if gauge.size(effective[cut:]) <= most]
         else:
             most = len(effective) - self.messages
             first = max([cut for cut in cuts if cut <= most], default=0)

@@ -164,3 +164,31 @@ def test_a_profile_that_was_removed_is_chosen_nowhere(open_chat: OpenChat, desk:
     desk.remove_profile("Claude")
     expect(choice.locator(":checked")).to_have_text("Choose a profile")
     expect(choice.get_by_text("Claude", exact=True)).to_have_count(0)
+
+
+def test_how_much_stays_word_for_word_can_be_said_in_tokens(settings_page: Settings) -> None:
+    """What the engine does with it all is said where it is set; a profile may have its own."""
+    page = settings_page.page
+    expect(page.get_by_text("A turn's tools finish first, unless the window")).to_be_visible()
+    field = page.get_by_role("spinbutton", name="Tokens to keep")
+    expect(field).to_be_hidden()
+    page.get_by_text("Summary + recent messages").click()
+    expect(page.get_by_text("Instead of messages. Leave empty to count")).to_be_visible()
+    field.fill("20000")
+    settings_page.open_advanced()
+    expect(page.get_by_text("Outlines only: the model reads a file again")).to_be_visible()
+    settings_page.save()
+    page.reload()
+    expect(field).to_have_value("20000")
+    field.fill("")
+    settings_page.save()
+    page.reload()
+    expect(field).to_have_value("")
+    for kept, then in (("", "8000"), ("8000", "")):
+        page.goto("/profiles/")
+        page.get_by_role("link", name="Claude").first.click()
+        settings_page.open_advanced()
+        expect(field).to_have_value(kept)
+        field.fill(then)
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("“Claude” was saved.")).to_be_visible()

@@ -82,6 +82,7 @@ class Reply:
     Without ``usage`` chat completions do not say what they used.
 
     ``hold`` is a gate before anything is said, and ``pace`` seconds lie between pieces of text.
+    Chat completions wait at ``end`` between their last word and the end of the body.
     """
 
     text: str = ""
@@ -96,6 +97,7 @@ class Reply:
     hold: Gate | None = None
     usage: bool = True
     pace: float = 0
+    end: Gate | Rest | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,8 @@ async def _stream(written: Completion) -> AsyncIterator[str]:
         yield last
     if not last.startswith('data: {"type": "error"'):
         yield "data: [DONE]\n\n"
+    async for nothing in stream([written.reply.end] if written.reply.end else (), str):
+        yield nothing
 
 
 def as_messages(body: Body) -> dict[str, Any]:

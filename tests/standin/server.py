@@ -63,7 +63,8 @@ class Standin:
         """Script what the next requests get, one behaviour each."""
         self._script.extend(behaviours)
         replies = [one for one in behaviours if isinstance(one, Reply)]
-        self._gates += [gate for one in replies for gate in (one.gate, one.hold) if gate]
+        places = [place for one in replies for place in (one.gate, one.hold, one.end)]
+        self._gates += [place for place in places if isinstance(place, Gate)]
 
     def forget(self) -> None:
         """Leave out what is scripted and was not asked for."""

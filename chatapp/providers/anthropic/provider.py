@@ -64,7 +64,7 @@ class AnthropicProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model)
+        return RequestWriter(self.model, self.refused)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
@@ -123,6 +123,8 @@ class AnthropicProvider(SdkProvider):
             writer.do_without_late_system()
         elif "diagnostics" in said:
             had, writer.diagnoses = writer.diagnoses, False
+        known = {name: getattr(writer, name) for name in ("unsigned", "late_system", "diagnoses")}
+        self.refused |= known if had else {}
         return had
 
     async def count_tokens(self, request: ModelRequest) -> int | None:

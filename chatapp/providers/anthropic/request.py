@@ -34,16 +34,17 @@ class RequestWriter:
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, refused: dict[str, Any] | None = None) -> None:
         """Write for ``model``; ``diagnoses`` asks why its cache could not be used.
 
         ``unsigned`` is what compactions were bound to when the vendor did not take them back, and
         ``late_system`` says that a rule may be a system message behind a user's.
         """
         self.model = model
-        self.diagnoses = True
-        self.unsigned: set[tuple[str, ...]] = set()
-        self.late_system = model.name in LATE_SYSTEM
+        known = {"late_system": model.name in LATE_SYSTEM, **(refused or {})}
+        self.diagnoses: bool = known.get("diagnoses", True)
+        self.unsigned: set[tuple[str, ...]] = {*known.get("unsigned", ())}
+        self.late_system: bool = known["late_system"]
         self._fitted = request_bytes.Kept(self._fit)
         self._bytes = request_bytes.Kept(_encode)
 

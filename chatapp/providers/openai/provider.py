@@ -1,7 +1,9 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -30,6 +32,8 @@ _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.
 _MOST_ASKED = 20
 _MILLION = 1_000_000
+# Seconds for the end of a body whose reply is whole.
+ENDING = 0.5
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
@@ -71,7 +75,7 @@ class OpenAIProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, own=self.base_url == SPEC.url)
+        return RequestWriter(self.model, self.refused, own=self.base_url == SPEC.url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""
@@ -97,9 +101,15 @@ class OpenAIProvider(SdkProvider):
         if response.headers.get("content-type", "").startswith("application/json"):
             yield [request_bytes.decode_chunk(await response.aread())]
             return
-        async for said in request_bytes.read_events(response.aiter_bytes(), request_bytes.chunk):
+        reads = response.aiter_bytes()
+        async for said in request_bytes.read_events(reads, request_bytes.chunk):
             yield said
             if said[-1] == request_bytes.DONE:
+                # A line is used again only where its body has ended.
+                with suppress(Exception):
+                    async with asyncio.timeout(ENDING):
+                        async for _rest in reads:
+                            pass
                 return
 
     def refusal(self, error: openai.APIStatusError) -> Refusal:

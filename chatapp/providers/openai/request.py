@@ -100,10 +100,10 @@ _REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
 class RequestWriter:
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
-    def __init__(self, model: Model, *, own: bool = False) -> None:
-        """Write for ``model``; ``own`` says that it is at the vendor's own address."""
-        self.model = model
-        self._use(Traits(completion_limit=own))
+    def __init__(self, model: Model, refused: Json | None = None, *, own: bool = False) -> None:
+        """Write for ``model``, at the vendor's ``own`` address, less what was ``refused``."""
+        self.model, self.refused = model, {} if refused is None else refused
+        self._use(replace(Traits(completion_limit=own), **self.refused))
 
     def _use(self, traits: Traits) -> None:
         self.traits = traits
@@ -117,6 +117,8 @@ class RequestWriter:
             if is_said and getattr(self.traits, trait) != value:
                 changed: dict[str, Any] = {trait: value}
                 self._use(replace(self.traits, **changed))
+                # One image says nothing of the next.
+                self.refused |= changed if trait != "images" else {}
                 return True
         return False
 

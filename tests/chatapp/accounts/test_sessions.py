@@ -15,7 +15,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from chatapp.models import ApiToken
 from tests.chatapp.accounts.members import RIGHT, is_in, signed_in
+from tests.chatapp.api.programs import bearer
 from tests.chatapp.browsers import browser_of
 
 
@@ -30,6 +32,24 @@ def test_a_session_is_ended_from_another_one(alice: User, bob: User) -> None:
     assert is_in(there)
     assert here.post(end).status_code == 302
     assert (is_in(here), is_in(there)) == (True, False)
+
+
+@pytest.mark.parametrize("boxes", [{}, {"revoke_tokens": "on"}])
+def test_all_other_sessions_end_together_with_tokens_where_that_is_wanted(
+    alice: User, bob: User, boxes: dict[str, str]
+) -> None:
+    """The box is checked at first; nobody else's token goes."""
+    here, there = signed_in(), signed_in(REMOTE_ADDR="192.0.2.7")
+    assert is_in(there)
+    for owner in (alice, bob):
+        bearer(owner)
+    page = here.get(reverse("usersessions_list"))
+    assert page.context["form"]["revoke_tokens"].initial is True
+    assert ("192.0.2.7" in page.text, "Revoke all API tokens too" in page.text) == (True, True)
+    assert here.post(reverse("usersessions_list"), boxes).status_code == 302
+    assert (is_in(here), is_in(there)) == (True, False)
+    kept = {*ApiToken.objects.values_list("owner__username", flat=True)}
+    assert kept == {"bob", *([] if boxes else ["alice"])}
 
 
 def test_an_account_can_have_another_name(browser: Client, alice: User, bob: User) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import pytest_django
 from allauth.usersessions.models import UserSession
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -14,9 +15,9 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.accounts import accounts, users
-from chatapp.models import ApiToken, Conversation, Message, Profile, Turn
+from chatapp.models import ApiToken, Condensation, Conversation, Message, Profile, Turn
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
-from tests.chatapp.api.programs import Sender, bearer, read
+from tests.chatapp.api.programs import LONG, Sender, bearer, read
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.sockets import PATIENCE
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
@@ -165,3 +166,28 @@ def test_tokens_go_with_a_password_where_that_is_wanted(
         assert alice.check_password("quite another one")
         assert ApiToken.objects.exists() == (not boxes)
         ApiToken.objects.all().delete()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_program_condenses_by_the_command_also_as_its_first_message(
+    sender: Sender, anthropic_standin: Standin, alice: User, settings: pytest_django.Settings
+) -> None:
+    """What follows it is the focus; it begins once, and other commands of the page say so."""
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    [(name, refusal)] = await sender.hear("/condense")
+    assert (name, "Reload" in refusal["detail"]) == ("refused", False)
+    await alice.saved_commands.acreate(name="standup", text="List what was done: $ARGUMENTS")
+    anthropic_standin.then(Reply("One."), Reply("<summary>It counted.</summary>"))
+    told = await sender.hear(f"/standup {LONG}")
+    assert "List what was done: 100" in str(anthropic_standin.requests[0].body["messages"])
+    nonce = str(uuid.uuid4())
+    told = await sender.hear("/condense the numbers", nonce=nonce)
+    names = [name for name, _said in told]
+    assert ("condensing.ended" in names, told[-1][1]["status"]) == (True, "succeeded")
+    attempt = await Condensation.objects.aget()
+    assert (attempt.focus, attempt.trigger) == ("the numbers", "manual")
+    assert (await sender.hear("/condense the numbers", nonce=nonce)) == told[-1:]
+    [(name, refusal)] = await sender.hear("/rewind")
+    assert (name, "/rewind" in refusal["detail"]) == ("refused", True)
+    assert "Reload" not in refusal["detail"]
+    assert not [one async for one in Message.objects.all() if "/condense" in str(one.content)]

@@ -147,8 +147,8 @@ def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     summary = condense.Message("user", (condense.TextBlock("It was said."),), tags=tags, tokens=500)
     drafted = reduction_of(summary, tuple(one.id for one in now().effective))
     say("user", "And south?", tokens=2_000)
-    made = background_drafts.refit(drafted, now())
-    assert made
+    made = background_drafts.refit(drafted, now(), condense.Policy())
     assert (made.tokens_before.value, made.tokens_after.value) == (12_000, 2_500)
     say("assistant", "Down.", tokens=1_500)
-    assert background_drafts.refit(drafted, now()) is None
+    with pytest.raises(condense.DidNotShrink, match="grew too large"):
+        background_drafts.refit(drafted, now(), condense.Policy())

@@ -637,3 +637,21 @@ async def test_no_draft_is_begun_once_a_limit_is_reached(
     assert not await BackgroundDraft.objects.aexists()
     assert not await Condensation.objects.aexists()
     assert await conversation.turns.filter(status="succeeded").acount() == 3
+
+
+@HERE
+async def test_a_draft_that_gains_less_than_a_tenth_by_now_is_not_applied(
+    conversation: Conversation, page: Page, anthropic_standin: Standin, writer: str
+) -> None:
+    """Its row says so, and a shorter summary is written for it."""
+    long = " ".join(map(str, ([*range(100, 1_000)] * 5)[:3_850]))
+    anthropic_standin.then(Reply(MORE), Reply(f"<summary>{long}</summary>"))
+    await page.ask("And now?")
+    await end_jobs()
+    anthropic_standin.then(Reply("Yes."), Reply(SUMMARY), Reply("Yes."))
+    await page.ask(MORE)
+    await page.ask(MORE)
+    dropped, made = await attempts()
+    assert (dropped.trigger, dropped.status, made.status) == ("ahead", "unused", "succeeded")
+    assert "would hardly get smaller: 12,7" in dropped.error
+    assert long not in str(anthropic_standin.requests[-1].body)

@@ -119,7 +119,8 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(
     assert (controller.run.wishes.take(), controller.focus) == (None, "")
     with caplog.at_level(logging.DEBUG, "chatapp"):
         assert await controller.fit(history, AUTO) == history
-    assert re.search(r"not due: \d+ tokens \(\d+ %, threshold 100 %\), 2 messages", caplog.text)
+    decided = r"\d+ tokens, \d+ % of 10000, threshold 100 % \(global\), 2 messages: not due"
+    assert re.search(decided, caplog.text)
 
 
 async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(

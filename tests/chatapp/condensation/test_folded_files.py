@@ -32,7 +32,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 LEXER = "class Lexer:\n    def tokens(self, text):\n        return text.split()\n"
 BLOCK = (
-    "<system-reminder>\n## File Context: src/lexer.py\n# lexer.py\n"
+    "<system-reminder>\n## File Context: src/lexer.py\n"
+    "This is only an outline: read the file before you quote or change it.\n# lexer.py\n"
     "1--3 | class Lexer:\n2--3 |     def tokens(self, text):\n\n</system-reminder>"
 )
 RECORD = {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
@@ -16,6 +17,7 @@ from chatapp.condensation import condenser_setup, undo
 from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import TurnSettings
 from chatapp.forms.preferences import PreferencesForm
+from chatapp.forms.profiles import ProfileForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow, MessageRow
@@ -27,10 +29,10 @@ from tests.standin.server import Standin
 FILE = "one line of the file\n" * 100
 
 
-def ladder(preferences: Preferences) -> list[condense.Strategy]:
-    """Return the strategies of a turn with these preferences."""
-    conversation = Conversation(owner=preferences.owner)
-    terms = TurnSettings(conversation=conversation, profile=Profile(), preferences=preferences)
+def ladder(preferences: Preferences, **profile: Any) -> list[condense.Strategy]:
+    """Return the strategies of a turn with these preferences and columns of its profile."""
+    conversation, asked = Conversation(owner=preferences.owner), Profile(**profile)
+    terms = TurnSettings(conversation=conversation, profile=asked, preferences=preferences)
     loaded = condenser_setup.loaded_configuration(terms, Path()).strategies
     return [one for one in loaded if not isinstance(one, str)]
 
@@ -96,7 +98,19 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="", keep_first="on")
     recent: Any = ladder(accounts.preferences_of(alice))[0]
-    assert (recent.messages, recent.keep_first) == (7, True)
+    assert (recent.messages, recent.tokens, recent.keep_first) == (7, None, True)
+
+
+def test_newest_messages_are_kept_by_tokens_where_settings_or_profile_say_so(alice: User) -> None:
+    """The profile's own number counts before that of the settings; too small a one is refused."""
+    rungs(alice, strategy="keep_recent", tokens_kept=20_000)
+    preferences = accounts.preferences_of(alice)
+    kept = [ladder(preferences)[0], ladder(preferences, tokens_kept=4_000)[0]]
+    assert [getattr(one, "tokens") for one in kept] == [20_000, 4_000]  # noqa: B009 - a strategy's own
+    form = PreferencesForm({"threshold": 80, "step_limit": 9, "tokens_kept": 499})
+    assert "tokens_kept" in form.errors
+    profile = Profile.objects.filter(owner=alice).first()
+    assert "tokens_kept" in ProfileForm(instance=profile).fields
 
 
 def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:
@@ -245,3 +259,43 @@ def check_row(conversation: Conversation, owner: User) -> None:
     assert "Undo clearing" in page
     hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
     assert hidden.content.decode().count("<li>") == 1
+
+
+ASKED: set[tuple[str, str, str]] = set()
+
+
+def resolve(query: condense.ThresholdQuery) -> None:
+    """Note whose threshold is looked for, and leave it to others."""
+    ASKED.add(("resolver", query.user, query.conversation))
+
+
+async def decide(situation: condense.Situation) -> bool:
+    """Note whose context it is, and have it condensed."""
+    ASKED.add(("hook", situation.user, situation.conversation))
+    return True
+
+
+def listen(event: condense.Event) -> None:
+    """Note whose attempt it is."""
+    ASKED.add(("listener", event.attempt.user, event.attempt.conversation))
+
+
+def note_all(wanted: condense.Configuration) -> condense.Configuration:
+    """Return an operator's configuration that notes whom it is for."""
+    hooks = condense.Hooks(should_condense=(decide,), listeners=(listen,))
+    return replace(wanted, thresholds=(resolve, *wanted.thresholds), hooks=hooks)
+
+
+async def test_hooks_and_resolvers_know_user_and_conversation(
+    alice: User, standin: Standin, settings: pytest_django.Settings
+) -> None:
+    """By the ids that the application has for them."""
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.note_all"
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    talk = await sync_to_async(long_conversation)(alice, standin)
+    standin.reply("<summary>All of it.</summary>")
+    ASKED.clear()
+    async with open_page(talk, alice) as page:
+        await page.ask("And now?")
+    ids = str(alice.pk), str(talk.pk)
+    assert {("resolver", *ids), ("hook", *ids), ("listener", *ids)} <= ASKED

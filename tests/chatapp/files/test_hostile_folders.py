@@ -381,6 +381,28 @@ def test_a_race_for_a_folder_is_never_won(folder: Path, tmp_path: Path) -> None:
     assert everything(secret) == before
 
 
+@pytest.mark.django_db(transaction=True)
+def test_no_upload_and_no_mention_wins_a_race_for_a_folder(
+    conversation: Conversation, root: Path, browser: Client
+) -> None:
+    """The workspace and a link change places while a page uploads, and a message names a file."""
+    own, link = root / conversation.pk.hex, root / "link"
+    own.mkdir()
+    (own / "key.py").write_text("mine")
+    link.symlink_to(secret := hide(root.parent / "server"))
+    before, address, said, stored = everything(secret), f"/c/{conversation.pk}/files/", "", set()
+    with exchanging(own, link):
+        for number in range(100):
+            upload = {"files": SimpleUploadedFile(f"{number}.txt", b"new")}
+            stored.add(browser.post(address, upload, headers=HTMX).status_code)
+            brought = async_to_sync(slash_commands.bring)(conversation, "See @key.py", strict=False)
+            said += str(brought.blocks)
+    assert SECRET not in said
+    assert everything(secret) == before
+    # At times the folder was there.
+    assert ("mine" in said, 302 in stored) == (True, True)
+
+
 @needs_git
 @needs_bubblewrap
 def test_git_follows_no_link_that_comes_into_a_folder(folder: Path, tmp_path: Path) -> None:

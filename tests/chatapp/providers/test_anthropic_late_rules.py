@@ -93,11 +93,14 @@ async def test_it_follows_results_and_not_calls(standin: Standin) -> None:
 async def test_a_server_that_refuses_it_is_asked_again_without(
     standin: Standin, words: str
 ) -> None:
-    """Gateways speak the API of last year; the next request of the turn leaves it out at once."""
+    """Gateways speak the API of last year; the next request, and turn, leaves it out at once."""
     standin.then(Failure(400, "invalid_request_error", words))
     provider = claude_of(standin)
-    for _ in range(2):
-        await reply(provider, asked(*BEFORE, user(RULE), user("Why?")))
+    for one in (provider, provider, claude_of(standin)):
+        await reply(one, asked(*BEFORE, user(RULE), user("Why?")))
     refused, *taken = (said_in(one.body) for one in standin.requests)
     assert refused[-1] == ("system", RULE.text)
-    assert [one[-1] for one in taken] == [("user", f"{RULE.text}|Why?")] * 2
+    assert [one[-1] for one in taken] == [("user", f"{RULE.text}|Why?")] * 3
+    # Another model is another matter.
+    again = await told(standin, "claude-opus-5", *BEFORE, user(RULE), user("Why?"))
+    assert again[-1] == ("system", RULE.text)

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from chatapp.providers.http import Clients, clients, close_clients
-from tests.chatapp.providers.doors import Door
+from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import reply, request
+from tests.standin.behaviours import Gate, Reply, Rest
 from tests.standin.server import Standin
 
 
@@ -43,6 +44,19 @@ async def test_a_call_goes_over_the_line_of_the_one_before(door: Door, standin: 
     assert first.line != second.line
     assert "sk-another-123" in str(second.headers)
     assert "sk-another-123" not in str(first.headers)
+
+
+async def test_the_line_is_kept_where_the_body_ends_a_moment_after_the_reply(
+    standin: Standin,
+) -> None:
+    """As on a busy machine; whoever never ends it keeps nobody waiting."""
+    end = Gate()
+    standin.then(Reply("One.", end=Rest(0.02)), Reply("Two.", end=end), Reply("Three."))
+    for _turn in range(3):
+        await reply(DOORS[1].provider(standin), request("Hi"))
+    first, second, third = lines(standin)
+    assert (first == second, second == third) == (True, False)
+    end.open()
 
 
 async def test_a_client_in_use_is_kept() -> None:

@@ -82,8 +82,8 @@ LACKS: list[tuple[int, Any, str]] = [
 async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Standin) -> None:
     """In the words of the servers that say so; the turn goes on, and nothing is asked twice."""
     history = (user(condense.ImageBlock(PIXEL), "Go"), *CALLED[1:])
-    for status, body, trait in LACKS:
-        gpt = DOORS[1].provider(standin)
+    for key, (status, body, trait) in enumerate(LACKS):
+        gpt = DOORS[1].provider(standin, api_key=f"key {key}")
         standin.then(Failure(status, "", "", body=body))
         said = await reply(gpt, request(*history, tools=TOOLS))
         assert "You said" in text_of(said.content) or "tool answered" in text_of(said.content)
@@ -101,6 +101,10 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Stan
             "images": b"image_url" not in taken.raw,
         }
         assert [name for name, holds in lacks.items() if holds] == [trait]
+        # The next turn remembers it; another image may be one that the server takes.
+        later = DOORS[1].provider(standin, api_key=f"key {key}")
+        await reply(later, request(*history, tools=TOOLS))
+        assert (standin.requests[-1].raw == taken.raw) is (trait != "images")
 
 
 async def test_a_refusal_of_something_else_is_told(gpt: OpenAIProvider, standin: Standin) -> None:

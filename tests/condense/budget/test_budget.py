@@ -13,6 +13,7 @@ from condense import (
     Budget,
     Configuration,
     Fixed,
+    InvalidBudget,
     Message,
     PerProfile,
     TokenCount,
@@ -37,6 +38,25 @@ def test_the_reason_says_which_rule_fired() -> None:
     assert Budget(100_000, 10_000).reason(80_001) == "allowed"
     assert math.isnan(Budget(0).percent(0))
     assert (Budget(0).percent(1), Budget(0).reason(1)) == (math.inf, "threshold")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_output": -1},
+        {"window": -1},
+        {"window": math.inf},
+        {"threshold": math.nan},
+        {"threshold": -1},
+        {"buffer": 1.0},
+        {"buffer": -0.1},
+    ],
+)
+def test_a_budget_refuses_numbers_that_make_no_sense(wrong: dict[str, float]) -> None:
+    """Naming them: a negative reply would let a request be larger than the window."""
+    ((name, value),) = wrong.items()
+    with pytest.raises(InvalidBudget, match=f"^A budget's {name} can't be {value}"):
+        Budget(**{"window": 100_000, **wrong})  # type: ignore[arg-type]
 
 
 BUDGET = Budget(100_000, 10_000)

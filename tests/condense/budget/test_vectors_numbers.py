@@ -39,9 +39,9 @@ def test_a_reduction_starts_when_it_starts_in_roo(case: Case) -> None:
 
 @each("calculateTokenDistribution")
 def test_the_context_bar_shows_roos_numbers(case: Case) -> None:
-    """Used, reserved and available, exactly."""
+    """Used, reserved and available, exactly; a negative window, refused here, is 0 there."""
     given = case["input"]
-    budget = Budget(given["contextWindow"], given.get("maxTokens"))
+    budget = Budget(max(0, given["contextWindow"]), given.get("maxTokens"))
     free = max(0, budget.capacity - given["contextTokens"])
     sizes = max(0, given["contextTokens"]), budget.reserved, free
     percent = [pytest.approx(100 * size / sum(sizes), rel=1e-12) for size in sizes]

@@ -63,7 +63,10 @@ async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
     with caplog.at_level(logging.INFO, "condense"):
         made = await bench.fit(talk(12))
     assert made.tokens_after == condense.TokenCount(size, measured=True)
-    assert f"24000 → {size} tokens" in caplog.text
+    decided = "auto: 24000 tokens, 92 % of 26000, threshold 50 % (global), 12 messages: due"
+    change = f"{100 * size / 24_000 - 100:+.0f}"
+    assert f"24000 → {size} tokens ({change} %)" in caplog.text
+    assert caplog.records[0].getMessage() == decided
     assert caplog.records[-1].levelname == level
     assert isinstance(told[-1], condense.AttemptSucceeded)
     assert told[-1].reduction == made

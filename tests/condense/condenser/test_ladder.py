@@ -8,7 +8,7 @@ import pytest
 import condense
 from condense.reduction.strategy import ByModel, ByRule, make_reduction
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import SUMMARY, situation, user
+from tests.condense.dialogues import SUMMARY, call, result, situation, user
 
 FORCED, MANUAL = condense.Trigger.FORCED, condense.Trigger.MANUAL
 MARKER = condense.Message("user", "[1 message hidden]", tags=condense.Tags(truncation_id="t1"))
@@ -142,3 +142,21 @@ async def test_the_floor_is_named_with_what_can_be_done() -> None:
         await Bench().fit([user("hi")], system="word " * 40_000, trigger=FORCED)
     floor = caught.value.floor
     assert floor.total > floor.limit == 23_300
+
+
+@pytest.mark.parametrize(
+    ("words", "in_loop", "due"), [(1_500, True, False), (1_500, False, True), (2_340, True, True)]
+)
+async def test_the_threshold_waits_for_the_end_of_a_tool_loop(
+    words: int, in_loop: bool, due: bool
+) -> None:
+    """The limit of 23,300 words does not; a hook answers at any time."""
+    history = [*talk(10, words=words), call(), result()]
+    bench = Bench("S")
+    assert (await bench.fit(history, in_tool_loop=in_loop) is not None) is due
+
+    async def now(_situation: condense.Situation) -> bool:
+        return True
+
+    bench = Bench("S", hooks=condense.Hooks(should_condense=(now,)))
+    assert await bench.fit(history, in_tool_loop=in_loop)

@@ -44,10 +44,13 @@ def skipped(folded: Folded) -> dict[str, str]:
 
 
 def test_a_section_is_in_roos_format(root: Path) -> None:
-    """A reminder with the path, the name, a line for each definition and a blank line."""
+    """A reminder with the path and that it is an outline, and a line for each definition."""
     folded = fold_files(["a.py"], root)
-    assert folded.sections == (
-        "<system-reminder>\n## File Context: a.py\n# a.py\n1--2 | def f():\n\n</system-reminder>",
+    (section,) = folded.sections
+    assert section == (
+        "<system-reminder>\n## File Context: a.py\n"
+        "This is only an outline: read the file before you quote or change it.\n"
+        "# a.py\n1--2 | def f():\n\n</system-reminder>"
     )
     assert included(folded) == ("a.py",)
     assert folded.characters == len(folded.sections[0])
@@ -63,12 +66,12 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     paths = [f"{name}.py" for name in "abcdef"]
     for path in paths[:4]:
         write(root / path, name="f" * 150)
-    folded = fold_files(paths, root, limit=670)
+    folded = fold_files(paths, root, limit=890)
     assert included(folded) == ("a.py", "b.py", "c.py")
     assert folded.sections[2].endswith("\n... (truncated)\n</system-reminder>")
     assert set(skipped(folded).values()) == {SkipReason.NO_ROOM}
     assert list(skipped(folded)) == ["d.py", "e.py", "f.py"]
-    assert folded.characters <= 670
+    assert folded.characters <= 890
     # Here there is no time at all; whoever condenses waits for it.
     assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
 
@@ -119,7 +122,7 @@ def test_a_link_within_the_workspace_is_followed(
 ) -> None:
     """The workspace may be one, unless a summary names it, and two spellings are one file."""
     (root / "link.py").symlink_to("a.py")
-    assert "## File Context: link.py\n# link.py\n" in fold_files(["link.py"], root).sections[0]
+    assert "## File Context: link.py\n" in fold_files(["link.py"], root).sections[0]
     link = root.parent / "link"
     link.symlink_to(root)
     path = str(link / "a.py")

@@ -25,6 +25,8 @@ async def test_as_many_messages_stay_as_have_room() -> None:
     made = await keep([*chat(10), *[user("word " * 20)] * 5])
     assert len(made.hidden) == 10
     assert len((await keep(chat(10), tokens=500)).hidden) == 8
+    # More than half would leave too little to gain.
+    assert len((await keep(chat(10), tokens=100_000)).hidden) == 5
     made = await keep(chat(10, words=300), window=1_000, trigger=Trigger.FORCED)
     assert len(made.hidden) == 8
     messages = [*chat(7), user("go"), call(), result(), Message("assistant", "done"), user("and")]

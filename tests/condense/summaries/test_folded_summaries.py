@@ -65,6 +65,7 @@ async def test_a_summary_shows_the_files_that_were_read(root: Path, strategy: st
     assert folded_in(made) == ["second.py", "first.py"]
     assert texts(made.message)[-1] == (
         "<system-reminder>\n## File Context: first.py\n"
+        "This is only an outline: read the file before you quote or change it.\n"
         "# first.py\n1--2 | def first(size):\n\n</system-reminder>"
     )
 
