@@ -30,17 +30,20 @@ _CALL_FAILED = "Condensing API call failed: "
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
+    """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
 
-    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
-    that it is from, where that is known.
+    ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
+    what the summary says in its place. ``index`` is its place in the record's receipt, and
+    ``source`` the message that it is from, where that is known.
     """
 
     index: int
     text: str
-    state: str
+    state: condense.FactState
     words: str
     source: int | None = None
+    marked: tuple[str, str, str] = ("", "", "")
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,16 @@ class FactGroup:
     percent: int
     facts: Sequence[Fact]
 
+    @property
+    def others(self) -> Sequence[Fact]:
+        """Those that are not kept."""
+        return [fact for fact in self.facts if fact.state != "kept"]
+
+    @property
+    def kept_facts(self) -> Sequence[Fact]:
+        """Those that are."""
+        return [fact for fact in self.facts if fact.state == "kept"]
+
 
 _FACT_KINDS: Mapping[str, Promise] = {
     "edited_files": gettext_lazy("Edited files"),
@@ -64,10 +77,11 @@ _FACT_KINDS: Mapping[str, Promise] = {
     "results": gettext_lazy("Results in answers"),
 }
 # The lost ones first.
-_FACT_STATES: Mapping[str, Promise] = {
-    "missing": gettext_lazy("missing"),
-    "recoverable": gettext_lazy("can be found again"),
-    "named": gettext_lazy("mentioned"),
+_VERDICTS: Mapping[condense.FactState, Promise] = {
+    "lost": gettext_lazy("lost"),
+    "changed": gettext_lazy("changed"),
+    "recoverable": gettext_lazy("recoverable"),
+    "named": gettext_lazy("named only"),
     "kept": gettext_lazy("kept"),
 }
 
@@ -76,12 +90,13 @@ def facts_of(receipt: condense.Receipt) -> list[Fact]:
     """Return the findings of a receipt in its order."""
     facts = []
     for index, finding in enumerate(receipt.findings):
-        source, words = finding.source, str(_FACT_STATES[finding.state])
+        source, verdict, words = finding.source, finding.verdict, str(_VERDICTS[finding.verdict])
         if finding.denied:
-            words = _("mentioned, with a denial near it")
+            words = _("named only, with a denial near it")
         known = source.isdecimal() and len(source) <= _LONGEST_ID
         pk = int(source) if known else None
-        facts.append(Fact(index, finding.text, finding.state, words, pk))
+        instead = finding.context if verdict == "changed" else ""
+        facts.append(Fact(index, finding.quote, verdict, words, pk, finding.marked, instead))
     return facts
 
 
@@ -90,7 +105,7 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
         facts[finding.kind].append(fact)
-    order = list(_FACT_STATES)
+    order = list(_VERDICTS)
     return [
         FactGroup(
             label=str(_FACT_KINDS[kind]),
@@ -104,13 +119,27 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
-    """Say how many facts were kept and how many are only mentioned, "" where there were none."""
+    """Say how many facts were kept, and what became of the others; "" where there were none."""
     total = receipt.total
     if not total.total:
         return ""
+    if total.kept + total.named == total.total:
+        said = _("{count:,} fact kept", "All {count:,} facts kept", count=total.total)
+        if total.named == total.total:
+            return _("{kept}; only named", kept=said)
+        return (
+            _("{kept}; {named:,} only named", kept=said, named=total.named) if total.named else said
+        )
     told = {"kept": total.kept, "count": total.total}
     said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
-    return _("{kept}, {named:,} mentioned", kept=said, named=total.named) if total.named else said
+    others = {
+        _("{count:,} lost", count=total.lost): total.lost,
+        _("{count:,} changed", count=total.changed): total.changed,
+        _("{count:,} recoverable", count=total.recoverable): total.recoverable,
+        _("{count:,} only named", count=total.named): total.named,
+    }
+    rest = in_a_row([words for words, count in others.items() if count])
+    return _("{kept}; {others}", kept=said, others=rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,8 @@ FactKind = Literal[
     "edited_files", "read_files", "commands", "errors", "constraints", "names", "results"
 ]
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
-Verdict = Literal["lost", "changed", "recoverable", "named", "kept"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-# Receipts on record may call a lost fact missing.
-FactState = Verdict | Literal["missing"]
+FactState = Literal["lost", "changed", "recoverable", "named", "kept"]
+STATES: tuple[FactState, ...] = get_args(FactState)
 FIRST_RESULTS = 5  # of a search that are looked at
 MOST_FACTS = 200  # of each kind, the newest; nobody reads more, and each is looked up
 # A figure is kept where so many of the words it was quoted with stand so near to it.
@@ -44,7 +42,8 @@ class Finding:
 
     ``source`` is the id of the message that said it last. ``context`` is what a summary says
     instead, where that is another value. A receipt of an earlier release has a bare name as
-    ``text`` and the words around it as ``context``, and may have ``folder`` and ``denied``.
+    ``text`` and the words around it as ``context``; it may call a lost fact missing, and have
+    ``folder`` and ``denied``.
     """
 
     kind: FactKind
@@ -53,11 +52,11 @@ class Finding:
     source: str = ""
     folder: str = ""
     context: str = ""
-    state: FactState = "lost"
+    state: FactState | Literal["missing"] = "lost"
     denied: bool = False
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> FactState:
         """The state in today's words."""
         return "lost" if self.state == "missing" else self.state
 
@@ -114,13 +113,15 @@ class Receipt:
         """The counts of all kinds together."""
         return _tally(self.findings)
 
-    def of(self, *verdicts: Verdict) -> tuple[Finding, ...]:
+    def of(self, *verdicts: FactState) -> tuple[Finding, ...]:
         """Return the facts with one of these verdicts, to list or to put back."""
         return tuple([finding for finding in self.findings if finding.verdict in verdicts])
 
     def with_kept(self, index: int) -> Self:
         """Return the receipt after a fact was put back, by the index of its finding."""
-        kept = replace(self.findings[index], state="kept", denied=False)
+        lost = self.findings[index]
+        context = "" if lost.state == "changed" else lost.context
+        kept = replace(lost, state="kept", context=context, denied=False)
         return type(self)((*self.findings[:index], kept, *self.findings[index + 1 :]))
 
     def with_sources(self, ids: Mapping[str, str]) -> Self:
@@ -217,7 +218,7 @@ def _facts(
                 yield fact("names", said.text, said.figure, request, said.key)
 
 
-def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> Verdict:
+def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactState:
     """Return whether a fact is kept or named; it is lost where nothing of it stands there."""
     if fact.kind.endswith("_files"):
         known = files.get(fact.text)
@@ -232,7 +233,7 @@ def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> Verdict
     return _state_of_name(Quote(fact.text, fact.needle), shown) if fact.kind == "names" else "lost"
 
 
-def _state_of_name(said: Quote, shown: Shown) -> Verdict:
+def _state_of_name(said: Quote, shown: Shown) -> FactState:
     around = said.terms
     for spelling in said.spellings:
         for at in islice(shown.places(spelling), MOST_PLACES):
@@ -256,4 +257,4 @@ def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
 
 def _tally(findings: Iterable[Finding]) -> Tally:
     verdicts = [finding.verdict for finding in findings]
-    return Tally(**{verdict: verdicts.count(verdict) for verdict in VERDICTS})
+    return Tally(**{verdict: verdicts.count(verdict) for verdict in STATES})
