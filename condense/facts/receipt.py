@@ -170,7 +170,7 @@ def receipt(
     found: list[Finding] = []
     for fact in facts:
         state = _state(fact, shown, files)
-        if other := values.instead_of(fact.text) if fact.kind in _SAID else "":
+        if other := values.instead_of(_figures_of(fact)):
             found.append(replace(fact, state="changed", context=other))
             continue
         if state == "lost":
@@ -183,7 +183,11 @@ def receipt(
     return Receipt(tuple(found))
 
 
-_SAID = ("constraints", "names")  # kinds of facts that the user said
+def _figures_of(fact: Finding) -> Iterable[Quote]:
+    """Return the figures in what the user said."""
+    if fact.kind == "names":
+        return [Quote(fact.text, fact.needle)]
+    return quotes_in(fact.text) if fact.kind == "constraints" else ()
 
 
 def _tools_of(messages: Sequence[Message]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from condense.facts.ledger import BEGINNINGS
@@ -27,12 +27,12 @@ class Values:
     def __init__(self, hidden: Sequence[Message], kept: Sequence[Message] | str) -> None:
         self._hidden, self._kept = hidden, kept
 
-    def instead_of(self, text: str) -> str:
-        """Return the words in which a summary changes a figure of a text, "" where it changes none.
+    def instead_of(self, quotes: Iterable[Quote]) -> str:
+        """Return the words in which a summary changes one of the figures, "" where it has none.
 
         A value that any message has, a rounded one and another unit are no change.
         """
-        for said in quotes_in(text) if self._stated else ():
+        for said in quotes if self._stated else ():
             shape = _shape(said.figure)
             if "0" not in shape or any(map(self._prose.says, said.spellings)):
                 continue
