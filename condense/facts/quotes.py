@@ -54,8 +54,10 @@ class Quote:
 
     @property
     def terms(self) -> list[Term]:
-        """The telling words around the figure."""
+        """The telling words around it, without other figures and names."""
         around = self.text.replace(self.figure, " ", 1)
+        for _, figure in _figures_in(around):
+            around = around.replace(figure, " ", 1)
         return [term for term in terms_of(around) if term.kind not in ("common", "sign")]
 
     @property
@@ -70,18 +72,22 @@ class Quote:
 def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
     """Yield a quote for each name, once, and for each figure; no numbers of a longer text."""
     found: dict[str, Quote] = {}
+    for at, figure in _figures_in(text):
+        quoted = Quote(quote(text, at, at + len(figure)), figure)
+        is_typed = len(text) <= most_numbers or not _FIGURE.fullmatch(figure)
+        if is_typed and len(_PIECE.findall(quoted.text)) >= FEWEST_WORDS:
+            found.setdefault(quoted.key, quoted)
+    yield from islice(found.values(), MOST)
+
+
+def _figures_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the figures and names in a text, and where each begins."""
     for match in _NAMED.finditer(text, 0, READ_CHARS):
         figure = match[0].rstrip(".,:;!?()-/")[:LONGEST_CHARS]
-        is_number = _FIGURE.fullmatch(figure)
-        is_name = len(figure) >= SHORTEST_CHARS and (
-            _NAME.fullmatch(figure) or match[0].startswith(("http", "#")) or "/" in figure
-            or text[match.start() - 1 : match.start()] == "`"
-        )  # fmt: skip
-        if len(text) <= most_numbers if is_number else is_name:
-            quoted = Quote(quote(text, match.start(), match.start() + len(figure)), figure)
-            if len(_PIECE.findall(quoted.text)) >= FEWEST_WORDS:
-                found.setdefault(quoted.key, quoted)
-    yield from islice(found.values(), MOST)
+        is_quoted = match[0].startswith(("http", "#")) or text[match.start() - 1 : match.start()] == "`"
+        is_name = is_quoted or "/" in figure or _NAME.fullmatch(figure)
+        if _FIGURE.fullmatch(figure) or (len(figure) >= SHORTEST_CHARS and is_name):
+            yield match.start(), figure
 
 
 def quote(text: str, start: int, end: int) -> str:
