@@ -1,6 +1,5 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,23 +47,17 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
+    """The facts of one kind, the lost ones first; ``others`` are not kept."""
 
     label: str
-    kept: int
-    named: int
-    percent: int
     facts: Sequence[Fact]
+    others: Sequence[Fact]
+    kept_facts: Sequence[Fact]
 
     @property
-    def others(self) -> Sequence[Fact]:
-        """Those that are not kept."""
-        return [fact for fact in self.facts if fact.state != "kept"]
-
-    @property
-    def kept_facts(self) -> Sequence[Fact]:
-        """Those that are."""
-        return [fact for fact in self.facts if fact.state == "kept"]
+    def kept(self) -> int:
+        """How many are kept."""
+        return len(self.kept_facts)
 
 
 _FACT_KINDS: Mapping[str, Promise] = {
@@ -105,17 +98,13 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
         facts[finding.kind].append(fact)
-    order = list(_VERDICTS)
-    return [
-        FactGroup(
-            label=str(_FACT_KINDS[kind]),
-            kept=tally.kept,
-            named=tally.named,
-            percent=math.floor(100 * tally.score),
-            facts=sorted(facts[kind], key=lambda fact: order.index(fact.state)),
-        )
-        for kind, tally in receipt.tallies.items()
-    ]
+    order, groups = list(_VERDICTS), []
+    for kind in receipt.tallies:
+        alike = sorted(facts[kind], key=lambda fact: order.index(fact.state))
+        kept = [fact for fact in alike if fact.state == "kept"]
+        others = alike[: len(alike) - len(kept)]
+        groups.append(FactGroup(str(_FACT_KINDS[kind]), alike, others, kept))
+    return groups
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
@@ -123,23 +112,20 @@ def facts_kept(receipt: condense.Receipt) -> str:
     total = receipt.total
     if not total.total:
         return ""
-    if total.kept + total.named == total.total:
-        said = _("{count:,} fact kept", "All {count:,} facts kept", count=total.total)
-        if total.named == total.total:
-            return _("{kept}; only named", kept=said)
-        return (
-            _("{kept}; {named:,} only named", kept=said, named=total.named) if total.named else said
-        )
     told = {"kept": total.kept, "count": total.total}
     said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
-    others = {
-        _("{count:,} lost", count=total.lost): total.lost,
-        _("{count:,} changed", count=total.changed): total.changed,
-        _("{count:,} recoverable", count=total.recoverable): total.recoverable,
-        _("{count:,} only named", count=total.named): total.named,
-    }
-    rest = in_a_row([words for words, count in others.items() if count])
-    return _("{kept}; {others}", kept=said, others=rest)
+    if total.kept + total.named == total.total:
+        said = _("{count:,} fact kept", "All {count:,} facts kept", **told)
+    others = [
+        total.lost and _("{count:,} lost", count=total.lost),
+        total.changed and _("{count:,} changed", count=total.changed),
+        total.recoverable and _("{count:,} recoverable", count=total.recoverable),
+        total.named and _("{count:,} only named", count=total.named),
+    ]
+    rest = in_a_row([words for words in others if words])
+    if total.named == total.total:
+        rest = _("only named")
+    return _("{kept}; {others}", kept=said, others=rest) if rest else said
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from condense.recall.words import UNSPACED, Term, terms_of
 
@@ -73,18 +72,22 @@ def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
     """Yield a quote for each name, once, and for each figure; no numbers of a longer text."""
     found: dict[str, Quote] = {}
     for at, figure in _figures_in(text):
+        if figure in found or len(found) == MOST:
+            continue
         quoted = Quote(quote(text, at, at + len(figure)), figure)
         is_typed = len(text) <= most_numbers or not _FIGURE.fullmatch(figure)
         if is_typed and len(_PIECE.findall(quoted.text)) >= FEWEST_WORDS:
             found.setdefault(quoted.key, quoted)
-    yield from islice(found.values(), MOST)
+    yield from found.values()
 
 
 def _figures_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield the figures and names in a text, and where each begins."""
     for match in _NAMED.finditer(text, 0, READ_CHARS):
         figure = match[0].rstrip(".,:;!?()-/")[:LONGEST_CHARS]
-        is_quoted = match[0].startswith(("http", "#")) or text[match.start() - 1 : match.start()] == "`"
+        is_quoted = (
+            match[0].startswith(("http", "#")) or text[match.start() - 1 : match.start()] == "`"
+        )
         is_name = is_quoted or "/" in figure or _NAME.fullmatch(figure)
         if _FIGURE.fullmatch(figure) or (len(figure) >= SHORTEST_CHARS and is_name):
             yield match.start(), figure

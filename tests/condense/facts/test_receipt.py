@@ -159,12 +159,22 @@ def test_the_kind_with_the_worst_score_comes_first() -> None:
 
 
 def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
-    """It knew of results, of denials, and of neither."""
+    """It knew of results and denials, had bare names, and called a lost fact missing."""
     old = {"kind": "names", "text": "a", "needle": "a", "source": "", "folder": "", "state": "kept"}
-    older = {**old, "kind": "results", "state": "named", "denied": True, "context": "a b"}
-    found = Receipt.from_json([old, older])
-    assert (found.total.kept, found.total.named, found.findings[1].denied) == (1, 1, True)
+    older = {**old, "kind": "results", "state": "named", "denied": True}
+    gone = {**old, "state": "missing", "context": "use a now", "denied": False}
+    found = Receipt.from_json([old, older, gone])
+    assert (found.total.kept, found.total.named, found.total.lost) == (1, 1, 1)
+    assert found.findings[1].denied
+    (lost,) = found.of("lost")
+    assert (lost.quote, lost.marked) == ("use a now", ("use ", "a", " now"))
+    # What is stored stays as it was, for its digest; who asks gets today's words.
+    assert found.to_json()[2] == gone
     assert Receipt.from_json(found.to_json()) == found
+    assert [(one["text"], one["state"]) for one in found.to_api()[1:]] == [
+        ("a", "named"),
+        ("use a now", "lost"),
+    ]
 
 
 def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
