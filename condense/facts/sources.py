@@ -22,6 +22,7 @@ SUPPORTED, RULE_SUPPORTED = 0.4, 0.5
 OF_BEST = 0.6  # of the words that the best source has, for another one to count
 # The kinds of terms that count, and how much.
 _WEIGHTS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.2}
+_ROLES = re.compile(r"\b(?:user|agent|assistant)(?:['’]s)?\b", re.IGNORECASE)
 # A list mark, a number or a title before what a line states.
 _LABEL = re.compile(r"[^\w\"'“]*(?:\d{1,3}[.)])?\W*(?:[^\s:：.!?][^:：.!?]{0,40}(?:: |：|:\*\* ))?")
 
@@ -71,9 +72,13 @@ class _Originals:
         """Return a sentence of a summary in some language with its sources."""
         label = _LABEL.match(text)
         said = text[label.end() :] if label else text
-        terms = [term for term in terms_of(said) if term.kind in _WEIGHTS]
-        figures = [one.figure for one in quotes_in(said)]
-        if said.endswith((":", "：")) or (len(terms) < FEWEST_WORDS and not figures):
+        terms = [one for one in terms_of(_ROLES.sub(" ", said)) if one.kind in _WEIGHTS]
+        figures, sets_rule = (
+            [one.figure for one in quotes_in(said)],
+            is_rule(said, language or "en"),
+        )
+        is_empty = len(terms) < FEWEST_WORDS and not (figures or (terms and sets_rule))
+        if is_empty or said.endswith((":", "\uff1a")):
             return Statement(text, start)
         sources, share = self._sources(terms)
         # Words of another language than the originals' stand in none of them.

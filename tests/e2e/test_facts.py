@@ -36,9 +36,6 @@ def test_a_person_reads_which_facts_were_lost_and_takes_one_back(
     expect(row).to_contain_text("2 of 8 facts kept; 5 lost and 1 only named")
     expect(page.get_by_role("log")).to_contain_text("(names): The nightly window is 40 minutes")
     # The comparison and the record say the same.
-    page.goto(f"{addresses['facts']}#facts")
-    row.get_by_role("button", name="View").click()
-    row.get_by_text("Facts", exact=True).click()
     quotes.filter(has_text="OPS-2291").get_by_role("link", name="Source").click()
     originals = page.get_by_role("region", name="What was hidden")
     expect(originals).to_contain_text("lost")
