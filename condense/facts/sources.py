@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from condense.budget.language import language_of
 from condense.facts.quotes import quotes_in
@@ -43,54 +44,46 @@ class Statement:
 
 def sources_of(summary: str, hidden: Sequence[Message]) -> list[Statement]:
     """Return the sentences of a summary in order, each with the messages that support it."""
-    originals, language = _Originals(hidden), language_of(summary)
+    originals, end = _Originals(hidden, language_of(summary)), 0
     found: list[Statement] = []
-    end = 0
-    for text in sentences(summary):
+    for text in islice(sentences(summary), MOST_SENTENCES):
         start = summary.index(text, end)
         end = start + len(text)
-        found.append(originals.judge(text, start, language))
-        if len(found) == MOST_SENTENCES:
-            break
+        found.append(originals.judge(text, start))
     return found
 
 
 class _Originals:
     """What was hidden, by its words; earlier summaries and markers are sources like others."""
 
-    def __init__(self, hidden: Sequence[Message]) -> None:
-        plain = [
-            one.with_tags(condense_id=None, truncation_id=None, clear_id=None) for one in hidden
-        ]
+    def __init__(self, hidden: Sequence[Message], language: str) -> None:
+        made = dict.fromkeys(("condense_id", "truncation_id", "clear_id"))
         self._ids = [one.id for one in hidden]
-        self._index = MemoryRecall(plain)
+        self._index = MemoryRecall([one.with_tags(**made) for one in hidden])
         self._texts = [plain_text([one]) for one in hidden]
         self._all = Shown("\n".join(self._texts))
-        self._languages = {*map(language_of, self._texts)}
+        self._language = language or "en"
+        # Words of another language than the originals' stand in none of them.
+        self._is_same = not language or language in map(language_of, self._texts)
 
-    def judge(self, text: str, start: int, language: str) -> Statement:
-        """Return a sentence of a summary in some language with its sources."""
+    def judge(self, text: str, start: int) -> Statement:
+        """Return a sentence of a summary with its sources."""
         label = _LABEL.match(text)
         said = text[label.end() :] if label else text
         terms = [one for one in terms_of(_ROLES.sub(" ", said)) if one.kind in _WEIGHTS]
-        figures, sets_rule = (
-            [one.figure for one in quotes_in(said)],
-            is_rule(said, language or "en"),
-        )
-        is_empty = len(terms) < FEWEST_WORDS and not (figures or (terms and sets_rule))
-        if is_empty or said.endswith((":", "\uff1a")):
+        figures, sets_rule = [one.figure for one in quotes_in(said)], is_rule(said, self._language)
+        states = len(terms) >= FEWEST_WORDS or figures or (terms and sets_rule)
+        if not states or said.endswith((":", "\uff1a")):
             return Statement(text, start)
         sources, share = self._sources(terms)
-        # Words of another language than the originals' stand in none of them.
-        is_same = not language or language in self._languages
-        unsupported = not all(map(self._all.says, figures)) or (is_same and share < SUPPORTED)
-        if is_rule(said, language or "en"):
-            backing = [
-                one for one in sources[:MOST_BACKING] if self._backs(one, terms, language or "en")
-            ]
-            sources, unsupported = backing or sources, unsupported or (is_same and not backing)
+        unsupported = self._is_same and share < SUPPORTED
+        if sets_rule:
+            backing = [one for one in sources[:MOST_BACKING] if self._backs(one, terms)]
+            sources, unsupported = backing or sources, self._is_same and not backing
         ids = [self._ids[one] for one in sources[:MOST_SOURCES]]
-        return Statement(text, start, tuple(ids), unsupported)
+        return Statement(
+            text, start, tuple(ids), unsupported or not all(map(self._all.says, figures))
+        )
 
     def _sources(self, terms: Sequence[Term]) -> tuple[list[int], float]:
         """Return the messages with most of the terms, and the share of terms that the best has."""
@@ -100,18 +93,17 @@ class _Originals:
             scores.update(dict.fromkeys(numbers, _WEIGHTS[term.kind]))
         best = max(scores.values(), default=0)
         ranked = sorted(scores, key=lambda number: (-scores[number], number))
-        total = sum([_WEIGHTS[term.kind] for term in terms])
-        return [
-            one for one in ranked if scores[one] >= OF_BEST * best
-        ], best / total if total else 1
+        return [one for one in ranked if scores[one] >= OF_BEST * best], best / (_sum(terms) or 1)
 
-    def _backs(self, number: int, terms: Sequence[Term], language: str) -> bool:
+    def _backs(self, number: int, terms: Sequence[Term]) -> bool:
         """Return whether one sentence of a message may be the source of a rule."""
-        total = sum([_WEIGHTS[term.kind] for term in terms])
         for sentence in sentences(self._texts[number][:READ_CHARS]):
-            if may_back_rule(sentence, language):
-                folded = fold(sentence)
-                has = [_WEIGHTS[term.kind] for term in terms if any(term.places(folded))]
-                if sum(has) >= RULE_SUPPORTED * total:
-                    return True
+            folded = fold(sentence)
+            has = _sum([term for term in terms if any(term.places(folded))])
+            if has >= RULE_SUPPORTED * _sum(terms) and may_back_rule(sentence, self._language):
+                return True
         return False
+
+
+def _sum(terms: Iterable[Term]) -> float:
+    return sum([_WEIGHTS[term.kind] for term in terms])

@@ -11,7 +11,7 @@ from condense.facts.texts import Shown, plain, plain_text
 from condense.messages import Message, TextBlock
 from condense.recall.words import fold
 
-READ_CHARS = 100_000  # of a summary
+READ_CHARS = 30_000  # of a summary
 SHARED = 0.5  # of the words that a figure was quoted with, for another to stand in its place
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _ABOUT = re.compile(
