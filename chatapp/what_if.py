@@ -314,5 +314,5 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         facts_kept=labels.facts_kept(tried.receipt),
         lost=[fact.quote for fact in tried.receipt.of("lost", "changed")][:LISTED],
         grounded_percent=grounded,
-        others=[fact.quote for fact in found.of("lost")][:LISTED] if found else [],
+        others=[fact.quote for fact in found.of("lost", "changed")][:LISTED] if found else [],
     )

@@ -67,6 +67,7 @@ def test_a_changed_value_is_told_from_a_lost_one() -> None:
         (one,) = found.of("changed")
         assert (one.quote, one.needle) == ("The nightly window is 40 minutes", "40 minutes")
         assert one.context == "The nightly window is 30 minutes"
+    assert not receipt(said, "The nightly window is about 35 minutes.").of("changed")
     # A message that stays, or the person in another one, said so.
     newer = Message("user", "Make it 30 minutes.")
     for there, kept in (([*said, newer], [summary(wrong)]), (said, [summary(wrong), newer])):
