@@ -95,6 +95,7 @@ def _figures_in(text: str) -> Iterator[tuple[int, str]]:
 
 def quote(text: str, start: int, end: int) -> str:
     """Return the part of the sentence around a place in a text, or some words of a long one."""
+    quoted = text[start:end]
     for stop in (_PART, _STOP):
         first, last = max(0, start - SENTENCE_CHARS), min(len(text), end + SENTENCE_CHARS)
         first = max([first, *[one.end() for one in stop.finditer(text, first, start)]])
