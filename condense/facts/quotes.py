@@ -30,7 +30,7 @@ _NAME = re.compile(
 _FIGURE = re.compile(rf"[$€£¥₹]?\d[\d.,:/-]*\d.*|[$€£¥₹]\d|\d ?(?:{_UNIT}|[%€$£])")
 _PIECE = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")
 _STOP = re.compile(r"[.!?…؟۔।](?=\s|\Z)|[。！？]|[\n;]")
-_PART = re.compile(rf"{_STOP.pattern}|[,:](?=\s)|[\uff0c、\uff1a،()\uff08\uff09]")
+_PART = re.compile(rf"{_STOP.pattern}|,(?=\s)|[\uff0c、،()\uff08\uff09]")
 SHORTEST_CHARS, LONGEST_CHARS = 3, 100  # of a name; a longer URL is cut
 FEWEST_WORDS, MOST_WORDS, BESIDE_WORDS = 3, 10, 4  # of a quote; on each side in a long sentence
 SENTENCE_CHARS = 200  # on each side that are searched for the ends of the sentence
