@@ -108,7 +108,7 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
-    """Say how many facts were kept, and what became of the others; "" where there were none."""
+    """Say how many facts have each verdict; "" where there were none."""
     total = receipt.total
     if not total.total:
         return ""

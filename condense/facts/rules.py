@@ -42,7 +42,7 @@ def _expressions(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile("|".join(rule), re.IGNORECASE), re.compile("|".join(talk), re.IGNORECASE)
 
 
-# What demands or forbids without a word of command: "no downtime", "I want tests to pass first".
+# Demands without a word of command: "no downtime", "I want tests to pass first".
 _DEMANDS = re.compile(
     r"\b(?:no|not|never|without|only|just|want|need\w*|require\w*|should|has to|have to|must"
     r"|please|make sure|keep|avoid|nothing|none)\b|n['’]t\b",

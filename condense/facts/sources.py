@@ -54,7 +54,7 @@ def sources_of(summary: str, hidden: Sequence[Message]) -> list[Statement]:
 
 
 class _Originals:
-    """What was hidden, by its words; earlier summaries and markers are sources like others."""
+    """The hidden messages by their words; summaries and markers among them are sources, too."""
 
     def __init__(self, hidden: Sequence[Message], language: str) -> None:
         made = dict.fromkeys(("condense_id", "truncation_id", "clear_id"))

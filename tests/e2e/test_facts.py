@@ -1,4 +1,4 @@
-"""What became of the facts that a summary stands for, as a person reads it."""
+"""Facts that a summary lost, changed or kept, as a person reads them."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""Which messages support a sentence of a summary."""
+"""Sources: the messages behind a sentence of a summary."""
 
 import pytest
 
