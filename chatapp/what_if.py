@@ -312,7 +312,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         saved_percent=saved,
         summary_html=render_markdown(made.summary) if made else "",
         facts_kept=labels.facts_kept(tried.receipt),
-        lost=[fact.text for fact in tried.receipt.of("missing")][:LISTED],
+        lost=[fact.quote for fact in tried.receipt.of("lost", "changed")][:LISTED],
         grounded_percent=grounded,
-        others=[fact.text for fact in found.of("missing")][:LISTED] if found else [],
+        others=[fact.quote for fact in found.of("lost", "changed")][:LISTED] if found else [],
     )

@@ -216,7 +216,7 @@ RecordShape = row(
     models.Condensation,
     f"{_ATTEMPT} prompt focus summary analysis notes receipt folded details",
     "All that is on record of an attempt.",
-    receipt=(Annotated[Any, BeforeValidator(condense.Receipt.to_json)], ...),
+    receipt=(Annotated[Any, BeforeValidator(condense.Receipt.to_api)], ...),
 )
 CallShape = row(
     "CallShape",

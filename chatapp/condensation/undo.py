@@ -131,8 +131,8 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         refuse_while_running(locked)
         fact = receipt.findings[index]
         # Only what the user said is marked as theirs.
-        own = fact.text if fact.kind in ("constraints", "names") else ""
-        text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.text}"
+        own = fact.quote if fact.kind in ("constraints", "names") else ""
+        text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.quote}"
         block = condense.TextBlock(text, {condense.USER_WORDS: own})
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, sizes.COUNTER)

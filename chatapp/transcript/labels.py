@@ -1,6 +1,5 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,28 +29,35 @@ _CALL_FAILED = "Condensing API call failed: "
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
+    """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
 
-    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
-    that it is from, where that is known.
+    ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
+    what the summary says in its place. ``index`` is its place in the record's receipt, and
+    ``source`` the message that it is from, where that is known.
     """
 
     index: int
     text: str
-    state: str
+    state: condense.FactState
     words: str
     source: int | None = None
+    marked: tuple[str, str, str] = ("", "", "")
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
+    """The facts of one kind, the lost ones first; ``others`` are not kept."""
 
     label: str
-    kept: int
-    named: int
-    percent: int
     facts: Sequence[Fact]
+    others: Sequence[Fact]
+    kept_facts: Sequence[Fact]
+
+    @property
+    def kept(self) -> int:
+        """How many are kept."""
+        return len(self.kept_facts)
 
 
 _FACT_KINDS: Mapping[str, Promise] = {
@@ -64,10 +70,11 @@ _FACT_KINDS: Mapping[str, Promise] = {
     "results": gettext_lazy("Results in answers"),
 }
 # The lost ones first.
-_FACT_STATES: Mapping[str, Promise] = {
-    "missing": gettext_lazy("missing"),
-    "recoverable": gettext_lazy("can be found again"),
-    "named": gettext_lazy("mentioned"),
+_VERDICTS: Mapping[condense.FactState, Promise] = {
+    "lost": gettext_lazy("lost"),
+    "changed": gettext_lazy("changed"),
+    "recoverable": gettext_lazy("recoverable"),
+    "named": gettext_lazy("named only"),
     "kept": gettext_lazy("kept"),
 }
 
@@ -76,12 +83,13 @@ def facts_of(receipt: condense.Receipt) -> list[Fact]:
     """Return the findings of a receipt in its order."""
     facts = []
     for index, finding in enumerate(receipt.findings):
-        source, words = finding.source, str(_FACT_STATES[finding.state])
+        source, verdict, words = finding.source, finding.verdict, str(_VERDICTS[finding.verdict])
         if finding.denied:
-            words = _("mentioned, with a denial near it")
+            words = _("named only, with a denial near it")
         known = source.isdecimal() and len(source) <= _LONGEST_ID
         pk = int(source) if known else None
-        facts.append(Fact(index, finding.text, finding.state, words, pk))
+        instead = finding.context if verdict == "changed" else ""
+        facts.append(Fact(index, finding.quote, verdict, words, pk, finding.marked, instead))
     return facts
 
 
@@ -90,27 +98,34 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
         facts[finding.kind].append(fact)
-    order = list(_FACT_STATES)
-    return [
-        FactGroup(
-            label=str(_FACT_KINDS[kind]),
-            kept=tally.kept,
-            named=tally.named,
-            percent=math.floor(100 * tally.score),
-            facts=sorted(facts[kind], key=lambda fact: order.index(fact.state)),
-        )
-        for kind, tally in receipt.tallies.items()
-    ]
+    order, groups = list(_VERDICTS), []
+    for kind in receipt.tallies:
+        alike = sorted(facts[kind], key=lambda fact: order.index(fact.state))
+        kept = [fact for fact in alike if fact.state == "kept"]
+        others = alike[: len(alike) - len(kept)]
+        groups.append(FactGroup(str(_FACT_KINDS[kind]), alike, others, kept))
+    return groups
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
-    """Say how many facts were kept and how many are only mentioned, "" where there were none."""
+    """Say how many facts have each verdict; "" where there were none."""
     total = receipt.total
     if not total.total:
         return ""
     told = {"kept": total.kept, "count": total.total}
     said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
-    return _("{kept}, {named:,} mentioned", kept=said, named=total.named) if total.named else said
+    if total.kept + total.named == total.total:
+        said = _("{count:,} fact kept", "All {count:,} facts kept", **told)
+    others = [
+        total.lost and _("{count:,} lost", count=total.lost),
+        total.changed and _("{count:,} changed", count=total.changed),
+        total.recoverable and _("{count:,} recoverable", count=total.recoverable),
+        total.named and _("{count:,} only named", count=total.named),
+    ]
+    rest = in_a_row([words for words in others if words])
+    if total.named == total.total:
+        rest = _("only named")
+    return _("{kept}; {others}", kept=said, others=rest) if rest else said
 
 
 @dataclass(frozen=True, slots=True)

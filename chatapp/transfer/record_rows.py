@@ -131,7 +131,7 @@ def _content(_column: Column, value: Any) -> Any:
 def _receipt(_column: Column, value: Any) -> condense.Receipt:
     found = condense.Receipt.from_json(value)
     for one in found.findings:
-        known = one.state in _STATES and one.kind in _FACTS
+        known = one.verdict in _STATES and one.kind in _FACTS
         _checked(
             value, known and _are_texts((one.text, one.needle, one.source, one.folder, one.context))
         )

@@ -359,7 +359,7 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
     if score >= KEPT:
         return Verdict(name=noop("facts"), score=score)
-    gone = [one for one in found.findings if one.state not in ("kept", "named")]
+    gone = found.of("lost", "changed", "recoverable")
     missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
     issue = say("It leaves out: {missing}", missing="; ".join(missing))
     return Verdict(name=noop("facts"), score=score, issues=(issue,), rejects=True)

@@ -38,7 +38,7 @@ def talk(conversation: Conversation, *texts: str) -> None:
 def condense_on_record(conversation: Conversation, **columns: Any) -> Condensation:
     """Condense all, as an attempt does that starts and succeeds."""
     attempt = put_on_record(conversation, at_seq=1, status="running", prompt="Sum it up.")
-    receipt = condense.Receipt((finding("make", "missing"),))
+    receipt = condense.Receipt((finding("make", "lost"),))
     made = {"message": summarise(conversation), "summary": "What was said.", "receipt": receipt}
     Condensation.objects.filter(pk=attempt.pk).change(status="succeeded", **made, **columns)
     return attempt

@@ -114,6 +114,7 @@ DOORS: dict[str, Callable[[str], object]] = {
     "ledger of answers": lambda text: condense.ledger(answered(text)),
     "receipt of words": lambda text: condense.receipt(said(text), text),
     "receipt of work": lambda text: condense.receipt(worked(text), text[::-1]),
+    "sources_of": lambda text: condense.sources_of(text, said(text)),
     "parse_ledger": lambda text: [condense.parse_ledger(one.format(text)) for one in LEDGERS],
     "command_blocks": lambda text: condense.command_blocks(said(text)),
     "shape_request": shown,

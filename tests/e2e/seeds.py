@@ -136,6 +136,35 @@ def make_compared() -> str:
     return f"/c/{talk.pk}/condensations/{attempt.pk}/compare/"
 
 
+def make_facts() -> str:
+    """A conversation whose summary lost, changed and named some facts; one is of an old record."""
+    talk = start("Moving the billing database")
+    append(
+        talk,
+        ("user", "We must move the billing database (212 GB) to eu-west-1. No downtime, please."),
+        ("assistant", "The copy takes one night."),
+        ("user", "The nightly window is 40 minutes, from 02:10. Never touch the audit schema."),
+        ("user", "Marta decided it in OPS-2291. Budget is $4,500."),
+        ("assistant", "Noted."),
+    )
+    hidden = message_store.read_effective(talk.pk)
+    text = "Move the billing database (212 GB). The nightly window is 30 minutes. See OPS-2291."
+    old = condense.Finding(
+        "names", "host-17", "host-17", hidden[0].id, "", "in a hurry, use host-17 now", "missing"
+    )
+    found = condense.receipt(hidden, text)
+    made = summarise(talk)
+    put_on_record(
+        talk,
+        message=made,
+        at_seq=made.seq - 1,
+        summary=text,
+        messages_hidden=len(hidden),
+        receipt=condense.Receipt((*found.findings, old)),
+    )
+    return f"/c/{talk.pk}/"
+
+
 def make_course() -> str:
     """The list of the condensations of a conversation that was condensed twice."""
     talk, begun = start("Two drops"), timezone.now()
@@ -177,6 +206,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "attached": make_attached,
     "compared": make_compared,
     "course": make_course,
+    "facts": make_facts,
     "tampered": make_tampered,
 }
 

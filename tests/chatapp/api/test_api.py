@@ -84,7 +84,7 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
     """A condensation of four messages."""
     for number in range(4):
         say("user", f"Message {number}.")
-    receipt = condense.Receipt((finding("a.py", "missing", kind="read_files"),))
+    receipt = condense.Receipt((finding("a.py", "lost", kind="read_files"),))
     made = {"message": summarise(conversation, keep=1), "summary": "What was said."}
     return put_on_record(conversation, at_seq=4, receipt=receipt, **made)
 

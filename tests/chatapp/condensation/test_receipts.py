@@ -13,7 +13,7 @@ import condense
 from chatapp.condensation import undo
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.models import Condensation, Conversation, message_store
-from chatapp.transcript import row_pages
+from chatapp.transcript import labels, row_pages
 from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.condensation.findings import finding
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -27,7 +27,7 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")
     record = record_for(conversation, summarise(conversation))
-    lint, deploy = finding("make lint", "kept"), finding("make deploy", "missing")
+    lint, deploy = finding("make lint", "kept"), finding("make deploy", "lost")
     record.receipt = condense.Receipt((lint, deploy, finding("4711", "recoverable", kind="names")))
     record.save()
     return record
@@ -43,28 +43,33 @@ def test_the_row_says_how_many_facts_were_kept(
 ) -> None:
     """Kind by kind, the worst first, and in each what is lost first."""
     row = row_of(conversation)
-    assert row.facts_kept == "1 of 3 facts kept"
+    assert row.facts_kept == "1 of 3 facts kept; 1 lost and 1 recoverable"
     names, commands = row.facts
     assert [fact.text for fact in commands.facts] == ["make deploy", "make lint"]
     assert (names.kept, names.facts[0].state) == (0, "recoverable")
-    assert (names.percent, commands.percent) == (0, 50)
 
 
-def test_what_is_only_mentioned_is_not_called_kept(
+def test_what_is_only_named_is_not_called_kept(
     conversation: Conversation, attempt: Condensation
 ) -> None:
-    """It counts towards the score."""
-    mentioned = [finding(name, "named", "names") for name in ("host-17", "host-18")]
-    attempt.receipt = condense.Receipt((*attempt.receipt.findings, *mentioned))
+    """Nor is what is changed, and the line says the rest."""
+    named = [finding(name, "named", "names") for name in ("host-17", "host-18")]
+    attempt.receipt = condense.Receipt((*attempt.receipt.findings, *named))
     attempt.save()
     row = row_of(conversation)
-    assert row.facts_kept == "1 of 5 facts kept, 2 mentioned"
-    assert [one.percent for one in row.facts if one.kept == 0] == [66]
+    assert row.facts_kept == "1 of 5 facts kept; 1 lost, 1 recoverable, and 2 only named"
+    for findings, words in (
+        (named, "All 2 facts kept; only named"),
+        ([*named, finding("a", "kept")], "All 3 facts kept; 2 only named"),
+        ([finding("a", "kept"), finding("b", "kept")], "All 2 facts kept"),
+        ([finding("a", "changed")], "0 of 1 fact kept; 1 changed"),
+    ):
+        assert labels.facts_kept(condense.Receipt(tuple(findings))) == words
 
 
 def test_a_receipt_is_one_in_the_row_and_as_it_was_stored(attempt: Condensation) -> None:
     """Nobody has to read its JSON, and what no column can hold is mended in both."""
-    attempt.receipt = condense.Receipt((finding("make \ud800", "missing"),))
+    attempt.receipt = condense.Receipt((finding("make \ud800", "lost"),))
     attempt.save()
     stored = Condensation.objects.get(pk=attempt.pk).receipt
     assert stored == attempt.receipt
@@ -83,7 +88,7 @@ def test_a_missing_fact_is_put_back_with_one_click(
     newest = message_store.read_effective(conversation.pk)[-1]
     assert newest.role == "user"
     assert newest.text.endswith("make deploy")
-    assert row_of(conversation).facts_kept == "2 of 3 facts kept"
+    assert row_of(conversation).facts_kept == "2 of 3 facts kept; 1 recoverable"
     attempt.refresh_from_db()
     count = len(message_store.read_effective(conversation.pk))
     undo.put_back(condensation=attempt, index=1)
@@ -149,9 +154,9 @@ def test_what_the_agents_search_finds_is_not_missing(conversation: Conversation,
 
     def found() -> set[str]:
         receipt = receipt_of(conversation.pk, reduction, effective, None)
-        return {one.state for one in receipt.findings if one.text == "host_17"}
+        return {one.state for one in receipt.findings if one.needle == "host_17"}
 
     assert found() == {"recoverable"}
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE chatapp_message_index")
-    assert found() == {"missing"}
+    assert found() == {"lost"}

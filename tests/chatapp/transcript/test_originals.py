@@ -190,5 +190,5 @@ def test_a_receipt_may_name_any_source(
         receipt = condense.Receipt((lost,))
         attempt = condensed(conversation, "Well.", receipt=receipt)
         page = page_of(browser, attempt, **{"from": source})
-        assert ("one fact" in page, "Foreign" in page) == (True, False)
+        assert ("<b>one</b> fact" in page, "Foreign" in page) == (True, False)
         say("user", "Go on")

@@ -101,7 +101,7 @@ class Life(Twin):
         self.condense(place % 3)
         made = self.conversation.messages.made_by_engine().exclude(pk__in=before).first()
         source = self.conversation.messages.first()
-        found = (finding("make", "missing"), finding("a.py", "kept", kind="read_files"))
+        found = (finding("make", "missing"), finding("a.py", "changed", kind="read_files"))
         receipt = condense.Receipt(
             (
                 *found,

@@ -174,7 +174,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     """Every address of the application but the admin's, each naming something of Alice's."""
     for number in range(4):
         say("user", f"Message {number}.")
-    receipt = condense.Receipt((finding("a.py", "missing", kind="read_files"),))
+    receipt = condense.Receipt((finding("a.py", "lost", kind="read_files"),))
     made = summarise(conversation)
     attempt = put_on_record(conversation, message=made, at_seq=4, receipt=receipt)
     rewind = Rewind.objects.create(conversation=conversation, to_seq=9, last_seq=9)

@@ -1,9 +1,13 @@
 """Sentences that are standing rules, in the conversation's own language."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
-from condense.facts.notebook import LONGEST_CHARS, Notebook, rules_in
+from condense.facts.notebook import Notebook
 from condense.facts.receipt import receipt
+from condense.facts.rules import LONGEST_CHARS, is_rule, rules_in
 from condense.facts.texts import sentences
 from tests.condense.sessions import Session
 
@@ -69,3 +73,19 @@ def test_words_of_other_languages_make_no_rule() -> None:
 def test_sentences_end_as_their_script_has_it(text: str, found: list[str]) -> None:
     """A number or a name with a full stop ends none."""
     assert [*sentences(text)] == found
+
+
+def test_most_sentences_are_told_apart_in_eleven_languages() -> None:
+    """Also those that the words were not chosen by."""
+    labelled = tomllib.loads(Path(__file__).with_name("rule_sentences.toml").read_text("utf-8"))
+    assert len(labelled) == 11
+    for half, least in ((0, 1), (1, 0.9)):
+        found = {
+            kind: [
+                is_rule(one, code) for code, both in labelled.items() for one in both[kind][half::2]
+            ]
+            for kind in ("rule", "talk")
+        }
+        hits, alarms = sum(found["rule"]), sum(found["talk"])
+        assert hits / len(found["rule"]) >= least
+        assert hits / (hits + alarms) >= least

@@ -1,0 +1,109 @@
+"""Sources: the messages that support each sentence of a summary."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from condense.budget.language import language_of
+from condense.facts.quotes import quotes_in
+from condense.facts.rules import READ_CHARS, is_rule, may_back_rule
+from condense.facts.texts import Shown, plain_text, sentences
+from condense.messages import Message
+from condense.recall.ranking import MemoryRecall
+from condense.recall.words import Term, fold, terms_of
+
+MOST_SENTENCES, MOST_SOURCES = 1_000, 3
+MOST_MESSAGES = 10_000  # that have one word
+MOST_BACKING = 20  # sources that are searched for a rule
+FEWEST_WORDS = 2  # fewer state nothing
+# The share of a sentence's words that its sources have; a rule is backed by a single sentence.
+SUPPORTED, RULE_SUPPORTED = 0.4, 0.5
+OF_BEST = 0.6  # of the words that the best source has, for another one to count
+# The kinds of terms that count, and how much.
+_WEIGHTS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.2}
+_ROLES = re.compile(r"\b(?:user|agent|assistant)(?:['’]s)?\b", re.IGNORECASE)
+# A list mark, a number or a title before what a line states.
+_LABEL = re.compile(r"[^\w\"'“]*(?:\d{1,3}[.)])?\W*(?:[^\s:：.!?][^:：.!?]{0,40}(?:: |：|:\*\* ))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of a summary, where it begins there, and the ids of its sources, the best first.
+
+    An unsupported one has a figure, a rule or words that no message has. A heading states nothing:
+    it has no sources and is not unsupported.
+    """
+
+    text: str
+    start: int
+    sources: tuple[str, ...] = ()
+    unsupported: bool = False
+
+
+def sources_of(summary: str, hidden: Sequence[Message]) -> list[Statement]:
+    """Return the sentences of a summary in order, each with the messages that support it."""
+    originals, end = _Originals(hidden, language_of(summary)), 0
+    found: list[Statement] = []
+    for text in islice(sentences(summary), MOST_SENTENCES):
+        start = summary.index(text, end)
+        end = start + len(text)
+        found.append(originals.judge(text, start))
+    return found
+
+
+class _Originals:
+    """The hidden messages by their words; summaries and markers among them are sources, too."""
+
+    def __init__(self, hidden: Sequence[Message], language: str) -> None:
+        made = dict.fromkeys(("condense_id", "truncation_id", "clear_id"))
+        self._ids = [one.id for one in hidden]
+        self._index = MemoryRecall([one.with_tags(**made) for one in hidden])
+        self._texts = [plain_text([one]) for one in hidden]
+        self._all = Shown("\n".join(self._texts))
+        self._language = language or "en"
+        # Words of another language than the originals' stand in none of them.
+        self._is_same = not language or language in map(language_of, self._texts)
+
+    def judge(self, text: str, start: int) -> Statement:
+        """Return a sentence of a summary with its sources."""
+        label = _LABEL.match(text)
+        said = text[label.end() :] if label else text
+        terms = [one for one in terms_of(_ROLES.sub(" ", said)) if one.kind in _WEIGHTS]
+        figures, sets_rule = [one.figure for one in quotes_in(said)], is_rule(said, self._language)
+        states = len(terms) >= FEWEST_WORDS or figures or (terms and sets_rule)
+        if not states or said.endswith((":", "\uff1a")):
+            return Statement(text, start)
+        sources, share = self._sources(terms)
+        unsupported = self._is_same and share < SUPPORTED
+        if sets_rule:
+            backing = [one for one in sources[:MOST_BACKING] if self._backs(one, terms)]
+            sources, unsupported = backing or sources, self._is_same and not backing
+        ids = [self._ids[one] for one in sources[:MOST_SOURCES]]
+        return Statement(
+            text, start, tuple(ids), unsupported or not all(map(self._all.says, figures))
+        )
+
+    def _sources(self, terms: Sequence[Term]) -> tuple[list[int], float]:
+        """Return the messages with most of the terms, and the share of terms that the best has."""
+        found = self._index.look_up([(term,) for term in terms], MOST_MESSAGES)
+        scores = Counter[int]()
+        for term, numbers in zip(terms, found, strict=True):
+            scores.update(dict.fromkeys(numbers, _WEIGHTS[term.kind]))
+        best = max(scores.values(), default=0)
+        ranked = sorted(scores, key=lambda number: (-scores[number], number))
+        return [one for one in ranked if scores[one] >= OF_BEST * best], best / (_sum(terms) or 1)
+
+    def _backs(self, number: int, terms: Sequence[Term]) -> bool:
+        """Return whether one sentence of a message may be the source of a rule."""
+        for sentence in sentences(self._texts[number][:READ_CHARS]):
+            folded = fold(sentence)
+            has = _sum([term for term in terms if any(term.places(folded))])
+            if has >= RULE_SUPPORTED * _sum(terms) and may_back_rule(sentence, self._language):
+                return True
+        return False
+
+
+def _sum(terms: Iterable[Term]) -> float:
+    return sum([_WEIGHTS[term.kind] for term in terms])
