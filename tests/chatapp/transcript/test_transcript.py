@@ -180,7 +180,7 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
         nudges.append([fold.nudges for fold in folds_of(conversation)])
     assert nudges == [[False, False], [True, False], [False, False]]
     again = start_conversation(owner=conversation.owner)
-    append(again, "user", "Go on.")
+    append(again, "user", condense.TextBlock("Go on."))
     record_for(again, summarise(again))
     assert not folds_of(again)[0].nudges
     *rows, _one, _other = row_pages.page(conversation).rows
