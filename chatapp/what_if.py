@@ -283,7 +283,7 @@ class Card:
     name: str
     entered: bool
     hidden_text: str
-    saved_percent: int | None
+    saved_percent: float | None
     summary_html: str
     facts_kept: str
     lost: Sequence[str]
@@ -299,7 +299,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     if made:
         counted = message_store.count_seen(made.hidden_among(baseline.effective))
         hidden = labels.seen_words(Rewind(**counted))
-        saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+        saved = 100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value))
     if made and made.kind == "cleared":
         hidden = labels.cleared_words(made.count)
     if found and found.total.total:

@@ -19,7 +19,7 @@ from chatapp.context.turn_context import TurnSettings, system_of
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.providers import provider_spec
-from chatapp.sentences import number
+from chatapp.sentences import number, percent
 from chatapp.toolbox import toolbox
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
@@ -156,8 +156,8 @@ def figures_of(
 
 
 # With the same names in braces a script fills them in; see templatetags/page.py.
-CONDENSES = _("Condenses at {at} tokens ({percent} %)")
-TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
+CONDENSES = _("Condenses at {at} tokens ({percent})")
+TRUNCATES = _("Truncates at {at} tokens ({percent}): automatic condensing is off")
 # Whose a threshold is, by the source that its resolver gave; an operator's may give any.
 SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
 
@@ -196,7 +196,7 @@ class CondensingPoint:
     def __str__(self) -> str:
         """Say it, with numbers as the reader writes them."""
         said = str(CONDENSES if self.automatic else TRUNCATES)
-        return said.format(at=number(self.at), percent=number(self.percent))
+        return said.format(at=number(self.at), percent=percent(self.percent))
 
 
 def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:

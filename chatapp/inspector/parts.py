@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.annotated_blocks import kind_of, stands_for
+from chatapp.sentences import apportion
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # Of a card with more, the last ones are listed.
@@ -264,16 +265,17 @@ def cards_of(
         tokens[piece.kind] = tokens.get(piece.kind, 0) + size
         hits[piece.kind] = hits.get(piece.kind, 0) + min(size, max(0, (cached or 0) - at))
         at += size
+    counts = apportion([tokens[kind] for kind in kinds])
     return tuple(
         Card(
             kind=kind,
             label=label_of(kind),
             hint=str(_WORDS[kind][1]),
             segment=SEGMENTS.get(kind, MADE),
-            tokens=round(tokens[kind]),
+            tokens=count,
             percent=100 * tokens[kind] / (window or total or 1),
             cached=None if cached is None else round(hits[kind]),
             pieces=those,
         )
-        for kind, those in kinds.items()
+        for (kind, those), count in zip(kinds.items(), counts, strict=True)
     )

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
-from chatapp.sentences import money, number, sign
+from chatapp.sentences import TINY, apportion, money, number, percent, sign
 from chatapp.sentences import translate as _
 
 register = template.Library()
@@ -37,14 +37,20 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 @register.filter
 def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
-    """Return dollars with significant digits kept, with "≈" before an estimate.
+    """Return what something cost, with significant digits kept, with "≈" before an estimate.
 
-    $0.004 is never $0.00, and no amount has fewer ``decimals``.
+    $0.004 is never $0.00, nothing is free, and no amount has fewer ``decimals``.
     """
     if amount is None:
         return NOTHING
-    told = money(Decimal(str(amount)), decimals)
-    return told if measured else f"≈ {told}"
+    told = money(Decimal(str(amount)), decimals) if amount else _("free")
+    return told if measured or not amount else f"≈ {told}"
+
+
+@register.filter
+def dollars(amount: Decimal) -> str:
+    """Return an amount of a budget, of which nothing is a number too."""
+    return money(amount)
 
 
 @register.filter
@@ -91,18 +97,16 @@ def stored(count: int) -> str:
     return _("{size:,.1f} MB", size=count / KILO**2)
 
 
-@register.filter
-def percent(share: float | None) -> str:
-    """Return a percentage without decimals, "< 1" where it would round to nothing."""
-    if share is None:
-        return NOTHING
-    return _("{share} %", share="< 1" if 0 < share < 1 else number(int(share)))
+@register.filter("percent")
+def percent_of(share: float | None) -> str:
+    """Return a percentage without decimals, a dash for none."""
+    return NOTHING if share is None else percent(share)
 
 
 @register.filter
 def saved(share: float) -> str:
     """Return a percentage saved as the change that it is: less of it, or more where none is."""
-    return _("{share} %", share=sign(-share) + number(abs(int(share))))
+    return sign(-share) + percent(abs(share))
 
 
 @register.filter
@@ -110,6 +114,14 @@ def end_to_end(parts: Sequence[Any]) -> list[tuple[float, Any]]:
     """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
     starts = accumulate([one.percent for one in parts], initial=0.0)
     return list(zip(starts, parts, strict=False))
+
+
+@register.filter
+def with_shares(parts: Sequence[Any]) -> list[tuple[Any, str]]:
+    """Return parts, each with its percentage; those add up to the rounded total."""
+    shares = [one.percent for one in parts]
+    whole = zip(parts, shares, apportion(shares), strict=True)
+    return [(one, percent(rounded or min(share, TINY))) for one, share, rounded in whole]
 
 
 @register.filter

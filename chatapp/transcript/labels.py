@@ -228,11 +228,11 @@ class AttemptWords:
         return _(one, several, count=count) if count else ""
 
     @property
-    def saved_percent(self) -> int | None:
+    def saved_percent(self) -> float | None:
         """The share of tokens it saved, None where nothing was saved."""
         if self.attempt.tokens_after is None or not self.attempt.tokens_before:
             return None
-        return round(100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before))
+        return 100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before)
 
     @cached_property
     def reads(self) -> Sequence[SummaryPart]:
