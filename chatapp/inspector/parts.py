@@ -220,13 +220,15 @@ class Card:
     """What a request has of one kind; ``percent`` is its share of the window.
 
     ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
-    is known of that. ``segment`` is the colour of the context bar that it belongs to.
+    is known of that. ``segment`` is the colour of the context bar that it belongs to, ``shade`` how
+    many kinds before it have that colour.
     """
 
     kind: str
     label: str
     hint: str
     segment: str
+    shade: int
     tokens: int
     percent: float
     cached: int | None
@@ -266,16 +268,18 @@ def cards_of(
         hits[piece.kind] = hits.get(piece.kind, 0) + min(size, max(0, (cached or 0) - at))
         at += size
     counts = apportion([tokens[kind] for kind in kinds])
+    colours = [SEGMENTS.get(kind, MADE) for kind in kinds]
     return tuple(
         Card(
             kind=kind,
             label=label_of(kind),
             hint=str(_WORDS[kind][1]),
-            segment=SEGMENTS.get(kind, MADE),
-            tokens=count,
+            segment=colours[place],
+            shade=colours[:place].count(colours[place]),
+            tokens=counts[place],
             percent=100 * tokens[kind] / (window or total or 1),
             cached=None if cached is None else round(hits[kind]),
             pieces=those,
         )
-        for (kind, those), count in zip(kinds.items(), counts, strict=True)
+        for place, (kind, those) in enumerate(kinds.items())
     )

@@ -36,6 +36,15 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 
 @register.filter
+def compact(count: int) -> str:
+    """Return a count of tokens where there is little room: "940", "4.4k", "16k"."""
+    if count < KILO:
+        return number(count)
+    thousands = round(count / KILO, 1)
+    return _("{count}k", count=number(thousands, int(thousands < 100 and thousands % 1 > 0)))  # noqa: PLR2004
+
+
+@register.filter
 def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
     """Return what something cost, with significant digits kept, with "≈" before an estimate.
 
