@@ -104,8 +104,9 @@ def money(usd: Decimal, decimals: int = 2) -> str:
     elif abs(usd) < 1:
         places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
         digits = f"{usd:.{places}f}"
-        # A zero that was rounded to is a digit: $0.0120 stands beside $0.0118.
-        digits = digits.rstrip("0") if Decimal(digits) == usd else digits
+        if Decimal(digits) == usd or places == SIGNIFICANT_DIGITS:
+            # Of cents a zero that was rounded to is a digit: $0.0120 stands beside $0.0118.
+            digits = digits.rstrip("0")
         decimals = max(decimals, len(digits.partition(".")[2]))
     written = _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
     return written.replace("-", sign(usd)) if usd < 0 else written

@@ -146,7 +146,7 @@ def try_all(
 def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
     """Return what each threshold came to where that is the same for all trials, else nothing."""
     courses = [[replace(one, variant=None) for one in tried.so_far] for tried in trials]  # type: ignore[arg-type] # only compared
-    return trials[0].so_far if all(one == courses[0] for one in courses) else ()
+    return trials[0].so_far if courses and all(one == courses[0] for one in courses) else ()
 
 
 def try_with_model(baseline: Baseline, tried: Trial) -> Trial:

@@ -30,8 +30,9 @@ class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
     ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside; ``starts`` is where it would be condensed. The first ``cached`` tokens should be in the provider's cache
-    until about the moment ``cached_until``, None where nothing is known of one.
+    says what rewinds have set aside; ``starts`` is where it would be condensed. The first
+    ``cached`` tokens should be in the provider's cache until about the moment ``cached_until``,
+    None where nothing is known of one.
     """
 
     cards: Sequence[parts.Card]
