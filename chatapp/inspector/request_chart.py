@@ -73,11 +73,6 @@ class Chart:
     height: int = HEIGHT
 
     @property
-    def axis(self) -> Sequence[tuple[float, int]]:
-        """The numbers beside it, each with its height."""
-        return [(HEIGHT * (1 - share), round(self.most * share)) for share in (0, 0.5, 1)]
-
-    @property
     def limit_y(self) -> float:
         """Where the limit is drawn."""
         return HEIGHT * (1 - self.limit.at / self.most) if self.limit else 0.0

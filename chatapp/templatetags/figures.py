@@ -17,6 +17,9 @@ from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)
+register.filter("percent", percent)
+# Of a budget, nothing is an amount too.
+register.filter("dollars", money)
 register.filter("source_label", source_label)
 
 SECONDS_PER_MINUTE = 60
@@ -54,12 +57,6 @@ def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2
         return NOTHING
     told = money(Decimal(str(amount)), decimals) if amount else _("free")
     return told if measured or not amount else f"≈ {told}"
-
-
-@register.filter
-def dollars(amount: Decimal) -> str:
-    """Return an amount of a budget, of which nothing is a number too."""
-    return money(amount)
 
 
 @register.filter
@@ -104,12 +101,6 @@ def stored(count: int) -> str:
     if count < KILO**2:
         return _("{size:,.1f} kB", size=count / KILO)
     return _("{size:,.1f} MB", size=count / KILO**2)
-
-
-@register.filter("percent")
-def percent_of(share: float | None) -> str:
-    """Return a percentage without decimals, a dash for none."""
-    return NOTHING if share is None else percent(share)
 
 
 @register.filter

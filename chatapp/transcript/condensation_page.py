@@ -136,11 +136,6 @@ class Net:
     left: Decimal
     tokens_unpriced: int
 
-    @property
-    def loss(self) -> Decimal:
-        """What it cost more than it spares."""
-        return -self.left
-
 
 def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
     """Return the net of the totals of an owner's attempts, at the input prices of today."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import dedent
 
 import condense
 from chatapp.markdown import render_markdown
@@ -11,9 +10,12 @@ from chatapp.models import Condensation, message_store
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 
-# A section as prompts ask for it, its title and what follows; and what stands in an empty one.
-_SECTION = re.compile(r"^ {0,3}(\d{1,2})[.)] +\**([^:*\n]{2,80})\**:\**", re.MULTILINE)
-_NOTHING = re.compile(r"\W*(?:none)?\W*", re.IGNORECASE)
+# A section as prompts ask for it: its number, its title, and what says that it is empty.
+_SECTION = re.compile(
+    r"^ {0,3}(\d{1,2})[.)] +\**([^:*\n]{2,80})\**:\**"
+    r"(\s*(?:[-*]+ ?)?none[.*]*(?=\s*(?:\Z|\n {0,3}\d)))?",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,21 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
 
 def _by_section(summary: str) -> str:
     """Return a summary as safe HTML, its numbered sections under headings, empty ones in a line."""
-    heads: list[re.Match[str]] = []
-    for found in _SECTION.finditer(summary):
+    titles, empty = [0], list[str]()
+
+    def heading(found: re.Match[str]) -> str:
         # A list inside a section begins with 1 again.
-        if not heads or int(found[1]) > int(heads[-1][1]):
-            heads.append(found)
-    if len(heads) == 1:
-        heads = []
-    ends = [one.start() for one in heads[1:]] + [len(summary)]
-    told, empty = [summary[: heads[0].start()] if heads else summary], list[str]()
-    for head, end in zip(heads, ends, strict=False):
-        text = dedent(summary[head.end() : end]).strip()
-        if _NOTHING.fullmatch(text):
-            empty.append(head[2])
-        else:
-            told.append(f"### {head[2]}\n\n{text}")
+        if (number := int(found[1])) <= titles[-1]:
+            return found[0]
+        titles.append(number)
+        if found[3] is not None:
+            empty.append(found[2])
+        return "" if found[3] is not None else f"\n### {found[2]}\n\n"
+
+    told = _SECTION.sub(heading, summary)
     if empty:
-        told.append(_("Nothing on: {titles}", titles=in_a_row(empty)))
-    return render_markdown("\n\n".join(told))
+        told += "\n\n" + _("Nothing on: {titles}", titles=in_a_row(empty))
+    return render_markdown(told)
 
 
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
