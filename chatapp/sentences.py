@@ -1,7 +1,8 @@
 """Sentences, numbers, money and lists in the language and locale of whoever reads."""
 
 import functools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
@@ -17,6 +18,8 @@ from babel.numbers import get_minus_sign_symbol, get_plus_sign_symbol
 from django.utils.translation import get_language, gettext, ngettext
 
 SIGNIFICANT_DIGITS = 3
+# By so much a sum of floats may be too small.
+TINY = 1e-9
 # Among the numbers up to this, each plural form of every language is found.
 MOST_FORMS = 110
 
@@ -28,7 +31,7 @@ def translate(sentence: str, plural: str = "", /, **values: object) -> str:
     """Return a sentence in the reader's language; of a plural, the form for ``count``.
 
     Values stand in it as with ``str.format``, but ``{size:,}`` and ``{size:,.1f}`` are numbers as
-    the reader's locale writes them.
+    the reader's locale writes them, and ``{share:%}`` is one of a hundred.
     """
     said = ngettext(sentence, plural, values["count"]) if plural else gettext(sentence)  # type: ignore[arg-type] # a number
     return _FORMATTER.vformat(said, (), values) if values else said
@@ -37,6 +40,8 @@ def translate(sentence: str, plural: str = "", /, **values: object) -> str:
 class _LocalFormatter(Formatter):
     @override
     def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec == "%":
+            return percent(value)
         if not format_spec.startswith(","):
             return super().format_field(value, format_spec)
         return number(value, int(format_spec[2:-1] or 0))
@@ -62,7 +67,7 @@ def number(value: float | Decimal, decimals: int = 0) -> str:
 def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
     """Return the number as this locale writes it: many times as fast where it is known."""
     locale = Locale.parse(code)
-    formats = locale.currency_formats if kind == "currency" else locale.decimal_formats
+    formats = getattr(locale, f"{kind}_formats")
     pattern = copy(formats["standard" if kind == "currency" else None])
     pattern.frac_prec = (decimals, decimals)
     if kind == "currency" and locale.character_order == "right-to-left":
@@ -71,7 +76,25 @@ def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
             f"\N{RIGHT-TO-LEFT MARK}{one}\N{LEFT-TO-RIGHT MARK}" for one in pattern.suffix
         )
     currency = "USD" if kind == "currency" else None
-    return str(pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False))
+    said = pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False)
+    return said.replace("US$", "$") if locale.language == "en" else str(said)
+
+
+def percent(share: float) -> str:
+    """Return a share of a hundred as the locale writes it, rounded half up: "27%" or "<1%"."""
+    is_little = 0 < share < 1
+    whole = 1 if is_little else math.floor(share + 0.5)
+    said = _written(f"{whole / 100:.2f}", 0, "percent", reader_locale.get())
+    return f"<{said}" if is_little else said
+
+
+def apportion(shares: Sequence[float]) -> list[int]:
+    """Return whole numbers that add up to the rounded total, each nearly its share."""
+    parts = [math.floor(one) for one in shares]
+    left = math.floor(sum(shares) + 0.5 + TINY) - sum(parts)
+    for place in sorted(range(len(parts)), key=lambda at: parts[at] - shares[at])[:left]:
+        parts[place] += 1
+    return parts
 
 
 def money(usd: Decimal, decimals: int = 2) -> str:
@@ -80,8 +103,11 @@ def money(usd: Decimal, decimals: int = 2) -> str:
         decimals = 0
     elif abs(usd) < 1:
         places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
-        digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
-        decimals = max(decimals, len(digits))
+        digits = f"{usd:.{places}f}"
+        if Decimal(digits) == usd or places == SIGNIFICANT_DIGITS:
+            # Of cents a zero that was rounded to is a digit: $0.0120 stands beside $0.0118.
+            digits = digits.rstrip("0")
+        decimals = max(decimals, len(digits.partition(".")[2]))
     written = _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())
     return written.replace("-", sign(usd)) if usd < 0 else written
 

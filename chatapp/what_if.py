@@ -143,6 +143,12 @@ def try_all(
     return found
 
 
+def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
+    """Return what each threshold came to where that is the same for all trials, else nothing."""
+    courses = [[replace(one, variant=None) for one in tried.so_far] for tried in trials]  # type: ignore[arg-type] # only compared
+    return trials[0].so_far if courses and all(one == courses[0] for one in courses) else ()
+
+
 def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
     """Return what a variant comes to once the model that writes its summaries is asked.
 
@@ -283,7 +289,7 @@ class Card:
     name: str
     entered: bool
     hidden_text: str
-    saved_percent: int | None
+    saved_percent: float | None
     summary_html: str
     facts_kept: str
     lost: Sequence[str]
@@ -299,7 +305,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     if made:
         counted = message_store.count_seen(made.hidden_among(baseline.effective))
         hidden = labels.seen_words(Rewind(**counted))
-        saved = round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+        saved = 100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value))
     if made and made.kind == "cleared":
         hidden = labels.cleared_words(made.count)
     if found and found.total.total:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from django.db.models import ForeignKey, Model
 from ninja import PatchDict, Schema
 from ninja.orm.fields import TYPES
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import BeforeValidator, Field, PlainSerializer, create_model
 
 import condense
 from chatapp import models
@@ -21,7 +21,9 @@ from chatapp.providers.specs import PRICED
 LARGEST = 1_000_000_000
 
 Key = Annotated[int | None, Field(ge=0, le=LARGEST)]
-_TYPES: dict[str, Any] = {**TYPES, "JSONField": Any}
+# Without an exponent, and zero without the places of its column.
+Usd = Annotated[Decimal, PlainSerializer(lambda usd: f"{usd:f}" if usd else "0", str)]
+_TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 
 
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
@@ -158,7 +160,7 @@ ProfileShape = row(
     "temperature system_prompt",
     "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
-    **{f"price_{name}": (Decimal, Field(..., alias=f"prices.{name}")) for name in PRICED},
+    **{f"price_{name}": (Usd, Field(..., alias=f"prices.{name}")) for name in PRICED},
     condensing_prompt=(str | None, Field(None, alias="condensing_prompt.name")),
 )
 # Of what the page alone knows, a program has no use.

@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.agent.events import ContextChanged
 from chatapp.agent.ports import ToolSpec
-from chatapp.context.turn_context import TurnSettings, system_of
+from chatapp.context.turn_context import TurnSettings, budget_for, system_of
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.providers import provider_spec
-from chatapp.sentences import number
+from chatapp.sentences import number, percent
 from chatapp.toolbox import toolbox
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
@@ -156,8 +156,9 @@ def figures_of(
 
 
 # With the same names in braces a script fills them in; see templatetags/page.py.
-CONDENSES = _("Condenses at {at} tokens ({percent} %)")
-TRUNCATES = _("Truncates at {at} tokens ({percent} %): automatic condensing is off")
+CONDENSES = _("Condenses at {at} tokens ({percent})")
+LATEST = _("Condenses at {at} tokens ({percent}): {reserved} reserved, {spare} for wrong estimates")
+TRUNCATES = _("Truncates at {at} tokens ({percent}): automatic condensing is off")
 # Whose a threshold is, by the source that its resolver gave; an operator's may give any.
 SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adapted")}
 
@@ -171,20 +172,30 @@ def source_label(source: str) -> str:
 class CondensingPoint:
     """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic.
 
-    ``percent`` is their share of the whole window.
+    ``percent`` is their share of the whole window. Where no later point is possible, so much of the
+    window is ``reserved`` for the reply and ``spare`` for estimates that are too low.
     """
 
     at: int
     window: int
     percent: float
     automatic: bool = True
+    reserved: int = 0
+    spare: int = 0
 
     @classmethod
     def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:
         """Return what holds for a budget: the user's percentage, or where a request is too long."""
         allowed = max(0, math.floor(budget.allowed))
         at = min(budget.condenses_at, allowed) if automatic else allowed
-        return cls(at, budget.window, budget.percent(at), automatic)
+        kept = (budget.reserved, budget.capacity - allowed) if at == allowed else (0, 0)
+        return cls(at, budget.window, budget.percent(at), automatic, *kept)
+
+    @classmethod
+    def of(cls, profile: Profile, preferences: Preferences) -> Self:
+        """Return what holds for a profile in a new conversation."""
+        budget = budget_for(profile, preferences)
+        return cls.of_budget(budget, automatic=preferences.auto_condense)
 
     @classmethod
     def of_attempt(cls, attempt: Condensation) -> Self:
@@ -195,8 +206,9 @@ class CondensingPoint:
 
     def __str__(self) -> str:
         """Say it, with numbers as the reader writes them."""
-        said = str(CONDENSES if self.automatic else TRUNCATES)
-        return said.format(at=number(self.at), percent=number(self.percent))
+        said = str((LATEST if self.reserved else CONDENSES) if self.automatic else TRUNCATES)
+        sizes = {name: number(getattr(self, name)) for name in ("at", "reserved", "spare")}
+        return said.format(percent=percent(self.percent), **sizes)
 
 
 def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:

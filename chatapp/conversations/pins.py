@@ -21,11 +21,11 @@ MOST_PINNED = 25
 
 MESSAGE_TOO_LARGE = noop(
     "This message takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
-    "take {most:,}: {percent} % of the window of {window:,}."
+    "take {most:,}: {percent}% of the window of {window:,}."
 )
 TEXT_TOO_LARGE = noop(
     "This text takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
-    "take {most:,}: {percent} % of the window of {window:,}."
+    "take {most:,}: {percent}% of the window of {window:,}."
 )
 
 # Characters of a rule, and of what is selected.

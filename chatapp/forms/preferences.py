@@ -57,12 +57,13 @@ class ThresholdChoice(ModelForm[Profile]):
         self.initial.setdefault("own_threshold", None if inherits else self.instance.threshold)
 
     def limits(self) -> dict[str, int] | None:
-        """Return the window and what a request may hold at most, in tokens."""
+        """Return the window, what a request may hold at most, and what a reply may, in tokens."""
         profile = self.instance
         if not profile.context_window:
             return None
         budget = turn_context.budget_for(profile, Preferences())
-        return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
+        allowed = max(0, int(budget.allowed))
+        return {"window": budget.window, "allowed": allowed, "reserved": budget.reserved}
 
     def clean(self) -> dict[str, Any]:
         """Take the number where an own value was chosen, and ask for it when it is missing."""

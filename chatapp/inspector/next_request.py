@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db import models
 
 import condense
+from chatapp.accounts import accounts
 from chatapp.condensation.costs import still_cached
 from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
@@ -29,8 +30,9 @@ class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
     ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside. The first ``cached`` tokens should be in the provider's cache
-    until about the moment ``cached_until``, None where nothing is known of one.
+    says what rewinds have set aside; ``starts`` is where it would be condensed. The first
+    ``cached`` tokens should be in the provider's cache until about the moment ``cached_until``,
+    None where nothing is known of one.
     """
 
     cards: Sequence[parts.Card]
@@ -42,6 +44,7 @@ class NextRequest:
     rewound: str
     cached: int
     cached_until: datetime | None
+    starts: sizes.CondensingPoint
 
     @property
     def percent(self) -> float:
@@ -86,6 +89,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         rewound=seen_words(rewound),
         cached=cached,
         cached_until=until,
+        starts=sizes.CondensingPoint.of(profile, accounts.preferences_of(conversation.owner)),
     )
 
 

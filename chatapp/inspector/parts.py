@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.annotated_blocks import kind_of, stands_for
+from chatapp.sentences import apportion
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # Of a card with more, the last ones are listed.
@@ -219,13 +220,15 @@ class Card:
     """What a request has of one kind; ``percent`` is its share of the window.
 
     ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
-    is known of that. ``segment`` is the colour of the context bar that it belongs to.
+    is known of that. ``segment`` is the colour of the context bar that it belongs to, ``shade`` how
+    many kinds before it have that colour.
     """
 
     kind: str
     label: str
     hint: str
     segment: str
+    shade: int
     tokens: int
     percent: float
     cached: int | None
@@ -264,16 +267,19 @@ def cards_of(
         tokens[piece.kind] = tokens.get(piece.kind, 0) + size
         hits[piece.kind] = hits.get(piece.kind, 0) + min(size, max(0, (cached or 0) - at))
         at += size
+    counts = apportion([tokens[kind] for kind in kinds])
+    colours = [SEGMENTS.get(kind, MADE) for kind in kinds]
     return tuple(
         Card(
             kind=kind,
             label=label_of(kind),
             hint=str(_WORDS[kind][1]),
-            segment=SEGMENTS.get(kind, MADE),
-            tokens=round(tokens[kind]),
+            segment=colours[place],
+            shade=colours[:place].count(colours[place]),
+            tokens=counts[place],
             percent=100 * tokens[kind] / (window or total or 1),
             cached=None if cached is None else round(hits[kind]),
             pieces=those,
         )
-        for kind, those in kinds.items()
+        for place, (kind, those) in enumerate(kinds.items())
     )

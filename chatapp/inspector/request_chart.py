@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import condense
+from chatapp.accounts import accounts
+from chatapp.context.sizes import CondensingPoint
 from chatapp.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
@@ -58,13 +60,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The columns, oldest first; the highest of them is ``most`` tokens."""
+    """The columns, oldest first; the chart is ``most`` tokens high.
+
+    The ``limit`` is where the context is condensed now, None without a profile.
+    """
 
     columns: Sequence[Column]
     names: Sequence[tuple[str, str]]
     most: int
+    limit: CondensingPoint | None
     width: int = WIDTH
     height: int = HEIGHT
+
+    @property
+    def limit_y(self) -> float:
+        """Where the limit is drawn."""
+        return HEIGHT * (1 - self.limit.at / self.most) if self.limit else 0.0
 
 
 def draw_chart(conversation: Conversation) -> Chart | None:
@@ -76,7 +87,10 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         return None
     weights = _Weights(conversation, calls)
     sizes = [call.tokens_prompt or round(sum(weights.of(call).values())) for call in calls]
-    most, step = max(*sizes, 1), WIDTH / max(len(calls), 8)
+    owner, profile = conversation.owner, conversation.profile
+    limit = CondensingPoint.of(profile, accounts.preferences_of(owner)) if profile else None
+    most = max(*sizes, 1, *([limit.at] if limit and limit.at < 2 * max(sizes) else []))
+    step = WIDTH / max(len(calls), 8)
     befores = [calls[0], *calls[:-1]]
     columns = [
         Column(
@@ -90,7 +104,9 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         for index, (before, call, size) in enumerate(zip(befores, calls, sizes, strict=True))
     ]
     kinds = (SYSTEM, TOOLS, condense.PartKind.SUMMARY, MESSAGES)
-    return Chart(columns, [(SEGMENTS.get(kind, MADE), label_of(kind)) for kind in kinds], most)
+    return Chart(
+        columns, [(SEGMENTS.get(kind, MADE), label_of(kind)) for kind in kinds], most, limit
+    )
 
 
 def _slices(weights: Mapping[str, float], total: int, most: int) -> Iterator[Slice]:

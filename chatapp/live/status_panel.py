@@ -20,6 +20,7 @@ from chatapp.models import Condensation, Conversation, Preferences, Rewind, mess
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.models.spending import Spending, limits_of, read_spending, spending_of, tell
+from chatapp.sentences import apportion
 from chatapp.sentences import translate as _
 from chatapp.transcript.labels import seen_words
 
@@ -179,11 +180,11 @@ def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
         "messages": (_("Messages"), figures.messages - figures.summaries),
     }
     scale = used / (sum([tokens for _label, tokens in estimates.values()]) or 1)
-    segments = [
-        Segment(name, label, round(tokens * scale), 100 * tokens * scale / window)
-        for name, (label, tokens) in estimates.items()
-    ]
-    return tuple(segments)
+    counts = apportion([tokens * scale for _label, tokens in estimates.values()])
+    parts = zip(estimates.items(), counts, strict=True)
+    return tuple(
+        [Segment(name, label, count, 100 * count / window) for (name, (label, _)), count in parts]
+    )
 
 
 @dataclass(slots=True)

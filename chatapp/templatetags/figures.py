@@ -12,11 +12,14 @@ from django.utils.safestring import SafeString
 
 from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
-from chatapp.sentences import money, number, sign
+from chatapp.sentences import TINY, apportion, money, number, percent, sign
 from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)
+register.filter("percent", percent)
+# Of a budget, nothing is an amount too.
+register.filter("dollars", money)
 register.filter("source_label", source_label)
 
 SECONDS_PER_MINUTE = 60
@@ -36,15 +39,24 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 
 @register.filter
-def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
-    """Return dollars with significant digits kept, with "≈" before an estimate.
+def compact(count: int) -> str:
+    """Return a count of tokens where there is little room: "940", "4.4k", "16k"."""
+    if count < KILO:
+        return number(count)
+    thousands = round(count / KILO, 1)
+    return _("{count}k", count=number(thousands, int(thousands < 100 and thousands % 1 > 0)))  # noqa: PLR2004
 
-    $0.004 is never $0.00, and no amount has fewer ``decimals``.
+
+@register.filter
+def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
+    """Return what something cost, with significant digits kept, with "≈" before an estimate.
+
+    $0.004 is never $0.00, nothing is free, and no amount has fewer ``decimals``.
     """
     if amount is None:
         return NOTHING
-    told = money(Decimal(str(amount)), decimals)
-    return told if measured else f"≈ {told}"
+    told = money(Decimal(str(amount)), decimals) if amount else _("free")
+    return told if measured or not amount else f"≈ {told}"
 
 
 @register.filter
@@ -92,17 +104,9 @@ def stored(count: int) -> str:
 
 
 @register.filter
-def percent(share: float | None) -> str:
-    """Return a percentage without decimals, "< 1" where it would round to nothing."""
-    if share is None:
-        return NOTHING
-    return _("{share} %", share="< 1" if 0 < share < 1 else number(int(share)))
-
-
-@register.filter
 def saved(share: float) -> str:
     """Return a percentage saved as the change that it is: less of it, or more where none is."""
-    return _("{share} %", share=sign(-share) + number(abs(int(share))))
+    return sign(-share) + percent(abs(share))
 
 
 @register.filter
@@ -110,6 +114,14 @@ def end_to_end(parts: Sequence[Any]) -> list[tuple[float, Any]]:
     """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
     starts = accumulate([one.percent for one in parts], initial=0.0)
     return list(zip(starts, parts, strict=False))
+
+
+@register.filter
+def with_shares(parts: Sequence[Any]) -> list[tuple[Any, str]]:
+    """Return parts, each with its percentage; those add up to the rounded total."""
+    shares = [one.percent for one in parts]
+    whole = zip(parts, shares, apportion(shares), strict=True)
+    return [(one, percent(rounded or min(share, TINY))) for one, share, rounded in whole]
 
 
 @register.filter

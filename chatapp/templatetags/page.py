@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp import languages, sentences
-from chatapp.context.sizes import CONDENSES, TRUNCATES
+from chatapp.context.sizes import CONDENSES, LATEST, TRUNCATES
 from chatapp.sentences import forms_of
 from chatapp.tools import TOOL_SPECS
 from chatapp.views.sidebar import search_conversations
@@ -100,10 +100,13 @@ TEXTS: dict[str, Any] = {
     "cancel": _("Cancel"),
     "noChanges": _("No changes: this is the default."),
     "condensesAt": CONDENSES,
+    "latestAt": LATEST,
     "truncatesAt": TRUNCATES,
-    "ofWindow": _("Condenses at {percent} % of the window"),
+    "latestPossible": _("Latest possible: {points}"),
+    "latestOf": _("{name} {percent}"),
+    "ofWindow": _("Condenses at {percent} of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _("Condenses at {percent} % of the window, or sooner if a request would not fit."),
+    "globally": _("{name}: {words}"),
     "neverGlobally": _("Nothing condenses by itself."),
     "light": _("Light theme"),
     "dark": _("Dark theme"),

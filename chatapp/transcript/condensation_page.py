@@ -220,7 +220,7 @@ def read_record(attempt: Condensation) -> Record:
     return Record(
         attempt=attempt,
         decision=_(
-            "{before:,} of {allowed:,} tokens allowed ({percent:,} %)",
+            "{before:,} of {allowed:,} tokens allowed ({percent:%})",
             before=attempt.tokens_before,
             allowed=attempt.allowed,
             percent=100 * attempt.tokens_before / max(1, attempt.allowed),
@@ -245,8 +245,8 @@ def _distance(attempt: Condensation) -> str:
     )
     grown = attempt.tokens_before - before.tokens_after
     return _(
-        "{count:,} message since the condensation before, {percent:,} % of the window",
-        "{count:,} messages since the condensation before, {percent:,} % of the window",
+        "{count:,} message since the condensation before, {percent:%} of the window",
+        "{count:,} messages since the condensation before, {percent:%} of the window",
         count=since.count(),
         percent=100 * max(0, grown) / max(1, attempt.context_window),
     )

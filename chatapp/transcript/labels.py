@@ -24,6 +24,8 @@ OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
+# How the engine's note begins that says why a truncation has no summary.
+_NO_SUMMARY = "Without a summary"
 _CALL_FAILED = "Condensing API call failed: "
 
 
@@ -191,6 +193,8 @@ class AttemptWords:
             case Condensation.Trigger.IDLE:
                 return _("while idle, before the provider's cache expired")
         limit = CondensingPoint.of_attempt(self.attempt).at
+        if self.attempt.kind == Condensation.Kind.TRUNCATED:
+            return _("limit of {limit:,} tokens reached", limit=limit)
         return _("automatic · limit of {limit:,} tokens reached", limit=limit)
 
     @property
@@ -211,11 +215,39 @@ class AttemptWords:
         return hidden and _("{what} hidden", what=hidden)
 
     @property
-    def saved_percent(self) -> int | None:
+    def headline(self) -> str:
+        """What it did to how many messages; its name where it hid none."""
+        attempt, count = self.attempt, self.attempt.messages_hidden
+        if attempt.kind == Condensation.Kind.CLEARED or not count:
+            return kind_words(attempt.kind, attempt.strategy).name
+        if attempt.kind == Condensation.Kind.TRUNCATED:
+            return _("{count:,} message hidden", "{count:,} messages hidden", count=count)
+        return _("Condensed {count:,} message", "Condensed {count:,} messages", count=count)
+
+    @property
+    def lacks_summary(self) -> str:
+        """That it left no summary, and why if that is known; "" where it left one."""
+        if self.attempt.kind != Condensation.Kind.TRUNCATED:
+            return ""
+        why = (note for note in self.attempt.notes if note.startswith(_NO_SUMMARY))
+        return in_words(next(why, _NO_SUMMARY))
+
+    @property
+    def pins_kept(self) -> str:
+        """How many pinned messages it kept word for word, "" where none."""
+        count = sum(one.pins for one in self.reads)
+        one, several = (
+            "{count:,} pinned message kept word for word",
+            "{count:,} pinned messages kept word for word",
+        )
+        return _(one, several, count=count) if count else ""
+
+    @property
+    def saved_percent(self) -> float | None:
         """The share of tokens it saved, None where nothing was saved."""
         if self.attempt.tokens_after is None or not self.attempt.tokens_before:
             return None
-        return round(100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before))
+        return 100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before)
 
     @cached_property
     def reads(self) -> Sequence[SummaryPart]:

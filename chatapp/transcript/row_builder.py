@@ -279,7 +279,7 @@ class Builder:
             words=labels.kind_words(attempt.kind, attempt.strategy),
             slim=is_undone or attempt.kind == Condensation.Kind.CLEARED,
             undoable=undoable,
-            rewritable=undoable and attempt.kind == Condensation.Kind.CONDENSED,
+            rewritable=undoable and attempt.kind != Condensation.Kind.CLEARED,
             undoable_below=in_force and message.hidden,
             redoable=is_undone and present,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
@@ -308,9 +308,10 @@ class Builder:
 
     @cached_property
     def _first_fold(self) -> uuid.UUID | None:
-        """The first condensation that left a summary, undone or not."""
-        made = self.conversation.condensations.filter(
-            kind=Condensation.Kind.CONDENSED, message__isnull=False
+        """The first condensation of this person's that left a summary, undone or not."""
+        owner = Conversation.objects.filter(pk=self.conversation.pk).values("owner")
+        made = Condensation.objects.filter(
+            conversation__owner__in=owner, kind=Condensation.Kind.CONDENSED, message__isnull=False
         )
         return made.order_by("started_at").values_list("pk", flat=True).first()
 

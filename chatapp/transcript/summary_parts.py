@@ -1,5 +1,6 @@
 """Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,14 +10,22 @@ from chatapp.models import Condensation, message_store
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 
+# A section as prompts ask for it: its number, its title, and what says that it is empty.
+_SECTION = re.compile(
+    r"^ {0,3}(\d{1,2})[.)] +\**([^:*\n]{2,80})\**:\**"
+    r"(\s*(?:[-*]+ ?)?none[.*]*(?=\s*(?:\Z|\n {0,3}\d)))?",
+    re.MULTILINE | re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryPart:
-    """One part: prose as safe ``html``, or ``items`` of a list in plain text."""
+    """One part: prose as safe ``html``, or ``items`` of a list in plain text; ``pins`` or none."""
 
     label: str
     html: str = ""
     items: Sequence[str] = ()
+    pins: int = 0
 
 
 def summary_parts(attempt: Condensation) -> list[SummaryPart]:
@@ -27,7 +36,7 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     if condense.part_kind(summary) is condense.PartKind.LEDGER:
         texts, found = texts or [summary], []
     else:
-        found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []
+        found = [SummaryPart(_("Summary"), _by_section(summary))] if summary else []
     for text in texts:
         parts = [*condense.split_parts(text)]
         for kind, part in parts or ((condense.part_kind(text), text),):
@@ -35,6 +44,25 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     folded = attempt.read_folded()
     files = [one.path for one in folded.files] if folded else []
     return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
+
+
+def _by_section(summary: str) -> str:
+    """Return a summary as safe HTML, its numbered sections under headings, empty ones in a line."""
+    titles, empty = [0], list[str]()
+
+    def heading(found: re.Match[str]) -> str:
+        # A list inside a section begins with 1 again.
+        if (number := int(found[1])) <= titles[-1]:
+            return found[0]
+        titles.append(number)
+        if found[3] is not None:
+            empty.append(found[2])
+        return "" if found[3] is not None else f"\n### {found[2]}\n\n"
+
+    told = _SECTION.sub(heading, summary)
+    if empty:
+        told += "\n\n" + _("Nothing on: {titles}", titles=in_a_row(empty))
+    return render_markdown(told)
 
 
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:
@@ -49,11 +77,11 @@ def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[S
         case condense.PartKind.LEDGER if ledger := condense.parse_ledger(text):
             yield from filter(lambda one: one.html or one.items, _lists(ledger))
         case condense.PartKind.SUMMARY if heading.startswith("## Part") and rest not in summary:
-            yield SummaryPart(_("Earlier summary"), render_markdown(rest))
+            yield SummaryPart(_("Earlier summary"), _by_section(rest))
         case condense.PartKind.REQUEST:
             yield SummaryPart(_("Your request, word for word"), items=[rest])
         case condense.PartKind.PINS:
-            yield SummaryPart(_("Pinned"), items=[rest])
+            yield SummaryPart(_("Pinned"), items=[rest], pins=1)
         case condense.PartKind.WORKFLOWS:
             yield SummaryPart(_("Commands in force"), items=[text])
 

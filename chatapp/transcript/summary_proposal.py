@@ -25,7 +25,7 @@ class Figures:
 
     tokens_before: int
     tokens_after: int
-    saved_percent: int
+    saved_percent: float
     facts: Sequence[FactGroup]
     facts_kept: str
     html: str
@@ -82,7 +82,7 @@ def read_figures(review: Review, summary: str) -> Figures:
     return Figures(
         tokens_before=before,
         tokens_after=after,
-        saved_percent=round(100 * (1 - after / max(1, before))),
+        saved_percent=100 * (1 - after / max(1, before)),
         facts=fact_groups(receipt),
         facts_kept=facts_kept(receipt),
         html=render_markdown(summary),

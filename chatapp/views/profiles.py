@@ -13,7 +13,6 @@ from chatapp.accounts import accounts, new_profiles
 from chatapp.accounts.new_profiles import Outcome
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.sizes import CondensingPoint
-from chatapp.context.turn_context import budget_for
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import (
     ELSEWHERE,
@@ -37,9 +36,8 @@ from chatapp.views.common import Request, refuse, signed_in
 def list_profiles(request: Request) -> HttpResponse:
     """List the user's profiles with where condensing starts in each."""
     preferences = accounts.preferences_of(request.user)
-    automatic = preferences.auto_condense
     profiles = [
-        (profile, CondensingPoint.of_budget(budget_for(profile, preferences), automatic=automatic))
+        (profile, CondensingPoint.of(profile, preferences))
         for profile in request.user.profiles.all()
     ]
     context = {"profiles": profiles, "preferences": preferences}

@@ -59,6 +59,7 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
     baseline = what_if.read_baseline(terms)
     tried = what_if.try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
     context["cards"] = [what_if.card_of(baseline, one) for one in tried]
+    context["shared"] = what_if.shared_course([one for one in tried if not one.error])
     context["nothing"] = not any(one.reduction or one.predicted for one in tried)
     return show(context)
 

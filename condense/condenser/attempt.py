@@ -230,6 +230,8 @@ class AttemptRunner:
         for hook in self.hooks.hooks.after:
             if addition := await self.hooks.addition(hook, situation, reduction):
                 reduction = await asyncio.to_thread(self._extended, reduction, addition, hook)
+        if reduction.kind == "truncated" and (why := self.ladder.asks_nobody):
+            reduction = replace(reduction, notes=(why, *reduction.notes))
         if count := count_thinking_behind(situation.effective, reduction.hidden):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
         return await self.hooks.judged(situation, reduction)

@@ -22,6 +22,8 @@ NOT_SMALLER = noop("The context would not get smaller: {before:,} → {after:,} 
 HARDLY = noop("The context would hardly get smaller: {before:,} → {after:,} tokens")
 TOO_LARGE = noop("The context would still be too large: {after:,} tokens, {most:,} allowed")
 TOO_LARGE_SOON = noop("The context would soon be too large again: {after:,} tokens")
+AUTOMATIC_OFF = noop("Without a summary: automatic condensing is off")
+WINDOW_SMALL = noop("Without a summary: the window is too small for one")
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = (LedgerAlone.name, SlidingWindow.name)
 # What not every model has is followed by what every model can do.
@@ -118,6 +120,15 @@ class Ladder:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
         new = situation.trigger is Trigger.FORCED or self.has_enough_new()
         return [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
+
+    @property
+    def asks_nobody(self) -> str:
+        """Why no rung may ask a model for a summary, "" where one may."""
+        situation = self.situation
+        if situation.budget.window < self.policy.small_window:
+            return WINDOW_SMALL
+        asked = situation.automatic or situation.trigger is Trigger.MANUAL
+        return "" if asked else AUTOMATIC_OFF
 
     def after(self, rest: Sequence[Strategy], error: errors.CondenseError) -> list[Strategy]:
         """Return what to try after an error: nothing after a veto, or for what a person chose.

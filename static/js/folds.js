@@ -53,6 +53,7 @@ export function reveal(element) {
 function showOpen(details) {
   const button = details.parentElement.querySelector("[data-view]");
   button?.setAttribute("aria-expanded", String(details.open));
+  details.parentElement.classList.toggle("is-opened", details.open);
 }
 
 document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone-view") && showOpen(target), true);
@@ -60,7 +61,7 @@ document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone
 /** Open or close a fold's view; what opens is brought into view. */
 export function startViews(scroll) {
   document.addEventListener("click", ({ target }) => {
-    const row = target.closest("[data-view]")?.closest(".row");
+    const row = target.closest("[data-view], .milestone-head")?.closest(".row");
     const view = row?.querySelector(".milestone-view");
     if (!view) return;
     view.open = !view.open;

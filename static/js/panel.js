@@ -213,7 +213,7 @@ export function startPanel(socket, running) {
     const retry = event.target.closest("[data-retry]");
     if (retry) ask(retry.dataset.focus ?? "", JSON.parse(retry.dataset.scope ?? "{}"));
     const details = bar.querySelector("details[open]");
-    if (details && !details.contains(event.target)) details.open = false;
+    if (details && (!details.contains(event.target) || event.target.closest(".context-actions > *"))) details.open = false;
   });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("[data-scope]")) return;

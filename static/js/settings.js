@@ -2,7 +2,7 @@
 // one section is in view, and what was typed in the others stays.
 import { parse } from "./elements.js";
 import { session } from "./storage.js";
-import { text } from "./text.js";
+import { inARow, percent, text } from "./text.js";
 
 const OPEN = "settings-open";
 const form = document.querySelector("form[data-guarded]");
@@ -28,13 +28,31 @@ function isAutomatic() {
   return form.querySelector("[name=auto_condense]")?.checked ?? form.dataset.auto !== "off";
 }
 
+// What can be kept free of a window that is typed, as condense/budget/budget.py does.
+const [OUTPUT, SHARE, BUFFER] = [8192, 0.2, 0.1];
+
+/** The window of a profile and what fits into it, of the form's own as it is typed. */
+function limitsOf(set) {
+  const typed = form.elements.context_window;
+  if (!typed) return { size: Number(set.dataset.window), allowed: Number(set.dataset.allowed), reserved: Number(set.dataset.reserved) };
+  const size = Number(typed.value);
+  const reserved = Math.min(Number(form.elements.max_output.value) || OUTPUT, Math.ceil(size * SHARE));
+  return { size, reserved, allowed: Math.max(0, Math.floor(size * (1 - BUFFER)) - reserved) };
+}
+
 // The same sentence as chatapp/context/sizes.py, for values that are not saved yet.
-function sentence({ window: size, allowed }, threshold) {
-  if (!size) return text("ofWindow", { percent: threshold });
-  const wanted = isAutomatic() ? Math.ceil((Number(size) * threshold) / 100) : Infinity;
-  const at = Math.min(wanted, Number(allowed));
-  const percent = Math.round((100 * at) / Number(size));
-  return text(isAutomatic() ? "condensesAt" : "truncatesAt", { at, percent, free: Number(size) - at });
+function sentence({ size, allowed, reserved }, threshold) {
+  if (!size) return text("ofWindow", { percent: percent(threshold) });
+  const wanted = isAutomatic() ? Math.ceil((size * threshold) / 100) : Infinity;
+  const at = Math.min(wanted, allowed);
+  const name = wanted < allowed ? "condensesAt" : "latestAt";
+  const values = { at, percent: percent((100 * at) / size), reserved, spare: size - reserved - allowed };
+  return text(isAutomatic() ? name : "truncatesAt", values);
+}
+
+/** The last whole percentage at which a slider changes anything. */
+function latestOf({ size, allowed }) {
+  return size ? Math.max(5, Math.ceil((100 * allowed) / size)) : 100;
 }
 
 // What a number that can't be saved comes to is not said; why it can't, is.
@@ -54,16 +72,25 @@ function dropComplaint({ target }) {
   field?.classList.remove("has-errors");
 }
 
-function showGlobalEffect() {
+/** One threshold for all: the slider ends where the last of the profiles would condense. */
+function showGlobalEffect(sets) {
   const line = form.querySelector("[data-global-effect]");
   if (!line) return;
-  const words = text(isAutomatic() ? "globally" : "neverGlobally", { percent: globalThreshold() });
-  show(line, effect(globalNumber, words));
+  const known = sets.filter((set) => limitsOf(set).size);
+  const [first] = known.filter((set) => set.classList.contains("inherits"));
+  const words = first ? sentence(limitsOf(first), globalThreshold()) : text("ofWindow", { percent: percent(globalThreshold()) });
+  const named = first ? text("globally", { name: first.ariaLabel, words }) : words;
+  show(line, effect(globalNumber, isAutomatic() ? named : text("neverGlobally")));
+  const points = known.map((set) => [set.ariaLabel, latestOf(limitsOf(set))]);
+  const range = line.parentElement.querySelector("[type=range]");
+  if (points.length) range.max = Math.max(...points.map(([_name, point]) => point));
+  const ticks = inARow(points.map(([name, point]) => text("latestOf", { name, percent: percent(point) })));
+  form.querySelector("[data-latest]").textContent = points.length ? text("latestPossible", { points: ticks }) : "";
 }
 
 function showEffects() {
-  showGlobalEffect();
-  for (const set of form.querySelectorAll("[data-threshold]")) {
+  const sets = [...form.querySelectorAll("[data-threshold]")];
+  for (const set of sets) {
     const owns = set.querySelector("[value=own]").checked;
     const number = set.querySelector("[type=number]");
     set.classList.toggle("inherits", !owns);
@@ -71,9 +98,14 @@ function showEffects() {
     for (const badge of set.querySelectorAll(".badge")) badge.hidden = !set.querySelector(":checked").defaultChecked;
     if (owns && number.value === "") number.value = set.querySelector("[type=range]").value;
     const deciding = owns ? number : globalNumber;
-    const words = sentence(set.dataset, owns ? Number(number.value) : globalThreshold());
+    const limits = limitsOf(set);
+    const range = set.querySelector("[type=range]");
+    range.max = latestOf(limits);
+    if (number.value !== "") range.value = number.value;
+    const words = sentence(limits, owns ? Number(number.value) : globalThreshold());
     show(set.querySelector("[data-effect]"), effect(deciding, words));
   }
+  showGlobalEffect(sets);
 }
 
 function guard() {

@@ -8,6 +8,13 @@ const plural = new Intl.PluralRules(document.documentElement.lang);
 const rows = new Intl.ListFormat(document.documentElement.lang);
 const numbers = new Intl.NumberFormat(locale, { useGrouping: "always" });
 
+const shares = new Intl.NumberFormat(locale, { style: "percent" });
+
+/** A share of a hundred, as the server writes it. */
+export function percent(share) {
+  return shares.format(Math.floor(share + 0.5) / 100);
+}
+
 /** Things as the page's language lists them: "a, b, and c". */
 export function inARow(things) {
   return rows.format(things);

@@ -9,7 +9,7 @@ import pytest
 from django.utils import translation
 
 from chatapp.languages import Reader
-from chatapp.sentences import first_known, forms_of, money, number, translate, zone_named
+from chatapp.sentences import first_known, forms_of, money, number, percent, translate, zone_named
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,8 @@ def test_a_number_is_rounded_and_has_its_decimals(
         ("0.5", 2, "en_US", "$0.50"),
         ("0.12345", 2, "en_US", "$0.123"),
         ("0.12000", 2, "en_US", "$0.12"),
+        ("0.01204", 2, "en_US", "$0.0120"),
+        ("0.5", 2, "en_GB", "$0.50"),
         ("0.5", 4, "en_US", "$0.5000"),
         ("1234.5", 2, "en_US", "$1,234.50"),
         ("-0.004", 2, "en_US", "\N{MINUS SIGN}$0.004"),
@@ -63,6 +65,15 @@ def test_an_amount_keeps_its_significant_digits(
     """However small, and has as many decimals as are asked for, or none where it is nothing."""
     with Reader("en", locale).reading():
         assert money(Decimal(usd), decimals) == written
+
+
+@pytest.mark.parametrize(
+    ("locale", "written"), [("en_US", "27%"), ("de", "27\xa0%"), ("tr", "%27")]
+)
+def test_a_percentage_is_written_as_its_locale_does(locale: str, written: str) -> None:
+    """By itself and in a sentence, rounded half up."""
+    with Reader("en", locale).reading():
+        assert (percent(26.5), translate("{share:%}", share=27)) == (written, written)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from django.template.loader import get_template
 
 from chatapp.languages import Reader
 from chatapp.live.status_panel import Segment
-from chatapp.sentences import number, reader_locale
+from chatapp.sentences import apportion, number, reader_locale
 from chatapp.templatetags import figures, records
 
 NOTHING = figures.NOTHING
 SHOWN = {
     figures.usd: {
-        Decimal(0): "$0", Decimal("0.004"): "$0.004", Decimal("0.0123"): "$0.0123",
+        Decimal(0): "free", Decimal("0.004"): "$0.004", Decimal("0.0123"): "$0.0123",
         Decimal("0.00001234"): "$0.0000123", Decimal("0.5"): "$0.50", Decimal("0.9996"): "$1.00",
         Decimal("12.346"): "$12.35", Decimal("1234.5"): "$1,234.50", None: NOTHING,
     },
@@ -29,7 +29,10 @@ SHOWN = {
         Decimal("0.1"): "$0.1000", Decimal("-12.3"): "\N{MINUS SIGN}$12.3000", None: NOTHING,
         Decimal("0.00001234"): "$0.0000123",
     },
-    figures.percent: {0.3: "< 1 %", 0: "0 %", 89.9: "89 %", None: NOTHING},
+    figures.percent: {0.3: "<1%", 0: "0%", 4.9: "5%", 62.5: "63%"},
+    figures.saved: {67.6: "\N{MINUS SIGN}68%", -3.0: "+3%", 0.2: "\N{MINUS SIGN}<1%"},
+    figures.money: {Decimal(0): "$0"},
+    figures.compact: {940: "940", 4_391: "4.4k", 16_000: "16k", 171_808: "172k"},
     figures.size: {1: "1 character", 999: "999 characters", 12_400: "12.4 k characters"},
     figures.stored: {1: "1 byte", 999: "999 bytes", 12_400: "12.4 kB", 3_000_000: "3.0 MB"},
     figures.moment: {None: NOTHING},
@@ -54,6 +57,15 @@ def test_segments_lie_end_to_end() -> None:
     """Each begins where the one before it ends."""
     segments = [Segment("system", "System", 10, 1.0), Segment("tools", "Tools", 20, 2.5)]
     assert figures.end_to_end(segments) == [(0, segments[0]), (1.0, segments[1])]
+
+
+def test_the_shares_of_parts_add_up_to_the_total() -> None:
+    """As rounded; what is left goes to those that lost most by it."""
+    sizes = [1.04, 7.07, 4.9, 0.22, 1.75, 3.55, 0.66, 8.18]
+    parts = [Segment("part", "Part", 0, one) for one in sizes]
+    shown = ["1%", "7%", "5%", "<1%", "2%", "3%", "1%", "8%"]
+    assert [share for _part, share in figures.with_shares(parts)] == shown
+    assert sum(apportion(sizes)) == round(sum(sizes)) == 27
 
 
 def test_a_moment_carries_its_zone() -> None:

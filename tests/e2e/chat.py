@@ -116,10 +116,10 @@ def wants_summary(body: Mapping[str, Any]) -> bool:
 
 
 def figures(row: Locator) -> tuple[int, int]:
-    """Return N and M of a row's "N → M tokens"."""
+    """Return N and M of a row's "N → M"."""
     # A row out of view has no inner text: the browser has not laid it out.
     text = row.text_content() or ""
-    found = re.search(r"([\d,]+) → ([\d,]+) tokens", text)
+    found = re.search(r"([\d,]+) → ([\d,]+)", text)
     assert found, text
     before, after = (int(number.replace(",", "")) for number in found.groups())
     return before, after

@@ -42,6 +42,7 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     expect(row).to_have_count(1)
     before, after = figures(row)
     assert after < before
+    expect(row.get_by_role("heading").first).to_have_text("Condensed 2 messages")
     for fact in (r"\$0\.0*[1-9]", r"\d s\b", "automatic · limit of 3,000 tokens reached"):
         expect(row).to_contain_text(re.compile(fact))
     row.get_by_role("button", name="View").click()
@@ -197,6 +198,45 @@ def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_
     chat.finished()
     expect(chat.rows("Agent").last).to_contain_text("All of it is heliotrope.")
     assert [wants_summary(one.body) for one in standin.requests] == [False, False, True]
+
+
+@pytest.fixture
+def by_hand(desk: Desk) -> Iterator[None]:
+    """Have nothing condensed unasked; in the end it is as it was."""
+    desk.post("/settings/", **{**SETTINGS, "auto_condense": ""})
+    yield
+    desk.post("/settings/", **SETTINGS)
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_a_fold_is_one_line_until_it_is_opened(open_chat: OpenChat, standin: Standin) -> None:
+    """One without a summary says why; the one that a person then asks for opens to its titles."""
+    chat = open_chat(window=10_000, max_output=500)
+    standin.then(*[Reply("Noted.")] * 3, summary())
+    for _time in range(3):
+        chat.ask(long(PASSWORD, times=2))
+    cut = chat.rows("Context truncated")
+    expect(cut.get_by_role("heading")).to_have_text(re.compile(r"^\d messages hidden$"))
+    expect(cut).to_contain_text("Without a summary: automatic condensing is off")
+    chat.page.set_viewport_size({"width": 1440, "height": 900})
+    assert height(cut) <= 48
+    chat.page.set_viewport_size({"width": 360, "height": 800})
+    assert height(cut) <= 72
+    chat.choose(cut, "Summarise them now")
+    row = chat.rows("Context condensed")
+    for width, most in ((1440, 48), (360, 72)):
+        chat.page.set_viewport_size({"width": width, "height": 800})
+        row.get_by_role("button", name="More").hover()
+        assert height(row) <= most
+    row.get_by_role("button", name="View").click()
+    expect(row.get_by_role("heading", name="Current Work")).to_be_visible()
+    expect(row.get_by_text("Nothing on: Pending Tasks")).to_be_visible()
+    expect(row).not_to_contain_text("hidden from the model, not gone")
+
+
+def height(row: Locator) -> float:
+    """Return how high a row is, in pixels."""
+    return float(row.evaluate("one => one.getBoundingClientRect().height"))
 
 
 # With what was said before, it is over the threshold.

@@ -1,5 +1,7 @@
 """The inspector: beside the chat, over it, and as pages; what a call was sent is one click away."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import complaints, open_all, problems
@@ -7,6 +9,41 @@ from tests.e2e.conftest import OpenChat, OpenPage
 from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
+
+
+def test_the_bar_is_a_button_that_acts_and_its_figures_add_up(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """It condenses, asks "What if", and opens the inspector; a profile says the same as it."""
+    chat = open_chat(window=9_000, max_output=1_000)
+    standin.then(Reply("Noted."), Reply("So it is."), summary())
+    chat.ask(long(PASSWORD))
+    chat.ask("And now?")
+    page, bar = chat.page, chat.page.locator("#context-bar")
+    expect(bar.locator("summary")).to_have_text(re.compile(r"\d\.\dk / 9k\s*$"))
+    starts = "Condenses at 7,100 tokens (79%): 1,000 reserved, 900 for wrong estimates"
+    page.set_viewport_size({"width": 1600, "height": 900})
+    for name, heading in (("What if", "What if"), ("Inspector", "The next request")):
+        bar.locator("summary").click()
+        expect(bar).to_contain_text(starts)
+        bar.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        expect(bar.get_by_role("button", name="Condense")).to_be_hidden()
+    total = page.locator(".seen-total").text_content() or ""
+    shares = page.locator(".seen-share").all_text_contents()
+    known = [int(one.partition("%")[0]) for one in shares if not one.startswith("<")]
+    assert f", {sum(known)}%" in total
+    page.get_by_role("button", name="Close inspector").click()
+    bar.locator("summary").click()
+    bar.get_by_role("button", name="Condense").click()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    page.goto("/profiles/new/")
+    page.get_by_label("Context window").fill("9000")
+    page.get_by_label("Max output tokens").fill("1000")
+    expect(page.get_by_text(starts)).to_be_visible()
+    page.get_by_role("radio", name="Own value").check()
+    expect(page.get_by_role("slider")).to_have_attribute("max", "79")
+    page.goto("/")
 
 
 def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin: Standin) -> None:

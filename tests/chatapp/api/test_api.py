@@ -155,6 +155,7 @@ def test_the_record_of_a_condensation_is_whole(program: Program, attempt: Conden
     [short] = program.get(place)["items"]
     assert program.get("condensations")["items"] == [short]
     assert "summary" not in short
+    assert short["cost"] == "0"
     record = program.get(f"{place}/{attempt.pk}")
     assert record["summary"] == "What was said."
     assert record["receipt"] == attempt.receipt.to_json()

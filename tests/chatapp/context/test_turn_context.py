@@ -25,9 +25,11 @@ def budget(threshold: float = 100) -> condense.Budget:
 def test_where_a_request_would_be_too_long_decides_unless_the_threshold_is_lower() -> None:
     """The number is what is allowed, not the one after it."""
     whole = CondensingPoint.of_budget(budget(), automatic=True)
-    assert whole.at == int(budget().allowed)
+    assert whole.at == int(budget().allowed) == 16_000 - 4_000 - 1_600
+    kept = "4,000 reserved, 1,600 for wrong estimates"
+    assert str(whole) == f"Condenses at {whole.at:,} tokens (65%): {kept}"
     lower = CondensingPoint.of_budget(budget(30), automatic=True)
-    assert (lower.at, str(lower)) == (4_800, "Condenses at 4,800 tokens (30 %)")
+    assert (lower.at, str(lower)) == (4_800, "Condenses at 4,800 tokens (30%)")
 
 
 def test_the_sentence_says_what_happens_instead_and_what_held_when_an_attempt_was_made() -> None:
@@ -36,7 +38,7 @@ def test_the_sentence_says_what_happens_instead_and_what_held_when_an_attempt_wa
     assert said.startswith(f"Truncates at {int(budget().allowed):,} tokens")
     assert said.endswith("automatic condensing is off")
     attempt = Condensation(context_window=16_000, threshold=100.0, allowed=10_400)
-    assert str(CondensingPoint.of_attempt(attempt)) == "Condenses at 10,400 tokens (65 %)"
+    assert str(CondensingPoint.of_attempt(attempt)) == "Condenses at 10,400 tokens (65%)"
 
 
 def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(

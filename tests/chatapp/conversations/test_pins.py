@@ -104,7 +104,7 @@ def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
         pin_message(conversation=conversation, seq=3)
     assert str(caught.value) == (
         "This message takes about 1 tokens, and your pins already take 2,500. "
-        "Pins may take 2,500: 25 % of the window of 10,000."
+        "Pins may take 2,500: 25% of the window of 10,000."
     )
     with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and your pins"):
         pin_rule(conversation=conversation, text="word " * 500)

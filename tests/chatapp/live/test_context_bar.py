@@ -48,7 +48,7 @@ def test_it_says_where_condensing_starts(
     profile.save()
     state = state_of(conversation, **wishes)
     assert state.condenses_at == at
-    assert f"{at:,} tokens ({at // 1_000} %)" in state.reason
+    assert f"{at:,} tokens ({at // 1_000}%)" in state.reason
 
 
 def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile, say: Say) -> None:

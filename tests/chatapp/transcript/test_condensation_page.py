@@ -42,9 +42,9 @@ def test_the_decision_is_told_with_its_numbers(
     # Its call is a message, and what the tool answered is none.
     use_tools(conversation, 1)
     second = attempt_in(conversation, tokens_before=23_120)
-    assert "172,340 of 171,808 tokens allowed (100 %)" in page_of(browser, first)
+    assert "172,340 of 171,808 tokens allowed (100%)" in page_of(browser, first)
     assert "since the condensation before" not in page_of(browser, first)
-    told = "13 messages since the condensation before, 7 % of the window"
+    told = "13 messages since the condensation before, 7% of the window"
     assert told in page_of(browser, second)
 
 

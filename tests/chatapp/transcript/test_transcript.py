@@ -9,6 +9,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.condensation import undo
+from chatapp.conversations.conversations import start_conversation
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -169,7 +170,7 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
 ) -> None:
     """The record never disappears, and is hidden by no other that was undone.
 
-    Only a conversation's first explains itself: whoever took it back has understood.
+    Only a person's first explains itself: whoever took it back has understood.
     """
     talk(say, 4)
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
@@ -178,6 +179,10 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
         undo.undo_condensation(condensation=attempt)
         nudges.append([fold.nudges for fold in folds_of(conversation)])
     assert nudges == [[False, False], [True, False], [False, False]]
+    again = start_conversation(owner=conversation.owner)
+    append(again, "user", condense.TextBlock("Go on."))
+    record_for(again, summarise(again))
+    assert not folds_of(again)[0].nudges
     *rows, _one, _other = row_pages.page(conversation).rows
     shown = [(fold.undoable, fold.hidden_by) for fold in folds_of(conversation)]
     assert shown == [(False, None)] * 2

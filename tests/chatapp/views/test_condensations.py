@@ -37,15 +37,15 @@ def test_every_attempt_is_listed_with_its_place(
     assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
     for shown, there in (("No answer.", True), ("Rewound", False), ("Bob&#x27;s own", False)):
         assert (shown in page) is there
-    assert "<dd>$0.008</dd>" in page
+    assert "<dd>$0.0080</dd>" in page
     german = browser.get(reverse("condensations"), headers={"Accept-Language": "de"}).text
-    assert "<dd>0,008\xa0$</dd>" in german
+    assert "<dd>0,0080\xa0$</dd>" in german
     use_tools(conversation, 1)
     counts = browser.get(reverse("counts", args=[conversation.pk])).text
     assert "2 messages and 1 condensation · Last condensed" in counts
     assert len(browser.get(reverse("condensations"), {"as": "json"}).json()) == 2
     attempt(conversation, cost=Decimal("0.002"), cost_measured=False)
-    assert "<dd>≈ $0.01</dd>" in browser.get(reverse("condensations")).text
+    assert "<dd>≈ $0.0100</dd>" in browser.get(reverse("condensations")).text
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_pins_are_listed_with_what_they_take(
     assert all(text in shown for text in ("Never **push**.", "&lt;b&gt;Ask\nfirst"))
     taken = sum(pin.tokens for pin in conversation.pins.all())
     most = number(conversation.profile.context_window // 4)
-    assert f"Pins take about {taken} tokens. They may take {most}: 25 %" in shown
+    assert f"Pins take about {taken} tokens. They may take {most}: 25%" in shown
     assert shown.count("/unpin/") == 3
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert page.count(f"{MARK} · ≈ ") == 3
