@@ -14,7 +14,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.ports import ModelRequest, Provider
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE, AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
@@ -143,6 +143,7 @@ class ContextController:
         if made is None:
             await background_drafts.begin(run, situation)
             return history
+        self.puts_off = False
         return await self.journal.effective_history()
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
@@ -186,11 +187,15 @@ class ContextController:
         It may where the user put it off, and while a background draft of it is written; but not
         where the user was asked to review its summary before a restart.
         """
-        if not (situation.reason and situation.fits) or await parts.reviewer.left_open():
+        if not situation.reason or await parts.reviewer.left_open():
             return False
         pk = self.run.conversation.pk
         read = self.journal.saver.read
         self.puts_off = self.puts_off or await read(message_store.is_put_off, pk)
+        parts.log.broken = ""
+        if not situation.fits:
+            parts.log.broken = _broken_by(situation) if self.puts_off else ""
+            return False
         return self.puts_off or await read(background_drafts.is_being_written, pk)
 
     async def _fit(
@@ -305,3 +310,10 @@ class ContextController:
         scale.measure(tokens, seq)
         await self.journal.saver.save(self.journal.remember_measurement, tokens, seq)
         return await self.weigh(history)
+
+
+def _broken_by(situation: condense.Situation) -> str:
+    """Return why a condensation that the user put off can't wait."""
+    if situation.is_over and situation.tokens.value <= situation.budget.capacity:
+        return REFUSED_PROMISE
+    return BROKEN_PROMISE.format(tokens=situation.tokens.value, room=situation.budget.capacity)
