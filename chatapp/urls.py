@@ -74,6 +74,7 @@ one_conversation = [
     path("reviews/<int:review_pk>/figures/", questions.show_figures, name="review_figures"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
+    path("profile/window/", chat.set_window, name="set_window"),
     path("profile/choice/", chat.show_choice, name="profile_choice"),
     path("menu/", sidebar.show_menu, name="menu"),
     path("move/", sidebar.move_conversation, name="move"),

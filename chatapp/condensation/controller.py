@@ -116,6 +116,11 @@ class ContextController:
         run, automatic = self.run, trigger is condense.Trigger.AUTO
         if automatic and (wish := run.wishes.take()):
             history = await self._fulfil(wish)
+        if (window := self.provider.model.context_window) < run.profile.context_window:
+            # The provider has named it, in its refusal of this request or of a summary's.
+            run.profile.context_window = window
+            note, pks = message_store.note_window, (run.conversation.pk, run.profile.pk)
+            await self.journal.saver.save(note, *pks, window)
         size, budget, wanted = await self._measure(history), run.budget(history), run.configuration
         if automatic and not (
             budget.reason(size.value, automatic=wanted.automatic)

@@ -156,7 +156,7 @@ def mark(message: Message) -> None:
 def what_pins_take(conversation: Conversation) -> PinsTake:
     """Return how much of the window pins take, and may take."""
     pins = Pin.objects.in_force(conversation.pk)
-    window = conversation.profile.context_window if conversation.profile else 0
+    window = profile.context_window if (profile := conversation.answering) else 0
     taken = pins.aggregate(sum=Sum("tokens", default=0))["sum"]
     return PinsTake(taken, MOST_PINNED * window // 100, window)
 

@@ -100,7 +100,7 @@ class ContextState:
 
 def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
     """Return the numbers of a conversation's context as it is stored; None without a profile."""
-    profile = conversation.profile
+    profile = conversation.answering
     if profile is None:
         return None
     history = message_store.read_effective(conversation.pk)

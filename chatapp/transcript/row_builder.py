@@ -285,8 +285,17 @@ class Builder:
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=self._hidden_by(message) if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
+            named_window=self._named_window(attempt),
             replaced=self._replaced[attempt],
         )
+
+    def _named_window(self, attempt: Condensation) -> int | None:
+        """Return the window that the provider named, where the profile still has a larger one."""
+        profile, named = self.conversation.profile, self.conversation.named_window
+        is_forced = attempt.trigger == Condensation.Trigger.FORCED
+        if not (profile and named and is_forced and attempt.context_window == named):
+            return None
+        return named if named < profile.context_window else None
 
     @cached_property
     def _replaced(self) -> defaultdict[Condensation | None, list[labels.AttemptWords]]:

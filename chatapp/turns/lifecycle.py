@@ -83,7 +83,7 @@ def _recall(conversation: Conversation, owner: User, words: str) -> tuple[conden
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
-    preferences, profile = preferences_of(owner), conversation.profile
+    preferences, profile = preferences_of(owner), conversation.answering
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
