@@ -36,7 +36,6 @@ from chatapp.telemetry import note_condensation
 from chatapp.toolbox.history_search import StoredRecall
 from condense import noop, say
 
-
 BROKEN_PROMISE = noop(
     "You asked to wait; the next request ({tokens:,} tokens) would not fit in {room:,}."
 )

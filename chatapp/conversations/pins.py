@@ -119,6 +119,14 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
         _append(own, quote_block(passage, message.role, seq))
 
 
+def pin_whole(own: Conversation, row: Message) -> None:
+    """Have the model keep all that a message of a locked conversation says, word for word."""
+    message = message_store.to_engine(row).lasting
+    results = [condense.Message("user", one.content or "").text for one in message.tool_results]
+    if text := "\n".join(filter(None, [message.text, *results])):
+        _append(own, quote_block(text, row.role, row.seq))
+
+
 def unpin_message(*, conversation: Conversation, seq: int) -> None:
     """Take a pin off: what is condensed from now on need not carry the message any more."""
     with lock(conversation, keeps_pins=False) as own:

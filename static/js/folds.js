@@ -2,7 +2,7 @@
 import { foldCalls, openCalls } from "./calls.js";
 import { make, makeButton } from "./elements.js";
 import { session } from "./storage.js";
-import { text } from "./text.js";
+import { locale, text } from "./text.js";
 import { toast } from "./toast.js";
 
 function isCollapsed(name) {
@@ -67,6 +67,16 @@ export function startViews(scroll) {
     if (view.open) scroll.bring(row);
   });
 }
+
+/** The running sum of what is chosen to be put back; more than there is room for can't be. */
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest("[data-room]");
+  if (!form) return;
+  const sum = [...form.querySelectorAll(":checked")].reduce((all, one) => all + Number(one.dataset.tokens), 0);
+  form.querySelector("output").textContent = sum.toLocaleString(locale);
+  form.querySelector(".ways-sum").classList.toggle("is-over", sum > Number(form.dataset.room));
+  form.querySelector("button").disabled = !sum || sum > Number(form.dataset.room);
+});
 
 const BY_YOU = "#transcript > [data-by-you]";
 

@@ -156,7 +156,12 @@ async def test_any_failure_is_an_error_of_the_provider() -> None:
         assert type(error).__name__ in found.details
         assert not found.retryable
         made = Scripted([], counted=error)
-        assert await ResilientProvider(MODEL, lambda _model, made=made: made).count_tokens(request("Hi")) is None
+        assert (
+            await ResilientProvider(MODEL, lambda _model, made=made: made).count_tokens(
+                request("Hi")
+            )
+            is None
+        )
 
 
 async def test_an_error_keeps_its_kind_and_facts() -> None:
