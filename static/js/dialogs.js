@@ -23,8 +23,6 @@ export function startDialogs() {
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
     const { target, pathInfo } = event.detail;
-    // One beside what was pressed leaves the rest of the page open.
-    if (target.matches("dialog.ways")) target.show();
     if (target !== filled) return;
     filled.dataset.address = pathInfo.finalRequestPath;
     if (!filled.open) open(filled);

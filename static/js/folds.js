@@ -57,8 +57,14 @@ function showOpen(details) {
 
 document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone-view") && showOpen(target), true);
 
-/** Open or close a fold's view; what opens is brought into view. */
+/** Open or close a fold's view, or the ways to undo it; what opens is brought into view. */
 export function startViews(scroll) {
+  document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+    if (!target.matches("dialog.ways")) return;
+    // The rest of the page stays open beside it.
+    target.show();
+    scroll.bring(target);
+  });
   document.addEventListener("click", ({ target }) => {
     const row = target.closest("[data-view]")?.closest(".row");
     const view = row?.querySelector(".milestone-view");
