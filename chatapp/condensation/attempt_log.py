@@ -113,8 +113,8 @@ class AttemptLog:
         self.on_disk = on_disk
         # What the next attempts are of, where that is a part.
         self.scope: Scope | None = None
-        # Why the user's "Not now" does not hold, "" where it does.
-        self.broken = ""
+        # What an attempt's notes begin with: why the user's "Not now" does not hold.
+        self.notes: list[str] = []
         self.asked_in_vain = False
         self.condensed_at = condensed_at
         self._told_at = 0.0
@@ -177,14 +177,10 @@ class AttemptLog:
             scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
-            notes=self._promises(),
+            notes=self.notes,
             **predicted,
         )
         return row.at_seq
-
-    def _promises(self) -> list[str]:
-        """Return the promise that was broken, for the record."""
-        return [self.broken] if self.broken else []
 
     async def take_over(self, draft: str, situation: condense.Situation) -> bool:
         """Make the row of a draft this turn's, to be applied; False where it is not there."""
@@ -261,7 +257,7 @@ class AttemptLog:
         if reduction.kind != "cleared":
             counted = hidden_messages.hidden_by(pk, [message]).count_seen()
         told = told_by(reduction)
-        told["notes"] = [*self._promises(), *told["notes"]]
+        told["notes"] = [*self.notes, *told["notes"]]
         self._finish(
             attempt,
             Condensation.Status.SUCCEEDED,

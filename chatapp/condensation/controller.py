@@ -197,9 +197,8 @@ class ContextController:
         pk = self.run.conversation.pk
         read = self.journal.saver.read
         self.puts_off = self.puts_off or await read(message_store.is_put_off, pk)
-        parts.log.broken = ""
+        parts.log.notes = [_broken_by(situation)] if self.puts_off and not situation.fits else []
         if not situation.fits:
-            parts.log.broken = _broken_by(situation) if self.puts_off else ""
             return False
         return self.puts_off or await read(background_drafts.is_being_written, pk)
 

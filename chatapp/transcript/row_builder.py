@@ -298,11 +298,9 @@ class Builder:
 
     def _named_window(self, attempt: Condensation) -> int | None:
         """Return the window that the provider named, where the profile still has a larger one."""
-        profile, named = self.conversation.profile, self.conversation.named_window
-        is_forced = attempt.trigger == Condensation.Trigger.FORCED
-        if not (profile and named and is_forced and attempt.context_window == named):
-            return None
-        return named if named < profile.context_window else None
+        talk, is_forced = self.conversation, attempt.trigger == Condensation.Trigger.FORCED
+        is_named = is_forced and attempt.context_window == talk.named_window
+        return talk.named_window if is_named and talk.answering is not talk.profile else None
 
     @cached_property
     def _replaced(self) -> defaultdict[Condensation | None, list[labels.AttemptWords]]:

@@ -1,6 +1,5 @@
 """Undo that always has a way, Not now that is kept or told, and the window a provider names."""
 
-import os
 import re
 
 from playwright.sync_api import expect
@@ -10,19 +9,6 @@ from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
-
-
-def shot(chat, name):
-    if not (folder := os.environ.get("SHOTS")): return
-    page = chat.page
-    for width in (1440, 360):
-        for scheme in ("light", "dark"):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            page.locator("dialog.ways[open], .milestone-nudge, .refusal, .due").last.scroll_into_view_if_needed()
-            page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.emulate_media(color_scheme="light")
 
 
 def test_what_does_not_fit_any_more_can_be_had_back_in_three_ways(
@@ -38,25 +24,30 @@ def test_what_does_not_fit_any_more_can_be_had_back_in_three_ways(
     expect(row).to_contain_text("you can bring messages back.")
     chat.ask(long("Still more.", times=1))
     chat.open()
-    undo, said = row.get_by_role("button", name="Undo condensation…"), chat.log.get_by_text("Noted.")
+    undo, said = (
+        row.get_by_role("button", name="Undo condensation…"),
+        chat.log.get_by_text("Noted."),
+    )
     before = said.count()
     undo.click()
     ways = row.get_by_role("dialog", name=re.compile(r"need ≈ [\d,]+ tokens; 8,000 fit\."))
     expect(ways).to_be_in_viewport()
     assert complaints(chat.page) == []
-    shot(chat, "ways")
     chat.page.keyboard.press("Escape")
     expect(ways).to_be_hidden()
     expect(undo).to_be_focused()
     undo.click()
+    refusal = "The files could not be copied, so nothing was forked."
+    branching = re.compile("/undo/branch/")
+    chat.page.route(branching, lambda route: route.fulfill(status=422, body=refusal), times=1)
+    ways.get_by_role("button", name="Branch with the originals").click()
+    expect(ways.get_by_role("alert")).to_have_text(refusal)
     ways.get_by_text("Put back only…").click()
     put_back = ways.get_by_role("button", name="Put back")
     expect(put_back).to_be_disabled()
     ways.get_by_role("checkbox", name=PASSWORD).check()
-    shot(chat, "putback-over")
     ways.get_by_role("checkbox", name=PASSWORD).uncheck()
     ways.get_by_role("checkbox", name="Noted.").first.check()
-    shot(chat, "putback")
     expect(ways.get_by_text("of 1,495 tokens")).to_be_visible()
     put_back.click()
     expect(said).to_have_count(before + 1)
@@ -77,15 +68,15 @@ def test_not_now_says_how_long_it_can_wait_and_a_promise_that_breaks_is_told(
     chat.ask(long("More."))
     due = chat.page.get_by_role("group", name="Condensing")
     expect(due).to_contain_text(re.compile(r"Can wait for about [\d,]+ more tokens\."))
-    shot(chat, "due")
     chat.button("Not now").click()
     expect(due).to_contain_text(re.compile(r"Almost full: .* fit\. Won't condense this turn\."))
     chat.ask(long("And now?", times=2))
     row = chat.rows("Context condensed")
     expect(row).to_contain_text(
-        re.compile(r"You asked to wait; the next request \([\d,]+ tokens\) would not fit in 8,000\.")
+        re.compile(
+            r"You asked to wait; the next request \([\d,]+ tokens\) would not fit in 8,000\."
+        )
     )
-    shot(chat, "promise")
     expect(chat.page.get_by_text("Won't condense this turn.")).to_have_count(0)
 
 
@@ -99,9 +90,10 @@ def test_the_window_that_the_provider_names_is_set_with_one_button(
     standin.then(*[Reply("Noted.")] * 2, refused, summary(), Reply("Yes."))
     for topic in (PASSWORD, "More.", "And now?"):
         chat.ask(long(topic))
-    offer = chat.rows("Context condensed").get_by_text("This model takes 9,000 tokens, your profile")
+    offer = chat.rows("Context condensed").get_by_text(
+        "This model takes 9,000 tokens, your profile"
+    )
     expect(offer).to_contain_text("says 60,000.")
     expect(chat.meter).to_have_accessible_description(re.compile("7,100"))
-    shot(chat, "window")
     chat.button("Set to 9,000").click()
     expect(offer).to_have_count(0)
