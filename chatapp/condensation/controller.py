@@ -170,7 +170,7 @@ class ContextController:
         if scope:
             chosen = await sync_to_async(find_chosen)(pk, history, scope)
             situation = replace(situation, chosen=chosen)
-        parts.log.scope = scope
+        parts.log.scope, parts.log.notes = scope, []
         try:
             return await self._fit(parts, situation)
         finally:

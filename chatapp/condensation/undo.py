@@ -35,10 +35,11 @@ _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
 class DoesNotFit(Refused):
     """Refused because the originals need more ``tokens`` than are ``allowed``.
 
-    They fit with each ``larger`` profile of the owner's, the smallest first.
+    They fit with each ``larger`` profile of the owner's, the smallest first. So many ``later``
+    condensations would go with the undo.
     """
 
-    def __init__(self, tokens: int, allowed: int, larger: Sequence[Profile]) -> None:
+    def __init__(self, tokens: int, allowed: int, *, later: int, larger: Sequence[Profile]) -> None:
         said = _(
             "The originals need about {tokens:,} tokens; {allowed:,} fit. Switch to a profile "
             "with a larger window, branch with the originals, or put back only some messages.",
@@ -46,7 +47,7 @@ class DoesNotFit(Refused):
             allowed=allowed,
         )
         super().__init__(said)
-        self.tokens, self.allowed, self.larger = tokens, allowed, larger
+        self.tokens, self.allowed, self.later, self.larger = tokens, allowed, later, larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,12 @@ def put_back_messages(*, condensation: Condensation, seqs: Collection[int]) -> N
     """Have the model read some of the hidden messages again: each is pinned, word for word."""
     chosen = list_hidden(condensation=condensation).written().filter(seq__in=seqs)
     with lock(condensation.conversation) as locked:
+        tokens, room = sum([row.tokens for row in chosen]), room_for(locked)
+        if tokens > room:
+            said = _("These need about {tokens:,} tokens; {room:,} fit.", tokens=tokens, room=room)
+            raise Refused(said)
         for row in chosen:
             pin_whole(locked, row)
-        _weigh(locked)
 
 
 def room_for(conversation: Conversation) -> float:
@@ -159,7 +163,7 @@ def _undo(
         raise Refused(_("A summary that was imported hides this one, and can't be undone."))
     for made in undone:
         hidden_messages.undo_reduction(made)
-    tokens, allowed = _weigh(conversation) if weighs else (None, None)
+    tokens, allowed = _weigh(conversation, len(above)) if weighs else (None, None)
     records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
     return Undo(len(above), tokens, allowed)
 
@@ -213,7 +217,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
 
 
-def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int | None]:
+def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount | None, int | None]:
     """Return the size inside the transaction and what is allowed; DoesNotFit where that is less.
 
     Then what does not fit is as it was.
@@ -227,12 +231,10 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     tokens = sizes.context_size(conversation, profile, history)
     if tokens.value <= allowed:
         return tokens, allowed
-    # What was measured was by the profile that answers now.
-    conversation.measured_tokens = None
     larger = [
         other
         for other in conversation.owner.profiles.order_by("context_window")
         if other != profile and other.key_source != KeySource.MISSING
         if sizes.context_size(conversation, other, history).value <= _capacity(conversation, other)
     ]
-    raise DoesNotFit(tokens.value, allowed, larger)
+    raise DoesNotFit(tokens.value, allowed, later=later, larger=larger)

@@ -17,7 +17,7 @@ from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
 from chatapp.inspector.size_history import draw_size_history
-from chatapp.models import Condensation, Conversation, hidden_messages
+from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.sentences import translate as _
@@ -151,24 +151,23 @@ def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
     try:
         undo_.undo_condensation(condensation=attempt, later=later, profile=profile)
     except undo_.DoesNotFit as problem:
-        return _offer_ways(request, attempt, problem, later)
+        return _offer_ways(request, attempt, problem)
     return announce(request, attempt.conversation)
 
 
-def _offer_ways(
-    request: Request, attempt: Condensation, problem: undo_.DoesNotFit, later: int
-) -> HttpResponse:
+def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
     """Say why an undo does not fit, with the ways there are, beside the button."""
     if not request.htmx:
         return refuse(request, str(problem))
     hidden = undo_.list_hidden(condensation=attempt).written()
     listed = hidden.select_related("condensation")[:HIDDEN_LISTED]
-    context = {"problem": problem, "later": later, "hidden": listed, "count": hidden.count()}
+    context = {"problem": problem, "hidden": listed, "count": hidden.count()}
     context |= {"room": undo_.room_for(attempt.conversation)}
     answer = _show(request, "chat/_undo_ways.html", attempt, **context)
-    answer.status_code = REFUSED if request.method == "POST" else 200
+    is_undo = request.method == "POST"
+    answer.status_code = REFUSED if is_undo else 200
     # A dialog that asked is in the way of what lies below it.
-    place = "#dialog" if later and request.method == "POST" else f"#ways-{attempt.pk}"
+    place = "#dialog" if is_undo and problem.later else f"#ways-{attempt.pk}"
     return reswap(retarget(answer, place), "innerHTML")
 
 
@@ -179,8 +178,7 @@ def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
         with errors.saving():
             undo = undo_.preview_undo(condensation=attempt)
     except undo_.DoesNotFit as problem:
-        above = attempt.message and hidden_messages.hiders_of(attempt.message)
-        return _offer_ways(request, attempt, problem, len(above or ()))
+        return _offer_ways(request, attempt, problem)
     return _show(request, "chat/_undo_dialog.html", attempt, undo=undo)
 
 

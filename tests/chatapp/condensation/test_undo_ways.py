@@ -14,7 +14,7 @@ from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by
 
 ORIGINALS = [1, 2, 3, 4]
-WINDOW, ROOM = 20_000, 16_000
+WINDOW = 20_000
 
 
 @pytest.fixture
@@ -128,14 +128,14 @@ def test_some_messages_are_put_back_as_pins_on_record(
     # A fifth of a reserve and the nine thousand leave more than pins may take.
     assert f'data-room="{WINDOW // 4}"' in said
     before = len(entries(conversation))
-    assert press(browser, attempt, "put_back_messages", seq=[4, 1, 99, "x"])[0] == 204
-    *_old, north, down = message_store.read_effective(conversation.pk)
-    assert ("Where is north?" in north.text, "Down." in down.text) == (True, True)
+    assert press(browser, attempt, "put_back_messages", seq=[4, 3, 99, "x"])[0] == 204
+    *_old, south, down = message_store.read_effective(conversation.pk)
+    assert ("And south?" in south.text, "Down." in down.text) == (True, True)
     assert Pin.objects.in_force(conversation.pk).count() == 2
     told = [json.loads(one.payload)["about"] for one in entries(conversation)[before:]]
     assert [one.partition(" ")[0] for one in told] == ["pin", "pin"]
-    Message.objects.filter(seq=7).update(tokens=ROOM)
-    assert press(browser, attempt, "put_back_messages", seq=[2])[0] == 422
+    status, why = press(browser, attempt, "put_back_messages", seq=[1, 2])
+    assert (status, why.startswith("These need about 8,010 tokens; ")) == (422, True)
     assert len(visible(conversation)) == 5
 
 
