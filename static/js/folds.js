@@ -61,7 +61,8 @@ document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone
 export function startViews(scroll) {
   document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
     if (!target.matches("dialog.ways")) return;
-    // The rest of the page stays open beside it.
+    // What has the focus in it is scrolled to, so what was clicked is let go.
+    scroll.read();
     target.show();
     scroll.bring(target);
   });

@@ -109,6 +109,7 @@ def test_a_branch_has_the_originals_and_what_came_later(
     if not follows:
         Message.objects.filter(seq__gt=5).delete()
         Conversation.objects.update(last_seq=5)
+    grow(9_000)
     before = visible(conversation)
     status, led = press(browser, attempt, "branch_with_originals")
     copy = Conversation.objects.exclude(pk=conversation.pk).get()

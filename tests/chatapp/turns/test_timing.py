@@ -14,7 +14,16 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    Turn,
+    message_store,
+)
+from chatapp.turns import lifecycle
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
@@ -180,3 +189,13 @@ async def test_what_was_put_off_is_put_off_for_one_turn_however_that_ends(
         running.gate.open()
         await other.until_idle()
     assert (await Conversation.objects.aget()).put_off
+
+
+def test_what_was_put_off_for_a_turn_that_a_crash_ended_is_not_any_more(
+    conversation: Conversation,
+) -> None:
+    """Whoever closes the turn, as crash recovery does."""
+    message_store.put_off(conversation, True)
+    turn = ask(conversation, "And now?")
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert not Conversation.objects.get().put_off
