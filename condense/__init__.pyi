@@ -204,6 +204,7 @@ from .summaries.summarizer import TextChunk as TextChunk
 from .summaries.summarizer import ToolCallChunk as ToolCallChunk
 from .summaries.summarizer import UsageChunk as UsageChunk
 from .summaries.summary_failures import is_context_overflow as is_context_overflow
+from .summaries.summary_failures import named_window as named_window
 from .tokens.calibration import Calibration as Calibration
 from .tokens.calibration import Report as Report
 from .tokens.counters import CachedCounter as CachedCounter

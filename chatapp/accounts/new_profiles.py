@@ -77,6 +77,14 @@ def store_profile(profile: Profile) -> None:
         preferences.save(update_fields=["default_profile"])
 
 
+def set_window(profile: Profile, window: int) -> None:
+    """Store the window that a provider named as the profile's; the reply must leave room in it."""
+    profile.context_window = window
+    if profile.max_output >= window:
+        profile.max_output = condense.output_limit(window)
+    store_profile(profile)
+
+
 def look_up_limits(profile: Profile) -> None:
     """Fill in the limits that nobody typed; the server of a model that is unknown here is asked."""
     if profile.context_window and profile.max_output:

@@ -111,7 +111,7 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
     lock(User, conversation.owner_id)
-    found = find_attachments(conversation.owner, pks, conversation.profile)
+    found = find_attachments(conversation.owner, pks, conversation.answering)
     conversation.owner.attachments.filter(pk__in=pks).delete()
     total, _made = AttachmentTotal.objects.get_or_create(owner_id=conversation.owner_id)
     total.size += sum([one.size for one in found])

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -34,10 +34,15 @@ from chatapp.models.turns import this_process
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.history_search import StoredRecall
-from condense import say
+from condense import noop, say
+
+BROKEN_PROMISE = noop(
+    "You asked to wait; the next request ({tokens:,} tokens) would not fit in {room:,}."
+)
+REFUSED_PROMISE = noop("You asked to wait; the provider refused the request as too long.")
 
 
-def told_by(reduction: condense.Reduction) -> dict[str, object]:
+def told_by(reduction: condense.Reduction) -> dict[str, Any]:
     """Return what a reduction tells, in the columns of its record."""
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
@@ -108,6 +113,8 @@ class AttemptLog:
         self.on_disk = on_disk
         # What the next attempts are of, where that is a part.
         self.scope: Scope | None = None
+        # What an attempt's notes begin with: why the user's "Not now" does not hold.
+        self.notes: list[str] = []
         self.asked_in_vain = False
         self.condensed_at = condensed_at
         self._told_at = 0.0
@@ -170,6 +177,7 @@ class AttemptLog:
             scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
+            notes=self.notes,
             **predicted,
         )
         return row.at_seq
@@ -248,6 +256,8 @@ class AttemptLog:
         counted = {"results_hidden": reduction.count}
         if reduction.kind != "cleared":
             counted = hidden_messages.hidden_by(pk, [message]).count_seen()
+        told = told_by(reduction)
+        told["notes"] = [*self.notes, *told["notes"]]
         self._finish(
             attempt,
             Condensation.Status.SUCCEEDED,
@@ -255,8 +265,9 @@ class AttemptLog:
             tokens_after=size.value,
             receipt=receipt,
             **counted,
-            **told_by(reduction),
+            **told,
         )
+        message_store.put_off(self.run.conversation, False)
         return size, figures_of(self.run, history, size)
 
     async def failed(

@@ -14,7 +14,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.ports import ModelRequest, Provider
 from chatapp.condensation import background_drafts
-from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE, AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
@@ -116,6 +116,11 @@ class ContextController:
         run, automatic = self.run, trigger is condense.Trigger.AUTO
         if automatic and (wish := run.wishes.take()):
             history = await self._fulfil(wish)
+        if (window := self.provider.model.context_window) < run.profile.context_window:
+            # The provider has named it, in its refusal of this request or of a summary's.
+            run.profile.context_window = window
+            note, pks = message_store.note_window, (run.conversation.pk, run.profile.pk)
+            await self.journal.saver.save(note, *pks, window)
         size, budget, wanted = await self._measure(history), run.budget(history), run.configuration
         if automatic and not (
             budget.reason(size.value, automatic=wanted.automatic)
@@ -142,6 +147,7 @@ class ContextController:
         if made is None:
             await background_drafts.begin(run, situation)
             return history
+        self.puts_off = False
         return await self.journal.effective_history()
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
@@ -163,7 +169,7 @@ class ContextController:
         if scope:
             chosen = await sync_to_async(find_chosen)(pk, history, scope)
             situation = replace(situation, chosen=chosen)
-        parts.log.scope = scope
+        parts.log.scope, parts.log.notes = scope, []
         try:
             return await self._fit(parts, situation)
         finally:
@@ -185,11 +191,14 @@ class ContextController:
         It may where the user put it off, and while a background draft of it is written; but not
         where the user was asked to review its summary before a restart.
         """
-        if not (situation.reason and situation.fits) or await parts.reviewer.left_open():
+        if not situation.reason or await parts.reviewer.left_open():
             return False
         pk = self.run.conversation.pk
         read = self.journal.saver.read
         self.puts_off = self.puts_off or await read(message_store.is_put_off, pk)
+        parts.log.notes = [_broken_by(situation)] if self.puts_off and not situation.fits else []
+        if not situation.fits:
+            return False
         return self.puts_off or await read(background_drafts.is_being_written, pk)
 
     async def _fit(
@@ -305,3 +314,10 @@ class ContextController:
         scale.measure(tokens, seq)
         await self.journal.saver.save(self.journal.remember_measurement, tokens, seq)
         return await self.weigh(history)
+
+
+def _broken_by(situation: condense.Situation) -> str:
+    """Return why a condensation that the user put off can't wait."""
+    if situation.is_over and situation.tokens.value <= situation.budget.capacity:
+        return REFUSED_PROMISE
+    return BROKEN_PROMISE.format(tokens=situation.tokens.value, room=situation.budget.capacity)

@@ -3,6 +3,7 @@
 Asked again for what is done already, each changes nothing, and is no refusal.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -11,13 +12,42 @@ from django.utils import timezone
 import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.context import sizes, turn_context
+from chatapp.conversations.conversations import choose_profile
+from chatapp.conversations.forks import fork_conversation
 from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.conversations.pins import pin_whole, what_pins_take
 from chatapp.errors import Refused
-from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    Profile,
+    hidden_messages,
+    message_store,
+)
 from chatapp.models.messages import MessageQuerySet
+from chatapp.models.profiles import KeySource
 from chatapp.sentences import translate as _
 
 _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
+
+
+class DoesNotFit(Refused):
+    """Refused because the originals need more ``tokens`` than are ``allowed``.
+
+    They fit with each ``larger`` profile of the owner's, the smallest first. So many ``later``
+    condensations would go with the undo.
+    """
+
+    def __init__(self, tokens: int, allowed: int, *, later: int, larger: Sequence[Profile]) -> None:
+        said = _(
+            "The originals need about {tokens:,} tokens; {allowed:,} fit. Switch to a profile "
+            "with a larger window, branch with the originals, or put back only some messages.",
+            tokens=tokens,
+            allowed=allowed,
+        )
+        super().__init__(said)
+        self.tokens, self.allowed, self.later, self.larger = tokens, allowed, later, larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +73,61 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
     return Message.objects.hid_by(made).in_reading_order()
 
 
-def undo_condensation(*, condensation: Condensation, later: int = 0) -> None:
-    """Bring the originals back into what the model sees; refused when they would not fit.
+def undo_condensation(
+    *, condensation: Condensation, later: int = 0, profile: Profile | None = None
+) -> None:
+    """Bring the originals back into what the model sees; raise DoesNotFit where they don't fit.
 
-    One that later ones stand on is undone together with these, where it was said how many.
+    One that later ones stand on is undone together with these, where it was said how many. With a
+    ``profile``, that one answers from now on, and the originals have to fit into its window.
     """
     with lock(condensation.conversation) as locked:
         attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
-        if attempt.status != _UNDONE:
-            _undo(locked, attempt, later)
+        if attempt.status == _UNDONE:
+            return
+        if profile:
+            refuse_while_running(locked)
+            choose_profile(conversation=locked, profile=profile)
+            locked.refresh_from_db()
+        _undo(locked, attempt, later)
+
+
+def branch_with_originals(*, condensation: Condensation) -> Conversation:
+    """Return a fork of all that there is, in which the originals are in what the model sees."""
+    own = condensation.conversation
+    with transaction.atomic():
+        newest = own.messages.filter(rewind_parent=None).order_by("-seq")[0]
+        copy = fork_conversation(conversation=own, seq=newest.seq)
+        made = condensation.message
+        copies = copy.condensations.select_related("message")
+        # The fork begins before a condensation that nothing follows.
+        if made and (copied := copies.filter(message__seq=made.seq).first()):
+            with lock(copy):
+                _undo(copy, copied, None, weighs=False)
+    return copy
+
+
+def put_back_messages(*, condensation: Condensation, seqs: Collection[int]) -> None:
+    """Have the model read some of the hidden messages again: each is pinned, word for word."""
+    chosen = list_hidden(condensation=condensation).written().filter(seq__in=seqs)
+    with lock(condensation.conversation) as locked:
+        tokens, room = sum([row.tokens for row in chosen]), room_for(locked)
+        if tokens > room:
+            said = _("These need about {tokens:,} tokens; {room:,} fit.", tokens=tokens, room=room)
+            raise Refused(said)
+        for row in chosen:
+            pin_whole(locked, row)
+
+
+def room_for(conversation: Conversation) -> float:
+    """Return how many tokens of hidden messages can be put back now."""
+    pins = what_pins_take(conversation)
+    return max(0, min(pins.most - pins.tokens, sizes.room_in(conversation)))
+
+
+def _capacity(conversation: Conversation, profile: Profile) -> int:
+    preferences = preferences_of(conversation.owner)
+    return turn_context.budget_for(profile, preferences, conversation=conversation).capacity
 
 
 def preview_undo(*, condensation: Condensation) -> Undo:
@@ -65,7 +141,9 @@ def preview_undo(*, condensation: Condensation) -> Undo:
     return undo
 
 
-def _undo(conversation: Conversation, attempt: Condensation, later: int | None) -> Undo:
+def _undo(
+    conversation: Conversation, attempt: Condensation, later: int | None, *, weighs: bool = True
+) -> Undo:
     """Take an attempt back and as many later ones as stand on it; None for however many do."""
     refuse_while_running(conversation)
     message = attempt.message
@@ -86,7 +164,7 @@ def _undo(conversation: Conversation, attempt: Condensation, later: int | None) 
         raise Refused(_("A summary that was imported hides this one, and can't be undone."))
     for made in undone:
         hidden_messages.undo_reduction(made)
-    tokens, allowed = _weigh(conversation)
+    tokens, allowed = _weigh(conversation, len(above)) if weighs else (None, None)
     records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
     return Undo(len(above), tokens, allowed)
 
@@ -140,26 +218,24 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
 
 
-def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int | None]:
-    """Return the size inside the transaction and what is allowed; refused where that is less.
+def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount | None, int | None]:
+    """Return the size inside the transaction and what is allowed; DoesNotFit where that is less.
 
     Then what does not fit is as it was.
     """
-    profile = conversation.profile
+    profile = conversation.answering
     if profile is None:
         return None, None
-    preferences = preferences_of(conversation.owner)
-    budget = turn_context.budget_for(profile, preferences, conversation=conversation)
+    allowed = _capacity(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
-    tokens = sizes.context_size(
-        conversation, profile, message_store.read_effective(conversation.pk)
-    )
-    if tokens.value > budget.capacity:
-        said = _(
-            "The originals don't fit: about {tokens:,} tokens, where {allowed:,} fit. "
-            "Choose a profile with a larger window, or go back to before this.",
-            tokens=tokens.value,
-            allowed=budget.capacity,
-        )
-        raise Refused(said)
-    return tokens, budget.capacity
+    history = message_store.read_effective(conversation.pk)
+    tokens = sizes.context_size(conversation, profile, history)
+    if tokens.value <= allowed:
+        return tokens, allowed
+    larger = [
+        other
+        for other in conversation.owner.profiles.order_by("context_window")
+        if other != profile and other.key_source != KeySource.MISSING
+        if sizes.context_size(conversation, other, history).value <= _capacity(conversation, other)
+    ]
+    raise DoesNotFit(tokens.value, allowed, later=later, larger=larger)

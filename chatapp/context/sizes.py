@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.events import ContextChanged
 from chatapp.agent.ports import ToolSpec
 from chatapp.context.turn_context import TurnSettings, budget_for, system_of
@@ -65,6 +66,15 @@ def context_size(
 ) -> condense.TokenCount:
     """Return the size of ``history``, with system prompt and tools, for ``profile``."""
     return Scale.read(conversation, profile, system_of(conversation, profile)).weigh(history)
+
+
+def room_in(conversation: Conversation) -> float:
+    """Return how many more tokens fit into a request now; infinite without a profile."""
+    profile = conversation.answering
+    if profile is None:
+        return math.inf
+    size = context_size(conversation, profile, message_store.read_effective(conversation.pk))
+    return budget_for(profile, preferences_of(conversation.owner)).capacity - size.value
 
 
 @dataclass(slots=True)

@@ -116,7 +116,7 @@ def describe_surroundings(conversation: Conversation, zone: str) -> str:
     now = timezone.now().astimezone(place := zone_named(zone))
     known = read_todo(conversation) if conversation.last_seq else None
     todo = known.items if known else ()
-    profile, used = conversation.profile, conversation.measured_tokens
+    profile, used = conversation.answering, conversation.measured_tokens
     context = ""
     if profile and used is not None:
         window = f"{profile.context_window:,} tokens were in use after the last call."
@@ -312,11 +312,11 @@ def read_run(
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    if fresh.profile is None:
+    if (profile := fresh.answering) is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
         conversation=fresh,
-        profile=fresh.profile,
+        profile=profile,
         preferences=preferences_of(fresh.owner),
         turn=turn,
         question=question,
@@ -328,7 +328,7 @@ def read_run(
 def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
     """Return what a conversation's next turn would work with, None without a profile."""
     fresh = message_store.read_conversation(conversation_id)
-    if fresh.profile is None:
+    if (profile := fresh.answering) is None:
         return None
     preferences = preferences_of(fresh.owner)
-    return TurnSettings(conversation=fresh, profile=fresh.profile, preferences=preferences)
+    return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)

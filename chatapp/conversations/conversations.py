@@ -73,6 +73,14 @@ def decide(
     Conversation.objects.filter(pk=conversation.pk).update(**changed)
 
 
+def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
+    """Let another profile answer from now on."""
+    # What one tokenizer measured says little about another's.
+    Conversation.objects.filter(pk=conversation.pk).update(
+        profile=profile, measured_tokens=None, measured_seq=None, named_window=None
+    )
+
+
 def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
     """Give a conversation the title that a model found, unless a person has given it another.
 

@@ -39,7 +39,7 @@ LONGEST_TITLE = 200
 
 _ALIKE = (
     "owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget",
-    "auto_recall",
+    "auto_recall", "named_window",
 )  # fmt: skip
 _SAID = (
     "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",

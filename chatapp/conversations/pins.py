@@ -119,6 +119,14 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
         _append(own, quote_block(passage, message.role, seq))
 
 
+def pin_whole(own: Conversation, row: Message) -> None:
+    """Have the model keep all that a message of a locked conversation says, word for word."""
+    message = message_store.to_engine(row).lasting
+    results = [condense.Message("user", one.content or "").text for one in message.tool_results]
+    if text := "\n".join(filter(None, [message.text, *results])):
+        _append(own, quote_block(text, row.role, row.seq))
+
+
 def unpin_message(*, conversation: Conversation, seq: int) -> None:
     """Take a pin off: what is condensed from now on need not carry the message any more."""
     with lock(conversation, keeps_pins=False) as own:
@@ -156,7 +164,7 @@ def mark(message: Message) -> None:
 def what_pins_take(conversation: Conversation) -> PinsTake:
     """Return how much of the window pins take, and may take."""
     pins = Pin.objects.in_force(conversation.pk)
-    window = conversation.profile.context_window if conversation.profile else 0
+    window = profile.context_window if (profile := conversation.answering) else 0
     taken = pins.aggregate(sum=Sum("tokens", default=0))["sum"]
     return PinsTake(taken, MOST_PINNED * window // 100, window)
 

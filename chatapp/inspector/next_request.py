@@ -54,7 +54,7 @@ class NextRequest:
 
 def read_next_request(conversation: Conversation) -> NextRequest | None:
     """Return what the model would be sent next, None where no profile answers."""
-    profile = conversation.profile
+    profile = conversation.answering
     if profile is None:
         return None
     system = system_of(conversation, profile)

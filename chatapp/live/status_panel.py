@@ -60,10 +60,15 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """How far it is to the next condensation, in words; one that ``may_wait`` can be put off."""
+    """How far it is to the next condensation, in words; one that ``may_wait`` can be put off.
+
+    The ``note`` says how long it can wait, or that it ``is_put_off``.
+    """
 
     words: str
-    may_wait: bool
+    may_wait: bool = False
+    is_put_off: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ class ContextState:
 
 def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
     """Return the numbers of a conversation's context as it is stored; None without a profile."""
-    profile = conversation.profile
+    profile = conversation.answering
     if profile is None:
         return None
     history = message_store.read_effective(conversation.pk)
@@ -133,30 +138,34 @@ def state_of(
         segments=_segments(figures),
         warn=warn,
         forecast=hides,
-        due=_due(terms, starts, used) if warn and not hides.nothing else None,
+        due=_due(terms, starts, used, budget.capacity) if warn and not hides.nothing else None,
         spending=spending,
     )
 
 
-def _due(terms: TurnSettings, starts: CondensingPoint, used: int) -> Due:
-    """Say how far it is to the point where something happens by itself."""
-    left = starts.at - used
-    if terms.conversation.put_off:
-        return Due(_("Condensing is put off by one turn."), may_wait=False)
+def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int) -> Due:
+    """Say how far it is to the point where something happens by itself, and if it can wait."""
+    left, room = starts.at - used, capacity - used
     if not starts.automatic:
         words = _(
             "Almost full: in about {tokens:,} tokens the oldest messages are hidden, unsummarised.",
             tokens=max(0, left),
         )
-        return Due(words, may_wait=False)
+        return Due(words)
+    if terms.conversation.put_off and room > 0:
+        words = _("Almost full: about {tokens:,} more tokens fit.", tokens=room)
+        return Due(words, is_put_off=True, note=_("Won't condense this turn."))
     near = _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
     words = _("Will condense before your next message.") if left <= 0 else near
-    return Due(words, may_wait=True)
+    if room <= 0:
+        return Due(words)
+    wait = _("Can wait for about {tokens:,} more tokens.", tokens=room)
+    return Due(words, may_wait=True, note=wait)
 
 
 def with_draft(state: ContextState) -> ContextState:
     """Return the numbers with what is drafted of a condensation that is near, which is read."""
-    if state.due is None or not state.due.may_wait:
+    if state.due is None or state.due.is_put_off or not state.source:
         return state
     near, is_over = state.due.words, state.used >= state.condenses_at
     if background_drafts.is_being_written(state.conversation):
@@ -167,7 +176,7 @@ def with_draft(state: ContextState) -> ContextState:
         words = over if is_over else _("{near} The summary is drafted.", near=near)
     else:
         return state
-    return replace(state, due=Due(words, may_wait=True))
+    return replace(state, due=replace(state.due, words=words))
 
 
 def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:

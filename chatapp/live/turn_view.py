@@ -344,7 +344,8 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
-        self.condensing = self.notice = None
+        # A condensation that was put off is not any more.
+        self.condensing = self.notice = self._terms = None
         self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()
         await self.show_panel()

@@ -1,6 +1,7 @@
 """Conversations: whose they are, where they are found, and what holds for all that is said."""
 
 import uuid
+from copy import copy
 from typing import Self
 
 from django.apps import apps
@@ -80,6 +81,7 @@ class Conversation(models.Model):
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
+    ``named_window`` is what its provider says that the profile's model can take, in tokens.
     Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
     tells of the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
@@ -106,6 +108,7 @@ class Conversation(models.Model):
     auto_recall = models.BooleanField(_("recall automatically"), null=True)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
+    named_window = models.PositiveIntegerField(null=True)
     put_off = models.BooleanField(default=False)
     audit_number = models.PositiveIntegerField(default=0)
     audit_hash = models.CharField(max_length=64, blank=True)
@@ -135,3 +138,12 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.title or str(_("New conversation"))
+
+    @property
+    def answering(self) -> Profile | None:
+        """The profile that answers, with the window that its provider named where it is smaller."""
+        profile = self.profile
+        if profile and self.named_window and self.named_window < profile.context_window:
+            profile = copy(profile)
+            profile.context_window = self.named_window
+        return profile

@@ -249,6 +249,12 @@ def remember_measurement(
     execute(sql, tokens, seq, conversation_id, profile_id)
 
 
+def note_window(conversation_id: uuid.UUID, profile_id: int, window: int) -> None:
+    """Keep the window that the provider named, unless another profile was chosen since."""
+    chosen = Conversation.objects.filter(pk=conversation_id, profile=profile_id)
+    chosen.update(named_window=window)
+
+
 def mark_changed(conversation_id: uuid.UUID) -> None:
     """Count a change of what the model sees; what was measured before no longer holds."""
     Conversation.objects.filter(pk=conversation_id).update(

@@ -5,6 +5,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -141,6 +142,11 @@ class Profile(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Store it, and what its copies have of it."""
         super().save(*args, **kwargs)
+        # Its limits hold again, whatever a provider has named before.
+        talks = apps.get_model("chatapp", "Conversation").objects.exclude(named_window=None)
+        talks.filter(models.Q(profile=self) | models.Q(profile__origin=self)).update(
+            named_window=None
+        )
         if self.is_shared:
             self.copies.update(**self.copied)
             taken = Profile.objects.filter(name=self.name).exclude(pk=self.pk)

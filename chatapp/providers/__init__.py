@@ -56,7 +56,7 @@ def create_provider(
         said = say("There is no provider {name}; there are {known}.", name=repr(name), known=known)
         raise UnknownProvider(said)
 
-    def make() -> Any:
+    def make(model: Model) -> Any:
         factory = pkgutil.resolve_name(provider_specs()[name].factory)
         return factory(model, api_key=api_key, base_url=base_url, guard=guard)
 

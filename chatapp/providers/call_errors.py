@@ -104,7 +104,9 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
         sentence = say("The prompt does not fit the model's context window: {said}", said=said)
-        return ContextOverflow(sentence, status=status, details=details)
+        overflow = ContextOverflow(sentence, status=status, details=details)
+        overflow.window = condense.named_window(error)
+        return overflow
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)

@@ -6,8 +6,10 @@ import random as randomness
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
+import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
@@ -16,6 +18,8 @@ from condense import noop
 
 UNREADABLE = noop("The provider's answer could not be understood. What came of it is kept.")
 BLOTTED = "[key]"
+# Tokens; what is less is no window.
+LEAST_WINDOW = 1_000
 # Fewer characters of a key in a row give nothing away.
 PIECE = 8
 SHORTEST_KEY = 4
@@ -40,7 +44,7 @@ class ResilientProvider:
     def __init__(
         self,
         model: Model,
-        make: Callable[[], Any],
+        make: Callable[[Model], Any],
         *,
         key: str = "",
         attempts: int = ATTEMPTS,
@@ -58,7 +62,7 @@ class ResilientProvider:
     async def provider(self) -> Any:
         """Return the vendor's provider."""
         if self._made is None:
-            self._made = await asyncio.to_thread(self._make)
+            self._made = await asyncio.to_thread(self._make, self.model)
         return self._made
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
@@ -90,11 +94,20 @@ class ResilientProvider:
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
                 failure = self._told(error)
+            self._narrow(getattr(failure, "window", None))
             if shown or not failure.retryable or attempt == self.attempts:
                 raise failure from None
             seconds = self._wait(failure, attempt)
             yield events.RetryScheduled(str(failure), seconds, attempt + 1, self.attempts)
             await self._sleep(seconds)
+
+    def _narrow(self, window: int | None) -> None:
+        """Use the window that the vendor named for later calls, where that is smaller."""
+        if window is None or not LEAST_WINDOW <= window < self.model.context_window:
+            return
+        output = condense.output_limit(window, self.model.max_output)
+        self.model = replace(self.model, context_window=window, max_output=output)
+        self._made = None
 
     def _wait(self, error: ProviderError, attempt: int) -> float:
         """Return the seconds to wait: growing, or as many as the vendor asks for."""

@@ -69,7 +69,7 @@ TEXTS: dict[str, Any] = {
     "condensed": _("Condensed {tokens}"),
     "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
-    "notPutOff": _("Condensing was not put off."),
+    "notPutOff": _("Could not be postponed."),
     "notCancelled": _("Condensing was not cancelled."),
     "notStopped": _("The agent was not stopped."),
     "typedAgain": _("What you typed is back."),

@@ -74,7 +74,7 @@ def _attempt_line(attempt: Condensation, followers: list[Condensation]) -> Attem
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
     said = AttemptWords(attempt)
     strategy = labels.strategy_name(attempt.strategy)
-    words = [strategy, said.trigger_text, said.hidden_text, said.facts_kept]
+    words = [strategy, said.trigger_text, said.broken_promise, said.hidden_text, said.facts_kept]
     return AttemptLine(
         attempt=attempt,
         row=(labels.is_unremarkable(attempt) and other) or attempt,

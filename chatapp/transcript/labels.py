@@ -27,6 +27,8 @@ _REJECTED = "The summary was rejected: "
 # How the engine's note begins that says why a truncation has no summary.
 _NO_SUMMARY = "Without a summary"
 _CALL_FAILED = "Condensing API call failed: "
+# How the note begins of an attempt that the user had put off.
+_PUT_OFF = "You asked to wait; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,12 @@ class AttemptWords:
             return _("The model's summary was incomplete, so it was not used.")
         said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
         return said if not said or said[-1] in ".!?…" else f"{said}."
+
+    @property
+    def broken_promise(self) -> str:
+        """Why it did not wait although the user had put it off, "" where nobody had."""
+        said = [note for note in self.attempt.notes if note.startswith(_PUT_OFF)]
+        return in_words(said[0]) if said else ""
 
     @property
     def hidden_text(self) -> str:

@@ -11,6 +11,7 @@ from django.db.models import Q
 import condense
 from chatapp.agent import events
 from chatapp.agent.annotated_blocks import attached, kind_of, stands_alone, text_of
+from chatapp.context.sizes import room_in
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -280,13 +281,26 @@ class Builder:
             slim=is_undone or attempt.kind == Condensation.Kind.CLEARED,
             undoable=undoable,
             rewritable=undoable and attempt.kind != Condensation.Kind.CLEARED,
+            fits=undoable and self._room >= (attempt.tokens_before - (attempt.tokens_after or 0)),
             undoable_below=in_force and message.hidden,
             redoable=is_undone and present,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
             hidden_by=self._hidden_by(message) if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
+            named_window=self._named_window(attempt),
             replaced=self._replaced[attempt],
         )
+
+    @cached_property
+    def _room(self) -> float:
+        """How many more tokens fit now."""
+        return room_in(self.conversation)
+
+    def _named_window(self, attempt: Condensation) -> int | None:
+        """Return the window that the provider named, where the profile still has a larger one."""
+        talk, is_forced = self.conversation, attempt.trigger == Condensation.Trigger.FORCED
+        is_named = is_forced and attempt.context_window == talk.named_window
+        return talk.named_window if is_named and talk.answering is not talk.profile else None
 
     @cached_property
     def _replaced(self) -> defaultdict[Condensation | None, list[labels.AttemptWords]]:

@@ -166,13 +166,16 @@ class ContinuedRow(RowPlace):
 class CondensationRow(RowPlace, AttemptWords):
     """An attempt that condensed, truncated or cleared; ``words`` names its kind.
 
-    ``undoable_below`` is what later condensations stand on; ``redone_with`` counts what was undone
-    at the same time. What hides no messages is one ``slim`` line. A conversation's first one
-    ``nudges`` to look into it. It stands for the attempts that it ``replaced``.
+    Of one that is ``undoable``, the originals fit where it ``fits``. ``undoable_below`` is what
+    later condensations stand on; ``redone_with`` counts what was undone at the same time. What
+    hides no messages is one ``slim`` line. A conversation's first one ``nudges`` to look into it.
+    Where the provider refused a request and named a smaller window than the profile's, that is the
+    ``named_window``. It stands for the attempts that it ``replaced``.
     """
 
     words: KindWords
     undoable: bool
+    fits: bool
     undoable_below: bool
     redoable: bool
     redone_with: int
@@ -180,6 +183,7 @@ class CondensationRow(RowPlace, AttemptWords):
     slim: bool
     hidden_by: HiddenBy | None
     nudges: bool
+    named_window: int | None = None
     replaced: Sequence[AttemptWords] = ()
     template: ClassVar[str] = "chat/rows/condensation.html"
 

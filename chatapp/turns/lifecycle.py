@@ -83,7 +83,7 @@ def _recall(conversation: Conversation, owner: User, words: str) -> tuple[conden
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
-    preferences, profile = preferences_of(owner), conversation.profile
+    preferences, profile = preferences_of(owner), conversation.answering
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
@@ -183,15 +183,15 @@ def finish_turn(
     error: str = "",
     details: str = "",
     profile_at_fault: bool = False,
-    was_put_off: bool = False,
+    was_put_off: bool = True,
     is_done: bool = False,
     wish: CondenseRequest | None = None,
 ) -> bool:
     """Close a turn: how it ended, and why if it failed, which the transcript shows.
 
     What it left open is closed with it. One that is over already, or was taken over by another
-    process since, stays as it is, and False is returned. A condensation that ``was_put_off`` until
-    the next turn may begin by itself then. With the end, a job is enqueued for what
+    process since, stays as it is, and False is returned. A condensation that ``was_put_off`` for
+    this turn may begin by itself with the next one. With the end, a job is enqueued for what
     follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
     turn that ``is_done``.
     """

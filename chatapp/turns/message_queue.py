@@ -56,7 +56,7 @@ def queue_message(
         is_idle = state_of(conversation, command.nonce) == "idle"
         if is_idle and not (for_others and _are_too_many(conversation)):
             return False
-        find_attachments(conversation.owner, command.attachments, conversation.profile)
+        find_attachments(conversation.owner, command.attachments, conversation.answering)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
             raise Refused(_("Too many messages are waiting. Send this one later."))
         columns = {

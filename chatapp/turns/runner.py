@@ -283,7 +283,9 @@ class TurnTask:
     def _finish(self, ending: Ending) -> Ending:
         """Close the turn's row, which says from now on how it ended; or return why that failed."""
         run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
-        puts_off = bool(self._loop and self._loop.controller.puts_off)
+        # What was put off while it ran, and never fell due in it, is for the next turn.
+        used = bool(self._loop and self._loop.controller.puts_off)
+        puts_off = used or run.conversation.put_off
         try:
             with transaction.atomic():
                 finished = finish_turn(

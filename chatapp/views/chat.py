@@ -10,16 +10,18 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 
 import condense
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, new_profiles
 from chatapp.context.condense_requests import find_ends
 from chatapp.context.turn_context import read_todo
-from chatapp.conversations import forgotten_passages, pins
+from chatapp.conversations import conversations, forgotten_passages, pins
 from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
 from chatapp.models import Conversation, message_index, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.search import Query
+from chatapp.sentences import translate as _
 from chatapp.transcript import pinned, row_pages, rows
+from chatapp.turns import actions
 from chatapp.views.common import Request, announce, in_conversation, read_number, refuse
 from chatapp.views.conversations import FIRST
 
@@ -120,10 +122,18 @@ def choose_profile(request: Request, conversation: Conversation) -> HttpResponse
     chosen = read_number(request.POST.get("profile", ""))
     profile = get_object_or_404(request.user.profiles, pk=chosen)
     if profile != conversation.profile:
-        # What one tokenizer measured says little about another's.
-        Conversation.objects.filter(pk=conversation.pk).update(
-            profile=profile, measured_tokens=None, measured_seq=None
-        )
+        conversations.choose_profile(conversation=conversation, profile=profile)
+    return announce(request, conversation)
+
+
+@in_conversation("POST")
+def set_window(request: Request, conversation: Conversation) -> HttpResponse:
+    """Give the profile that answers the window that its provider named."""
+    profile, window = conversation.profile, conversation.named_window
+    if profile is None or profile.origin_id or window is None:
+        return refuse(request, _("This has changed meanwhile. Reload the page."))
+    new_profiles.set_window(profile, window)
+    actions.announce_changes(request.user.pk)
     return announce(request, conversation)
 
 

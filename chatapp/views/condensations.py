@@ -8,7 +8,9 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from chatapp import errors
 from chatapp.condensation import undo as undo_
@@ -21,6 +23,7 @@ from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_curs
 from chatapp.sentences import translate as _
 from chatapp.transcript import condensation_page, originals
 from chatapp.views.common import (
+    REFUSED,
     Request,
     View,
     announce,
@@ -142,16 +145,56 @@ def compare_condensation(request: Request, attempt: Condensation) -> HttpRespons
 def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
     """Show the model again what the condensation hid, and as many ``later`` ones as stand on it."""
     later = read_number(request.POST.get("later", "")) or 0
-    undo_.undo_condensation(condensation=attempt, later=later)
+    profile = None
+    if chosen := request.POST.get("profile"):
+        profile = get_object_or_404(request.user.profiles, pk=read_number(chosen))
+    try:
+        undo_.undo_condensation(condensation=attempt, later=later, profile=profile)
+    except undo_.DoesNotFit as problem:
+        return _offer_ways(request, attempt, problem)
     return announce(request, attempt.conversation)
+
+
+def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
+    """Say why an undo does not fit, with the ways there are, beside the button."""
+    if not request.htmx:
+        return refuse(request, str(problem))
+    hidden = undo_.list_hidden(condensation=attempt).written()
+    listed = hidden.select_related("condensation")[:HIDDEN_LISTED]
+    context = {"problem": problem, "hidden": listed, "count": hidden.count()}
+    context |= {"room": undo_.room_for(attempt.conversation)}
+    answer = _show(request, "chat/_undo_ways.html", attempt, **context)
+    is_undo = request.method == "POST"
+    answer.status_code = REFUSED if is_undo else 200
+    # A dialog that asked is in the way of what lies below it.
+    place = "#dialog" if is_undo and problem.later else f"#ways-{attempt.pk}"
+    return reswap(retarget(answer, place), "innerHTML")
 
 
 @of_attempt("GET", resting=True)
 def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
     """Say in advance what undoing a condensation and those that stand on it comes to."""
-    with errors.saving():
-        undo = undo_.preview_undo(condensation=attempt)
+    try:
+        with errors.saving():
+            undo = undo_.preview_undo(condensation=attempt)
+    except undo_.DoesNotFit as problem:
+        return _offer_ways(request, attempt, problem)
     return _show(request, "chat/_undo_dialog.html", attempt, undo=undo)
+
+
+@of_attempt("POST", resting=True)
+def branch_with_originals(request: Request, attempt: Condensation) -> HttpResponse:
+    """Go on in a fork in which the model reads what the condensation hid."""
+    address = reverse("chat", args=[undo_.branch_with_originals(condensation=attempt).pk])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+@of_attempt("POST", resting=True)
+def put_back_messages(request: Request, attempt: Condensation) -> HttpResponse:
+    """Have the model read some of the hidden messages again."""
+    chosen = [number for one in request.POST.getlist("seq") if (number := read_number(one))]
+    undo_.put_back_messages(condensation=attempt, seqs=chosen)
+    return announce(request, attempt.conversation)
 
 
 @of_attempt("POST", resting=True)

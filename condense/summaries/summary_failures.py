@@ -100,6 +100,18 @@ _INVALID_REQUEST = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+# What stands before the tokens that a model takes, or behind them; no size in other units.
+_WINDOW = re.compile(
+    r"""
+    (?: [<>]=?\s | n_ctx\s\( | max_prompt_tokens\s\( | input\stokens:\s | cannot\sexceed\s
+      | \[1,\s | up\sto\s | allowed\s\( | limit(\sof|:)\s
+      | (context|prompt|model)\ (length|size|window)(\ is|\ of(\ only)?|:)?\ \(? )
+    (?P<before>\d[\d,]{3,9})\b(?!\ ?(\+|bytes|char))
+    | \b(?P<behind>\d[\d,]{3,9})\ maximum\ context\ length
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
 
 @dataclass(slots=True)
 class _Facts:
@@ -132,6 +144,12 @@ def is_context_overflow(error: object) -> bool:
     likely = invalid or any(map(_LIKELY.search, texts))
     may_be = status in {BAD_REQUEST, MISSING} and not any(map(_OTHER_CAUSE.search, texts))
     return likely and may_be
+
+
+def named_window(error: object) -> int | None:
+    """Return the tokens that a model takes, as a context overflow names them; None without any."""
+    found = next(filter(None, map(_WINDOW.search, _gather(error).texts)), None)
+    return int((found["before"] or found["behind"]).replace(",", "")) if found else None
 
 
 def _gather(error: object) -> _Facts:

@@ -22,9 +22,16 @@ export function startDialogs() {
     if (event.target.matches("dialog[open]")) event.target.close();
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target !== filled) return;
-    filled.dataset.address = event.detail.pathInfo.finalRequestPath;
+    const { target, pathInfo } = event.detail;
+    if (target !== filled) return;
+    filled.dataset.address = pathInfo.finalRequestPath;
     if (!filled.open) open(filled);
+  });
+  // A refusal that says where it belongs is shown there.
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (!detail.xhr.getResponseHeader("HX-Retarget")) return;
+    detail.shouldSwap = true;
+    detail.isError = false;
   });
   document.body.addEventListener("htmx:afterRequest", (event) => {
     const { successful, requestConfig, xhr } = event.detail;

@@ -2,7 +2,7 @@
 import { foldCalls, openCalls } from "./calls.js";
 import { make, makeButton } from "./elements.js";
 import { session } from "./storage.js";
-import { text } from "./text.js";
+import { locale, text } from "./text.js";
 import { toast } from "./toast.js";
 
 function isCollapsed(name) {
@@ -58,8 +58,15 @@ function showOpen(details) {
 
 document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone-view") && showOpen(target), true);
 
-/** Open or close a fold's view; what opens is brought into view. */
+/** Open or close a fold's view, or the ways to undo it; what opens is brought into view. */
 export function startViews(scroll) {
+  document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+    if (!target.matches("dialog.ways")) return;
+    // What has the focus in it is scrolled to, so what was clicked is let go.
+    scroll.read();
+    target.show();
+    scroll.bring(target);
+  });
   document.addEventListener("click", ({ target }) => {
     const row = target.closest("[data-view], .milestone-head")?.closest(".row");
     const view = row?.querySelector(".milestone-view");
@@ -68,6 +75,16 @@ export function startViews(scroll) {
     if (view.open) scroll.bring(row);
   });
 }
+
+/** The running sum of what is chosen to be put back; more than there is room for can't be. */
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest("[data-room]");
+  if (!form) return;
+  const sum = [...form.querySelectorAll(":checked")].reduce((all, one) => all + Number(one.dataset.tokens), 0);
+  form.querySelector("output").textContent = sum.toLocaleString(locale);
+  form.querySelector(".ways-sum").classList.toggle("is-over", sum > Number(form.dataset.room));
+  form.querySelector("button").disabled = !sum || sum > Number(form.dataset.room);
+});
 
 const BY_YOU = "#transcript > [data-by-you]";
 

@@ -1,5 +1,5 @@
 // Short notices that go away by themselves, unless they offer something to do.
-import { makeButton } from "./elements.js";
+import { make, makeButton } from "./elements.js";
 import { text } from "./text.js";
 
 const LASTS = 6000;
@@ -31,6 +31,16 @@ export async function orSay(answer) {
   }
 }
 
+/** Show why nothing was done beside what was pressed in the transcript or a dialog; false elsewhere. */
+function sayBeside(pressed, words) {
+  const from = pressed.closest("[popover]")?.parentElement ?? pressed;
+  const place = from.closest("form, li, .milestone-actions, .message-foot, .milestone-nudge");
+  if (!place?.closest("#transcript, dialog")) return false;
+  place.querySelector(":scope > .refusal")?.remove();
+  place.append(make("p", { className: "refusal", role: "alert" }, words));
+  return true;
+}
+
 export function startToasts() {
   const region = document.getElementById("toasts");
   region.addEventListener("click", (event) => {
@@ -41,7 +51,8 @@ export function startToasts() {
   // A request of htmx may also be refused in words, or not be answered at all.
   document.body.addEventListener("htmx:responseError", (event) => {
     const { status, responseText } = event.detail.xhr;
-    toast(REFUSED.includes(status) ? responseText : text("requestFailed", { status: String(status) }), "error");
+    const words = REFUSED.includes(status) ? responseText : text("requestFailed", { status: String(status) });
+    if (!sayBeside(event.detail.elt, words)) toast(words, "error");
   });
   document.body.addEventListener("htmx:sendError", () => toast(text("unreachable"), "error"));
 }

@@ -50,6 +50,8 @@ NETWORK = (
     "htmx:sendAbort",
     "htmx:sendError",
     "htmx:afterRequest",
+    # A refusal, which the page tells.
+    "Response Status Error Code 422",
 )
 
 Connect = Callable[[WebSocketRoute], object]

@@ -184,7 +184,7 @@ def test_near_the_threshold_the_page_says_so_and_the_next_condensation_is_timed_
     expect(due(chat)).to_contain_text("Almost full: condenses in about")
     expect(chat.button("Now")).to_be_visible()
     chat.button("Not now").press("Enter")
-    expect(due(chat)).to_contain_text("Condensing is put off by one turn.")
+    expect(due(chat)).to_contain_text("Won't condense this turn.")
     expect(chat.button("Now")).to_be_focused()
     chat.type(long("What is the password?"))
     expect(chat.rows("Agent").last).to_contain_text("All")

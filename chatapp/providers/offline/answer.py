@@ -232,7 +232,7 @@ def _folded(known: Mapping[str, str]) -> str:
     return _(
         "My context window filled up while I read. What I had read by then, {files}, is hidden "
         "from me behind a summary, and still there for you: *View* in the fold above shows what I "
-        "know of it now, and *Undo* brings it all back.",
+        "know of it now. You can bring messages back.",
         files=_files(known),
     )
 

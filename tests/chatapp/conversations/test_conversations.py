@@ -147,7 +147,7 @@ def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
     if fits:
         undo.undo_condensation(condensation=attempt)
     else:
-        with pytest.raises(errors.Refused, match="don't fit"):
+        with pytest.raises(errors.Refused, match="The originals need about"):
             undo.undo_condensation(condensation=attempt)
     attempt.refresh_from_db()
     assert (attempt.status == Condensation.Status.UNDONE) is fits

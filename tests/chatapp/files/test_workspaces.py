@@ -134,6 +134,6 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(alice: 
     assert told.keys() == files
     assert "web chat" in told["README.md"]
     assert f"{len(files) - 1} files, is hidden" in text
-    assert "*Undo* brings it all back" in text
+    assert "You can bring messages back." in text
     await sync_to_async(undo.undo_condensation)(condensation=folded)
     assert (await Condensation.objects.aget()).status == Condensation.Status.UNDONE

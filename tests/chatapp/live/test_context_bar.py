@@ -62,23 +62,35 @@ def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile
 def test_from_then_on_it_says_how_far_it_is_to_go(
     conversation: Conversation, profile: Profile, say: Say
 ) -> None:
-    """Unless nothing could be condensed, or that was put off; a truncation is called one."""
+    """Unless nothing could be condensed; a truncation is called one.
+
+    Each says how long it can wait, which is offered only while the next request fits.
+    """
     say("user", "Hello", tokens=41_000)
     assert state_of(conversation, threshold=50).due is None
     say("assistant", "Hello", tokens=10)
     near = state_of(conversation, threshold=50)
     assert near.due
     assert near.due.words == f"Almost full: condenses in about {50_000 - near.used:,} tokens."
+    room = 90_000 - near.used
+    assert near.due.note == f"Can wait for about {room:,} more tokens."
     assert state_of(conversation, threshold=60).due is None
     over = state_of(conversation, threshold=30).due
     assert over
     assert (over.words, over.may_wait) == ("Will condense before your next message.", True)
     message_store.put_off(conversation, True)
-    put_off = state_of(conversation).due
+    put_off = state_of(conversation, threshold=30).due
     assert put_off
-    assert (put_off.words, put_off.may_wait) == ("Condensing is put off by one turn.", False)
-    message_store.put_off(conversation, False)
-    say("user", "More", tokens=30_000)
+    assert (put_off.words, put_off.note, put_off.may_wait) == (
+        f"Almost full: about {room:,} more tokens fit.",
+        "Won't condense this turn.",
+        False,
+    )
+    say("user", "More", tokens=50_000)
+    full = state_of(conversation, threshold=30).due
+    assert full
+    assert (full.words, full.note) == ("Will condense before your next message.", "")
+    assert not full.may_wait
     cut = state_of(conversation, auto_condense=False).due
     assert cut
     assert "the oldest messages are hidden, unsummarised" in cut.words

@@ -1,7 +1,6 @@
 """What comes out of any provider: words, retries, and errors that give no key away."""
 
 from collections.abc import AsyncGenerator, Iterator
-from functools import partial
 
 import pytest
 
@@ -74,7 +73,7 @@ def retrying(
     """Wrap a provider that is scripted call by call."""
     made = Scripted(list(script))
     return ResilientProvider(
-        MODEL, lambda: made, attempts=attempts, sleep=clock, random=lambda: 1.0
+        MODEL, lambda _model: made, attempts=attempts, sleep=clock, random=lambda: 1.0
     )
 
 
@@ -137,7 +136,7 @@ async def test_a_wish_that_is_too_long_ends_the_turn_with_the_time(clock: Clock)
 async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
     """Closing the wrapped stream closes the provider's, and with it the connection."""
     scripted = Scripted([[TEXT, DONE]])
-    stream = ResilientProvider(MODEL, lambda: scripted, sleep=clock).stream(request("hi"))
+    stream = ResilientProvider(MODEL, lambda _model: scripted, sleep=clock).stream(request("hi"))
     assert await anext(stream) == TEXT
     await stream.aclose()
     assert scripted.closed == 1
@@ -146,7 +145,7 @@ async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
 async def raised(error: Exception) -> ProviderError:
     """Return what becomes of an error."""
     made = Scripted([[TEXT, error]])
-    return await failure(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY))
+    return await failure(ResilientProvider(MODEL, lambda _model: made, key=SECRET_KEY))
 
 
 async def test_any_failure_is_an_error_of_the_provider() -> None:
@@ -156,8 +155,13 @@ async def test_any_failure_is_an_error_of_the_provider() -> None:
         assert "could not be understood" in str(found)
         assert type(error).__name__ in found.details
         assert not found.retryable
-        made = partial(Scripted, [], counted=error)
-        assert await ResilientProvider(MODEL, made).count_tokens(request("Hi")) is None
+        made = Scripted([], counted=error)
+        assert (
+            await ResilientProvider(MODEL, lambda _model, made=made: made).count_tokens(
+                request("Hi")
+            )
+            is None
+        )
 
 
 async def test_an_error_keeps_its_kind_and_facts() -> None:

@@ -1,19 +1,33 @@
 """When a context is condensed: what is said of it, after a step, and not now."""
 
 import asyncio
+import html
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 import pytest_django
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    Turn,
+    message_store,
+)
+from chatapp.turns import lifecycle
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
-from tests.standin.behaviours import Gate, Reply, ToolCall
+from tests.standin.behaviours import OVERFLOW, UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -111,7 +125,7 @@ async def test_not_now_puts_it_off_by_one_turn(
     await Preferences.objects.filter(owner=alice).aupdate(threshold=50)
     anthropic_standin.then(Reply("Let me look.", tools=(LIST,)), Reply("Done."))
     await page.send("condense.put_off")
-    await shown(page, due="put off by one turn")
+    await shown(page, due="condense this turn.")
     await page.ask("And now?")
     assert await purposes(conversation) == ["chat", "chat"]
     assert "Will condense before your next message." in page.frames[-1]["due"]
@@ -120,16 +134,68 @@ async def test_not_now_puts_it_off_by_one_turn(
     assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]
 
 
-async def test_what_no_longer_fits_is_condensed_although_it_was_put_off(
-    conversation: Conversation, anthropic_standin: Standin, page: Page
+@pytest.mark.parametrize(
+    ("window", "overflows", "said"),
+    [
+        (10_000, False, r"the next request \((\d,\d+) tokens\) would not fit in 8,400\."),
+        (12_000, True, r"the provider refused the request as too long\."),
+    ],
+)
+async def test_a_promise_to_wait_that_had_to_be_broken_is_told_where_the_condensation_is(
+    conversation: Conversation,
+    anthropic_standin: Standin,
+    browser: Client,
+    page: Page,
+    *,
+    window: int,
+    overflows: bool,
+    said: str,
 ) -> None:
-    """Where the request would leave no room for the reply, the turn could not go on without."""
-    profile = conversation.profile
-    assert profile
-    profile.context_window, profile.max_output = 10_000, 1_600
-    await profile.asave()
+    """In the chat, the record and the history; from then on nothing is put off any more."""
+    await Profile.objects.aupdate(context_window=window, max_output=1_600)
     await page.send("condense.put_off")
-    await shown(page, due="put off by one turn")
-    anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+    await page.until("panel.changed")
+    anthropic_standin.then(*([OVERFLOW] if overflows else []), Reply(SUMMARY), Reply("Yes."))
     await page.ask("And now?")
-    assert (await purposes(conversation))[0] == "summary"
+    assert "this turn" not in page.frames[-1]["due"]
+    assert not (await Conversation.objects.aget()).put_off
+    attempt = await Condensation.objects.aget()
+    assert re.fullmatch(f"You asked to wait; {said}", attempt.notes[0])
+    for name, key in (("chat", []), ("condensation", [attempt.pk]), ("condensations", None)):
+        address = reverse(name, args=None if key is None else [conversation.pk, *key])
+        assert attempt.notes[0] in html.unescape((await sync_to_async(browser.get)(address)).text)
+
+
+@pytest.mark.parametrize("end", ["done", "failed", "stopped"])
+async def test_what_was_put_off_is_put_off_for_one_turn_however_that_ends(
+    conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page, end: str
+) -> None:
+    """Also where nothing was due in it; what is put off while one runs is of the next one."""
+    await page.send("condense.put_off")
+    await page.until("panel.changed")
+    gate = Gate()
+    anthropic_standin.then(UNAUTHORIZED if end == "failed" else Reply("Yes.", gate=gate))
+    await page.say("And now?")
+    if end == "stopped":
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await page.send("turn.stop")
+    gate.open()
+    await page.until_idle()
+    assert not (await Conversation.objects.aget()).put_off
+    running = Reply("Yes.", gate=Gate())
+    async with answering(conversation, alice, anthropic_standin, running) as other:
+        await other.send("condense.put_off")
+        await other.until("panel.changed")
+        running.gate.open()
+        await other.until_idle()
+    assert (await Conversation.objects.aget()).put_off
+
+
+def test_what_was_put_off_for_a_turn_that_a_crash_ended_is_not_any_more(
+    conversation: Conversation,
+) -> None:
+    """Whoever closes the turn, as crash recovery does."""
+    message_store.put_off(conversation, True)
+    turn = ask(conversation, "And now?")
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert not Conversation.objects.get().put_off

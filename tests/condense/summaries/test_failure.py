@@ -1,6 +1,7 @@
 """What a failed call leaves for a bug report: all that is known, and no secret."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from condense.summaries.summary_failures import (
     describe,
     is_context_overflow,
     make_safe,
+    named_window,
 )
 
 
@@ -116,6 +118,28 @@ def test_a_vendors_words_are_recognised_with_and_without_a_status(message: str) 
     assert is_context_overflow(openai_error(400, message))
     assert is_context_overflow({"error": {"message": message}})
     assert is_context_overflow(RuntimeError(f"Provider error: {message}"))
+
+
+# Names of sayings that name no window, or only in other units than tokens.
+WITHOUT_WINDOW = {
+    *("openai responses", "cerebras", "ollama", "ollama embed", "vllm nothing left"),
+    *("lm studio size", "lm studio keep", "bedrock", "bedrock characters", "bedrock range"),
+    *("gemini bytes", "zai", "minimax"),
+}
+
+
+@pytest.mark.parametrize(("name", "message"), SAYINGS.items(), ids=SAYINGS)
+def test_the_window_is_read_from_a_vendors_words(name: str, message: str) -> None:
+    """It is the limit, and neither what was asked for nor a code; some say none."""
+    window = named_window({"error": {"message": message}})
+    numbers = [int(one) for one in re.findall(r"\d{4,}", message)]
+    if name in WITHOUT_WINDOW:
+        assert window is None
+    else:
+        assert window in numbers
+        assert window == min(numbers) or name in {"anthropic with max_tokens", "bedrock titan"}
+    assert named_window({"message": "maximum context length is 128,000 tokens"}) == 128_000
+    assert named_window(RuntimeError("prompt is too long: 9250 tokens > 9000 maximum")) == 9_000
 
 
 @pytest.mark.parametrize("error", NOT_OVERFLOWS.values(), ids=NOT_OVERFLOWS)
