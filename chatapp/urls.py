@@ -119,6 +119,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", include(one_conversation)),
     path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),
     path("condensations/audit/", calls.show_audits, name="audits"),
+    path("condensations/audit/export/", calls.export_audits, name="export_audits"),
     path("folders/<int:pk>/", sidebar.change_folder, name="change_folder"),
     path("costs/", calls.show_costs, name="costs"),
     path("condensations/", condensations.show_condensations, name="condensations"),

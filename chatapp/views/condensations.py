@@ -17,6 +17,7 @@ from chatapp.forms.condensation_filter import AttemptFilter
 from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.database import reading_damaged_text
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.sentences import translate as _
 from chatapp.transcript import condensation_page, originals
@@ -114,6 +115,7 @@ def _show(request: Request, template: str, attempt: Condensation, **more: Any) -
     return render(request, template, context)
 
 
+@reading_damaged_text()
 @of_attempt("GET")
 def show_record(request: Request, attempt: Condensation) -> HttpResponse:
     """Show all that is on record of one attempt."""
@@ -121,6 +123,7 @@ def show_record(request: Request, attempt: Condensation) -> HttpResponse:
     return _show(request, "condensations/record.html", attempt, row=row)
 
 
+@reading_damaged_text()
 @of_attempt("GET")
 def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
     """List the first messages that a condensation hid, each leading to its place."""
