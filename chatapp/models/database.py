@@ -179,11 +179,8 @@ def reading_damaged_text() -> Iterator[None]:
         yield
         return
     connection.ensure_connection()
-    opened = connection.connection
-    before, opened.text_factory = (
-        opened.text_factory,
-        partial(str, encoding="utf-8", errors="replace"),
-    )
+    opened, lenient = connection.connection, partial(str, encoding="utf-8", errors="replace")
+    before, opened.text_factory = opened.text_factory, lenient
     try:
         yield
     finally:

@@ -212,6 +212,16 @@ class AttemptWords:
         """The model's scratch work as safe HTML."""
         return render_markdown(self.attempt.analysis)
 
+    @property
+    def prompt_html(self) -> str:
+        """The instruction that asked for the summary as safe HTML."""
+        return render_markdown(self.attempt.prompt)
+
+    @property
+    def summary_html(self) -> str:
+        """The summary as safe HTML."""
+        return render_markdown(self.attempt.summary)
+
     @cached_property
     def facts(self) -> Sequence[FactGroup]:
         """Its receipt."""

@@ -1,6 +1,6 @@
 """Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import condense
@@ -19,7 +19,9 @@ class SummaryPart:
     items: Sequence[str] = ()
 
 
-def summary_parts(attempt: Condensation) -> list[SummaryPart]:
+def summary_parts(
+    attempt: Condensation, render: Callable[[str], str] = render_markdown
+) -> list[SummaryPart]:
     """Return the parts of what an attempt left, in the order in which the model reads them."""
     blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
@@ -27,7 +29,7 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     if condense.part_kind(summary) is condense.PartKind.LEDGER:
         texts, found = texts or [summary], []
     else:
-        found = [SummaryPart(_("Summary"), render_markdown(summary))] if summary else []
+        found = [SummaryPart(_("Summary"), render(summary))] if summary else []
     for text in texts:
         parts = [*condense.split_parts(text)]
         for kind, part in parts or ((condense.part_kind(text), text),):

@@ -36,8 +36,6 @@ from chatapp.views.common import (
 )
 
 PAGE = 30
-# Of what one condensation hid; the page that compares has the others.
-HIDDEN_LISTED = 200
 TABLES = {
     "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
     "json": (condensation_page.attempts_as_json, "application/json"),
@@ -118,27 +116,26 @@ def _show(request: Request, template: str, attempt: Condensation, **more: Any) -
 @reading_damaged_text()
 @of_attempt("GET")
 def show_record(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show all that is on record of one attempt."""
-    row = condensation_page.read_record(attempt)
-    return _show(request, "condensations/record.html", attempt, row=row)
+    """Show what a condensation left beside what it hid, and all that is on record of it."""
+    shown: dict[str, Any] = {"row": condensation_page.read_record(attempt), "whole": True}
+    shown["originals"] = originals.read_originals(attempt, read_number(request.GET.get("from", "")))
+    return _show(
+        request,
+        "condensations/record.html",
+        attempt,
+        descent=originals.read_descent(attempt),
+        **shown,
+    )
 
 
 @reading_damaged_text()
 @of_attempt("GET")
 def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
-    """List the first messages that a condensation hid, each leading to its place."""
-    found = undo_.list_hidden(condensation=attempt).select_related("condensation")
-    listed = list(originals.with_row_ids(found[:HIDDEN_LISTED]))
-    template = "chat/_hidden.html"
-    return _show(request, template, attempt, messages_hidden=listed, count=found.count())
-
-
-@of_attempt("GET")
-def compare_condensation(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show what was hidden beside what stands for it, and the summary beside the one before."""
-    row = originals.compare(attempt, read_number(request.GET.get("from", "")))
-    descent = originals.read_descent(attempt)
-    return _show(request, "condensations/compare.html", attempt, row=row, descent=descent)
+    """List what a condensation hid, a page at a time: each line opens, or is ``whole``."""
+    start, whole = (request.GET.get(name, "") for name in ("from", "whole"))
+    found = originals.read_originals(attempt, read_number(start))
+    template = f"condensations/{'_originals' if start else '_hidden'}.html"
+    return _show(request, template, attempt, originals=found, whole=whole)
 
 
 @of_attempt("POST", resting=True)
