@@ -75,6 +75,8 @@ from .facts.receipt import Finding as Finding
 from .facts.receipt import Receipt as Receipt
 from .facts.receipt import Tally as Tally
 from .facts.receipt import receipt as receipt
+from .facts.sources import Statement as Statement
+from .facts.sources import sources_of as sources_of
 from .folded_files.results import Folded as Folded
 from .folded_files.results import FoldedFile as FoldedFile
 from .folded_files.workspace import ignore_matcher as ignore_matcher

@@ -1,13 +1,10 @@
-"""Names: identifiers, hashes and ids that calls, replies and results use, and those of a text."""
+"""Names: identifiers, hashes and ids that calls, replies and results use."""
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import islice
-
-from condense.facts.texts import one_line
 
 # A name counts less with each call after it: half of it is gone after 23. What a result prints
 # counts for less; a name that calls or replies use stays a little.
@@ -57,32 +54,3 @@ def _is_name(word: str) -> bool:
         return False
     inner = word[1:]
     return "_" in word.strip("_") or not (word.isupper() or inner == inner.lower())
-
-
-# Of a person's words; hostile texts are as long as others: each part is looked at once.
-_NAMED = re.compile(
-    r"https?://[^\s<>\"'`)\]]{1,300}"
-    r"|(?<=`)[^`\s][^`\n]{0,58}[^`\s](?=`)"
-    r"|\b[A-Za-z]\w{0,20}-\d{1,20}\b"
-    r"|(?<![\w/])#\d{1,20}\b"
-    r"|(?:(?<![\w.-])|(?<!\w)(?=~))[~.]{0,2}/?[\w.-]++(?:/[\w.-]++)++"
-    r"|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"
-    r"|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\.[a-z]{1,4}\b"
-    r"|[$€£¥]?(?<![\w.,:/-])\d[\d.,]{0,20}(?:\d|\b)[%€$£]?(?![\w:/-])"
-)
-_NUMBER = re.compile(r"[$€£¥]?\d[\d.,]+[%€$£]?")
-NAME_CHARS = 100  # a longer URL is cut
-TYPED_CHARS = 600  # numbers of a longer message may be a log's
-READ_CHARS = 100_000  # of a message
-MOST_NAMES = 1_000  # of a message
-
-
-def names_in(text: str) -> Iterator[tuple[str, int]]:
-    """Yield what a person's words name, and where: each name once; numbers that they typed."""
-    found: dict[str, int] = {}
-    for match in _NAMED.finditer(text, 0, READ_CHARS):
-        name = one_line(match[0].rstrip(".,:;!?()"), NAME_CHARS)
-        is_number = _NUMBER.fullmatch(name)
-        if len(text) <= TYPED_CHARS if is_number else len(name) >= SHORTEST_CHARS:
-            found.setdefault(name, match.start())
-    yield from islice(found.items(), MOST_NAMES)

@@ -1,14 +1,10 @@
 """Notebooks: facts gathered from messages in order, going on from an earlier ledger."""
 
 import re
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from condense.budget.language import language_in
 from condense.facts.budget import fit, worth_keeping
 from condense.facts.calls import (
     Call,
@@ -22,7 +18,8 @@ from condense.facts.calls import (
 )
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, ledger_of, render
 from condense.facts.names import weightiest
-from condense.facts.texts import estimate, leaves, one_line, plain_text, sentences
+from condense.facts.rules import language_spoken, rules_in
+from condense.facts.texts import estimate, leaves, one_line, plain_text
 from condense.facts.todos import TodoList
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
@@ -33,24 +30,6 @@ STALE_CALLS = 50  # after which an error that nobody came back to is taken for s
 _ASKS = re.compile(r"[?？؟]")
 # Arguments that choose among a tool's own words.
 _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
-LONGEST_CHARS = 300  # a longer sentence is no rule but a text
-READ_CHARS = 50_000  # of a text; nobody writes so many rules
-# What makes a sentence of English a rule; the words of other languages are in rules.toml.
-_ENGLISH = (
-    # What somebody or something never or always does is no rule.
-    r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bthey )(?<!\bwho )\b(?:never|always)\b"
-    r"(?! \w+(?:[^s\W]s|ed)\b)"
-    # Where a sentence, or a part of it, begins with them.
-    r"|(?:\A\W*|[,;:-]\s|\b(?:and|also|so|but|please|just|then|or|you)\s)(?:do not|don['’]t)\b"
-    r"|\A\W*(?:(?:please|but|and|also) )?(?:only|keep|leave|avoid|prefer|stick to|make sure"
-    r"|use|ensure|remember|treat|refer to|assume|address|spell|quote|cite|call (?:me|it|them|the)"
-    r"|(?:write|answer|reply|respond|speak) (?:in|all|every|each|with|dates|numbers))\b"
-    r"|\A\W*no(?: \w+){1,3}\W*\Z"
-    r"|\b(?:must|mustn['’]t|shouldn['’]t|may not|not allowed|from now on|whenever|every time"
-    r"|at (?:most|least)|no (?:more|longer|later|earlier) than|under no circumstances)\b"
-    r"|\b(?:it|this|that|we|you|they|there|all|every \w+|each \w+) (?:should|shall|only)\b"
-)
-_QUESTION_MARKS = ("?", "؟", "\uff1f")
 
 
 @dataclass(slots=True)
@@ -226,30 +205,3 @@ def gather(
 def budget_in(window: int) -> int:
     """Return how many tokens a ledger may take of a context window; 0 is one that nobody knows."""
     return int(max(WINDOW_SHARE * window, min(SMALL_TOKENS, SMALL_SHARE * window))) or BUDGET
-
-
-def language_spoken(messages: Sequence[Message]) -> str:
-    """Return the language of the user's words; what cannot be told, and is ASCII, is English."""
-    users = [one.words for one in messages if one.role == "user" and not one.in_force]
-    return language_in(messages) or ("en" if users and all(map(str.isascii, users)) else "")
-
-
-def rules_in(text: str, language: str) -> Iterator[str]:
-    """Yield the sentences that are rules by the words of one language; a question is none."""
-    expression = _expression(language)
-    for sentence in sentences(text[:READ_CHARS]) if expression else ():
-        is_short = len(sentence) <= LONGEST_CHARS and not sentence.endswith(_QUESTION_MARKS)
-        if is_short and expression and expression.search(sentence):
-            yield sentence
-
-
-@cache
-def _expression(language: str) -> re.Pattern[str] | None:
-    if language == "en":
-        return re.compile(_ENGLISH, re.IGNORECASE)
-    found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
-    for kind, cues in found.items():
-        if language in cues:
-            either = "|".join(map(re.escape, cues[language]))
-            return re.compile(either if kind == "parts" else rf"\b(?:{either})\b", re.IGNORECASE)
-    return None

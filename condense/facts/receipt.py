@@ -1,43 +1,50 @@
-"""Receipts: the facts a condensation kept, those that can be found again, and the missing.
+"""Receipts: the facts a condensation kept, and those that it lost or changed.
 
-A fact is *kept* where the model still reads what was said, word for word but for how it is
-written; *named* where only its name stands there, and nobody knows what is said of it;
-*recoverable* where the file is still there, or a search with the fact's words finds a message that
-says it among the first five; *missing* otherwise.
+A fact is *kept* where the model still reads what was said, or its figure or name with the words
+around it; *named* where only the name stands there; *changed* where the summary has another value
+in its place, which no message has; *recoverable* where the file is still there, or a search with
+the fact's words finds a message that says it among the first five; *lost* otherwise.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
+from itertools import islice
 from typing import Any, Literal, Self, get_args
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import BEGINNINGS, FileUse, parse_ledger
-from condense.facts.names import names_in
 from condense.facts.notebook import Notebook
+from condense.facts.quotes import Quote, quotes_in
 from condense.facts.texts import Shown, plain_text
+from condense.facts.values import Values
 from condense.messages import Message
 from condense.recall.passages import Recall
+from condense.recall.words import fold
 
 # Receipts on record may have results, too: figures of replies.
 FactKind = Literal[
     "edited_files", "read_files", "commands", "errors", "constraints", "names", "results"
 ]
 KINDS: tuple[FactKind, ...] = get_args(FactKind)
-FactState = Literal["kept", "named", "recoverable", "missing"]
-STATES: tuple[FactState, ...] = get_args(FactState)
+Verdict = Literal["lost", "changed", "recoverable", "named", "kept"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+# Receipts on record may call a lost fact missing.
+FactState = Verdict | Literal["missing"]
 FIRST_RESULTS = 5  # of a search that are looked at
 MOST_FACTS = 200  # of each kind, the newest; nobody reads more, and each is looked up
+# A figure is kept where so many of the words it was quoted with stand so near to it.
+WORDS_KEPT, NEAR_CHARS, MOST_PLACES = 0.6, 100, 8
 LEAST_CHARS = 8  # a shorter command is a word that may stand anywhere
-AROUND_CHARS = 40  # on each side with which a name was said
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact and what became of it: ``text`` for people, ``needle`` to look for.
+    """One fact and its state: ``text`` quotes it, ``needle`` is the figure or name in it.
 
-    ``source`` is the id of the message that told of it last, ``context`` what was said with a
-    name. ``folder`` and ``denied`` are of receipts on record.
+    ``source`` is the id of the message that said it last. ``context`` is what a summary says
+    instead, where that is another value. A receipt of an earlier release has a bare name as
+    ``text`` and the words around it as ``context``, and may have ``folder`` and ``denied``.
     """
 
     kind: FactKind
@@ -46,23 +53,40 @@ class Finding:
     source: str = ""
     folder: str = ""
     context: str = ""
-    state: FactState = "missing"
+    state: FactState = "lost"
     denied: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The state in today's words."""
+        return "lost" if self.state == "missing" else self.state
+
+    @property
+    def quote(self) -> str:
+        """The words that were said."""
+        return self.text if self.state == "changed" else self.context or self.text
+
+    @property
+    def marked(self) -> tuple[str, str, str]:
+        """The quote in three parts; the second is the figure or name in it, if any."""
+        before, figure, after = self.quote.partition(self.needle)
+        return (before, figure, after) if self.kind == "names" else (self.quote, "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many facts of a kind were kept, only named, can be found again, or are missing."""
+    """How many facts of a kind have each verdict."""
 
-    kept: int = 0
-    named: int = 0
+    lost: int = 0
+    changed: int = 0
     recoverable: int = 0
-    missing: int = 0
+    named: int = 0
+    kept: int = 0
 
     @property
     def total(self) -> int:
         """All facts of the kind."""
-        return self.kept + self.named + self.recoverable + self.missing
+        return self.lost + self.changed + self.recoverable + self.named + self.kept
 
     @property
     def score(self) -> float:
@@ -90,9 +114,9 @@ class Receipt:
         """The counts of all kinds together."""
         return _tally(self.findings)
 
-    def of(self, state: FactState) -> tuple[Finding, ...]:
-        """Return the facts that ended like this, to list or to put back."""
-        return tuple([finding for finding in self.findings if finding.state == state])
+    def of(self, *verdicts: Verdict) -> tuple[Finding, ...]:
+        """Return the facts with one of these verdicts, to list or to put back."""
+        return tuple([finding for finding in self.findings if finding.verdict in verdicts])
 
     def with_kept(self, index: int) -> Self:
         """Return the receipt after a fact was put back, by the index of its finding."""
@@ -107,6 +131,10 @@ class Receipt:
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain data, to store with the condensation."""
         return [asdict(one) for one in self.findings]
+
+    def to_api(self) -> list[dict[str, Any]]:
+        """Return the findings in today's words, whenever they were stored."""
+        return [asdict(one) | {"text": one.quote, "state": one.verdict} for one in self.findings]
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Self:
@@ -127,11 +155,11 @@ def receipt(
     tells whether a file still exists. What neither is there for is not recoverable.
     """
     # Kind by kind, each fact once, where it was said last.
-    told = {(fact.kind, fact.text): fact for fact in _facts(hidden)}.values()
-    by_kind = [[fact for fact in told if fact.kind == kind] for kind in KINDS]
+    told = dict(_facts(hidden, _tools_of([*hidden, *([] if isinstance(kept, str) else kept)])))
+    by_kind = [[fact for fact in told.values() if fact.kind == kind] for kind in KINDS]
     facts = [fact for alike in by_kind for fact in alike[-MOST_FACTS:]]
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
-    files = _files_of(kept)
+    files, values = _files_of(kept), Values(hidden, kept)
     said = {message.id: message for message in hidden}
 
     @cache
@@ -141,43 +169,56 @@ def receipt(
     found: list[Finding] = []
     for fact in facts:
         state = _state(fact, shown, files)
-        if state == "missing":
+        if other := values.instead_of(fact.text) if fact.kind in _SAID else "":
+            found.append(replace(fact, state="changed", context=other))
+            continue
+        if state == "lost":
             first = [text_of(one.id) for one in search(fact.text, FIRST_RESULTS)] if search else []
             is_there = on_disk and fact.kind.endswith("_files") and on_disk(fact.text)
-            if is_there or any(fact.needle in text for text in first):
+            wanted = " ".join((fact.text if fact.kind == "names" else fact.needle).split())
+            if is_there or any(wanted in text for text in first):
                 state = "recoverable"
         found.append(replace(fact, state=state))
     return Receipt(tuple(found))
 
 
-def _facts(hidden: Sequence[Message]) -> Iterator[Finding]:
+_SAID = ("constraints", "names")  # kinds of facts that the user said
+
+
+def _tools_of(messages: Sequence[Message]) -> frozenset[str]:
+    return frozenset([use.name for message in messages for use in message.tool_uses])
+
+
+def _facts(
+    hidden: Sequence[Message], tools: Container[str]
+) -> Iterator[tuple[tuple[FactKind, str], Finding]]:
+    """Yield the facts by what identifies each; names of tools are none."""
     notebook = Notebook()
     notebook.read(hidden)
     sources = notebook.sources
+
+    def fact(kind: FactKind, text: str, needle: str, source: object, key: str = "") -> Any:
+        return (kind, key or text), Finding(kind, text, needle, sources[source])
+
     for path, file in notebook.files.items():
-        kind: FactKind = "edited_files" if file.edited else "read_files"
-        yield Finding(kind, path, path, sources[path])
+        yield fact("edited_files" if file.edited else "read_files", path, path, path)
     for head in notebook.runs:
         if len(head) >= LEAST_CHARS and not is_lookup(head):
-            yield Finding("commands", head, head, sources[head])
+            yield fact("commands", head, head, head)
     for failure in notebook.failures:
         line = failure.message.removesuffix("…")
-        yield Finding("errors", line, line, sources[failure.subject])
+        yield fact("errors", line, line, failure.subject)
     for rule in notebook.rules:
-        yield Finding("constraints", rule, rule.rstrip(" .!。！"), sources[rule])
+        yield fact("constraints", rule, rule.rstrip(" .!。！"), rule)
+    rules = "\n".join(notebook.rules)
     for request in notebook.requests:
-        text = request.text
-        for name, at in names_in(text):
-            needle = name.removesuffix("…")
-            # With the words beside it in its line.
-            end = at + len(needle)
-            start = max(at - AROUND_CHARS, text.rfind("\n", max(0, at - AROUND_CHARS), at) + 1)
-            context = text[start : end + AROUND_CHARS].partition("\n")[0].strip()
-            yield Finding("names", name, needle, sources[request], context=context)
+        for said in quotes_in(request.text):
+            if said.figure not in tools and said.text not in rules:
+                yield fact("names", said.text, said.figure, request, said.key)
 
 
-def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactState:
-    """Return whether a fact is kept or named; it is missing where nothing of it stands there."""
+def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> Verdict:
+    """Return whether a fact is kept or named; it is lost where nothing of it stands there."""
     if fact.kind.endswith("_files"):
         known = files.get(fact.text)
         if known and (known.edited or fact.kind == "read_files"):
@@ -185,10 +226,20 @@ def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactSta
         *folders, name = fact.text.rsplit("/", 2)
         if folders and shown.says(f"{folders[-1]}/{name}"):
             return "kept"
-        return "named" if known or shown.says(name) else "missing"
-    if shown.has(fact.context or fact.needle):
+        return "named" if known or shown.says(name) else "lost"
+    if shown.has(fact.needle if fact.kind != "names" else fact.text):
         return "kept"
-    return "named" if fact.kind == "names" and shown.says(fact.needle) else "missing"
+    return _state_of_name(Quote(fact.text, fact.needle), shown) if fact.kind == "names" else "lost"
+
+
+def _state_of_name(said: Quote, shown: Shown) -> Verdict:
+    around = said.terms
+    for spelling in said.spellings:
+        for at in islice(shown.places(spelling), MOST_PLACES):
+            near = fold(shown.text[max(0, at - NEAR_CHARS) : at + len(spelling) + NEAR_CHARS])
+            if sum([any(term.places(near)) for term in around]) >= WORDS_KEPT * len(around):
+                return "kept"
+    return "named" if any(map(shown.says, said.spellings)) else "lost"
 
 
 def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
@@ -204,5 +255,5 @@ def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:
-    states = [finding.state for finding in findings]
-    return Tally(*[states.count(state) for state in STATES])
+    verdicts = [finding.verdict for finding in findings]
+    return Tally(**{verdict: verdicts.count(verdict) for verdict in VERDICTS})

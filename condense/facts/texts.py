@@ -39,11 +39,16 @@ class Shown:
 
     def says(self, name: str) -> bool:
         """Whether a name stands there, and is no part of a longer one."""
+        return any(True for _ in self.places(name))
+
+    def places(self, name: str) -> Iterator[int]:
+        """Yield where a name stands that is no part of a longer one."""
         wanted = plain(name)
         start = self.text.find(wanted) if wanted else -1
-        while start >= 0 and (self._joins(start) or self._joins(start + len(wanted))):
+        while start >= 0:
+            if not (self._joins(start) or self._joins(start + len(wanted))):
+                yield start
             start = self.text.find(wanted, start + len(wanted))
-        return start >= 0
 
     def _joins(self, at: int) -> bool:
         """Whether the characters before and after a place belong to one word."""

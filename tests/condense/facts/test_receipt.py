@@ -27,41 +27,41 @@ def session() -> Session:
 
 def states(found: Receipt) -> dict[str, str]:
     """Return the state of each fact by its text."""
-    return {finding.text: finding.state for finding in found.findings}
+    return {one.needle if one.kind == "names" else one.text: one.verdict for one in found.findings}
 
 
 def test_every_kind_of_fact_is_looked_for() -> None:
     """Edited and read files, commands but no look-ups, errors, rules, and names with numbers."""
     found = receipt(session().messages, "")
-    kinds = {kind: [f.text for f in found.findings if f.kind == kind] for kind in KINDS}
+    kinds = {kind: [f.needle for f in found.findings if f.kind == kind] for kind in KINDS}
     assert kinds == {
         "edited_files": ["/app/src/parser.py"],
         "read_files": ["/app/src/read_me.py"],
         "commands": ["make check"],
         "errors": ["error: a broken pipe"],
-        "constraints": ["Never touch the public API!"],
-        "names": ["parser_core", "250"],
+        "constraints": ["Never touch the public API"],
+        "names": ["parser_core", "250 ms"],
         "results": [],
     }
     ids = [message.id for message in session().messages]
-    sources = {finding.text: finding.source for finding in found.findings}
+    sources = {finding.needle: finding.source for finding in found.findings}
     assert sources["parser_core"] == ids[0]
-    contexts = [finding.context for finding in found.findings if finding.kind == "names"]
-    assert contexts[0] == "Fix parser_core in under 250 ms, that is it. Never touc"
+    quotes = [finding.marked for finding in found.findings if finding.kind == "names"]
+    assert quotes[0] == ("Fix ", "parser_core", " in under 250 ms")
     assert sources["error: a broken pipe"] == ids[8]
 
 
 def test_what_the_summary_says_word_for_word_is_kept() -> None:
     """Where it has a name only, that is named: nobody knows what is said of it."""
-    text = "Changed src/parser.py; run make check. Never touch the public API! 250 rows. read_me.py"
+    text = "Changed src/parser.py; run make check. Never touch the public API! read_me.py: 250 ms"
     assert states(receipt(session().messages, text)) == {
         "/app/src/parser.py": "kept",
         "/app/src/read_me.py": "named",
         "make check": "kept",
-        "error: a broken pipe": "missing",
+        "error: a broken pipe": "lost",
         "Never touch the public API!": "kept",
-        "parser_core": "missing",
-        "250": "named",
+        "parser_core": "lost",
+        "250 ms": "named",
     }
 
 
@@ -81,11 +81,11 @@ def test_a_fact_can_be_found_where_a_search_with_its_words_finds_its_message() -
     first = receipt(hidden, "", search=search)
     assert ("make check", 5) in seen
     assert {one.kind for one in first.of("recoverable")} == {"constraints", "names"}
-    assert set(states(receipt(hidden, "")).values()) == {"missing"}
+    assert set(states(receipt(hidden, "")).values()) == {"lost"}
     beside = TextBlock(hidden[0].text, {"beside": {"kind": "recalled"}})
     brought = [hidden[0], Message("user", (beside, TextBlock("Go on.")), id="brought")]
     again = receipt(brought, "", search=lambda _words, _limit: [Passage("brought", 2, "", 1)])
-    assert set(states(again).values()) == {"missing"}
+    assert set(states(again).values()) == {"lost"}
     on_disk = receipt(hidden, "", on_disk=lambda path: "parser" in path)
     assert [one.text for one in on_disk.of("recoverable")] == ["/app/src/parser.py"]
 
@@ -102,7 +102,7 @@ def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -
     kept = [summary(TextBlock("S"), block), *Session().edits("/app/c.py").messages]
     found = {"/app/src/a.py": "kept", "/app/lib/b.py": "named", "/app/c.py": "kept"}
     assert states(receipt(made.messages, kept)) == found
-    found["/app/c.py"] = "missing"
+    found["/app/c.py"] = "lost"
     for text in (block.text, f"S\n\n{block.text}"):
         assert states(receipt(made.messages, text)) == found
 
@@ -147,7 +147,7 @@ def test_the_kind_with_the_worst_score_comes_first() -> None:
     assert found.tallies["constraints"].score == found.tallies["edited_files"].score == 1
     assert found.tallies["commands"].score == 0
     found = receipt(session().messages, "parser.py")
-    index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
+    index = next(place for place, one in enumerate(found.findings) if one.state == "lost")
     after = found.with_kept(index)
     assert after.findings[index].state == "kept"
     assert after.findings[index].text == found.findings[index].text
@@ -171,8 +171,8 @@ def test_facts_of_an_earlier_ledger_are_looked_for_again() -> None:
     """And the ledger that a condensation attaches keeps all of them."""
     carried = summary(TextBlock("S"), *ledger(session().messages))
     found = states(receipt([carried], "nothing"))
-    assert found["/app/src/parser.py"] == "missing"
-    assert found["parser_core"] == "missing"
+    assert found["/app/src/parser.py"] == "lost"
+    assert found["parser_core"] == "lost"
     hidden = session().messages
     kept = summary(TextBlock("S"), *ledger(hidden))
     assert receipt(hidden, [kept]).total.score == 1

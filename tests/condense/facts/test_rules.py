@@ -2,8 +2,9 @@
 
 import pytest
 
-from condense.facts.notebook import LONGEST_CHARS, Notebook, rules_in
+from condense.facts.notebook import Notebook
 from condense.facts.receipt import receipt
+from condense.facts.rules import LONGEST_CHARS, rules_in
 from condense.facts.texts import sentences
 from tests.condense.sessions import Session
 
