@@ -17,7 +17,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.languages import Reader, in_words
 from chatapp.models import Conversation, Message
-from chatapp.views.condensations import HIDDEN_LISTED
+from chatapp.transcript import originals
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.views.attempts import attempt
@@ -196,18 +196,23 @@ def test_each_outcome_is_a_link_that_shows_its_attempts_only(
     assert "None with this outcome" in none
 
 
-def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
+def test_of_thousands_that_a_condensation_hid_a_page_is_listed(
     browser: Client, conversation: Conversation
 ) -> None:
-    """And where the others are; no more are read than are listed."""
-    message = condense.Message("user", "Where is the cut?")
-    append_many(conversation.pk, [(message, 1)] * (HIDDEN_LISTED + 2))
+    """And how many more there are, which come when they are asked for."""
+    message = condense.Message("user", "Where is the **cut**?")
+    append_many(conversation.pk, [(message, 1)] * (originals.PAGE + 2))
     record = attempt(conversation, message=summarise(conversation))
-    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
-    assert part.count("<li>") == HIDDEN_LISTED
+    address = reverse("hidden", args=[conversation.pk, record.pk])
+    part = browser.get(address).text
+    assert part.count("<article") == originals.PAGE
+    assert 'dir="auto">Where is the cut?</span>' in part
+    assert "<strong>cut</strong>" in part
     assert f"/c/{conversation.pk}/?at=1#message-1" in part
-    assert "The first 200 of 202 are listed." in part
-    assert reverse("compare", args=[conversation.pk, record.pk]) in part
+    assert "2 more<svg" in part
+    (more,) = re.findall(rf'hx-get="{address}(\?from=\d+)"', part)
+    rest = browser.get(address + more).text
+    assert (rest.count("<article"), "more<" in rest, "Nothing is lost" in rest) == (2, False, False)
 
 
 def test_a_rewind_goes_to_before_a_condensation(
