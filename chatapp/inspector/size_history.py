@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
+from chatapp.context.sizes import CondensingPoint
 from chatapp.models import Condensation, Conversation, ModelCall
 
 # The latest, each the end of a turn or a drop.
@@ -54,18 +55,26 @@ class Step:
     top: float
     y: float
     shown: bool
+    width: float
+
+    @property
+    def left(self) -> float:
+        """Where its column begins."""
+        return self.x - self.width / 2
 
 
 @dataclass(frozen=True, slots=True)
 class SizeHistory:
     """The latest steps, oldest first, of which the largest context was ``most`` tokens.
 
-    ``cut`` says that there were more before them.
+    ``cut`` says that there were more before them. The newest condensation was due at ``limit``.
     """
 
     steps: Sequence[Step]
     most: int
     cut: bool
+    limit: int
+    limit_y: float
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -101,8 +110,11 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     ]
     latest = steps[-STEPS:]
     most = max(max(one.before, one.tokens) for one in latest) or 1
-    places = _place(latest, numbers[-STEPS:], most)
-    return SizeHistory([*places], most, len(steps) > len(latest))
+    limit = CondensingPoint.of_attempt([one.drop for one in steps if one.drop][-1]).at
+    top = max(most, limit)
+    places = _place(latest, numbers[-STEPS:], top)
+    y = HEIGHT * (1 - limit / top)
+    return SizeHistory([*places], most, len(steps) > len(latest), limit, y)
 
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:
@@ -131,4 +143,4 @@ def _place(moments: Sequence[Moment], numbers: Sequence[int], most: int) -> Iter
         shown = one.drop is not None and x - taken >= APART
         taken = x if shown else taken
         top, y = (HEIGHT * (1 - tokens / most) for tokens in (one.before, one.tokens))
-        yield Step(one, number, x, top, y, shown)
+        yield Step(one, number, x, top, y, shown, width)

@@ -14,6 +14,7 @@ from chatapp import errors
 from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
+from chatapp.inspector.day_strip import draw_days
 from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
@@ -33,6 +34,7 @@ from chatapp.views.common import (
     refuse,
     signed_in,
     wants_page,
+    zone_of,
 )
 
 PAGE = 30
@@ -64,6 +66,7 @@ def show_condensations(request: Request) -> HttpResponse:
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
     net = condensation_page.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
+    context |= draw_days(found, zone_of(request))
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
         context |= {"conversation_shown": shown, "size_history": draw_size_history(shown)}

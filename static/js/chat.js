@@ -10,7 +10,7 @@ import { Find } from "./find.js";
 import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
 import { notify, startNotifications } from "./notify.js";
-import "./originals.js";
+import { startOriginals } from "./originals.js";
 import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { goToPlace } from "./places.js";
@@ -178,6 +178,7 @@ document.body.addEventListener("transcript-changed", () => inOrder(() => transcr
 
 new Suggestions([commandSource, pathSource]);
 startActivity();
+startOriginals();
 startQuestions();
 startNotifications();
 startTodo();

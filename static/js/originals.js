@@ -11,12 +11,14 @@ async function showAll(button) {
   button.remove();
 }
 
-document.addEventListener("click", ({ target }) => {
-  const more = target.closest("[data-show-all]");
-  if (more) orSay(showAll(more));
-});
-document.body.addEventListener("htmx:afterSettle", ({ target }) => {
-  const list = target.closest(".originals") ?? target.querySelector(".originals");
-  if (list) foldCalls(list);
-});
-for (const list of document.querySelectorAll(".originals")) foldCalls(list);
+export function startOriginals() {
+  document.addEventListener("click", ({ target }) => {
+    const more = target.closest("[data-show-all]");
+    if (more) orSay(showAll(more));
+  });
+  document.body.addEventListener("htmx:afterSettle", ({ target }) => {
+    const list = target.closest(".originals") ?? target.querySelector(".originals");
+    if (list) foldCalls(list);
+  });
+  for (const list of document.querySelectorAll(".originals")) foldCalls(list);
+}

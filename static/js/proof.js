@@ -1,7 +1,7 @@
 // The record of a condensation: sentences of its summary lead to the originals they rest on, and back.
 import { openCalls } from "./calls.js";
 import { make } from "./elements.js";
-import "./originals.js";
+import { startOriginals } from "./originals.js";
 import { text } from "./text.js";
 
 const sources = (sentence) => [...sentence.querySelectorAll(".source-mark")].map((mark) => mark.hash.slice(10));
@@ -44,6 +44,7 @@ function light({ target }) {
   for (const one of lit) one.classList.add("is-lit");
 }
 
+startOriginals();
 document.addEventListener("pointerover", light);
 document.addEventListener("focusin", light);
 document.addEventListener("click", (event) => {
