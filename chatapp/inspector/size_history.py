@@ -55,12 +55,6 @@ class Step:
     top: float
     y: float
     shown: bool
-    width: float
-
-    @property
-    def left(self) -> float:
-        """Where its column begins."""
-        return self.x - self.width / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +137,4 @@ def _place(moments: Sequence[Moment], numbers: Sequence[int], most: int) -> Iter
         shown = one.drop is not None and x - taken >= APART
         taken = x if shown else taken
         top, y = (HEIGHT * (1 - tokens / most) for tokens in (one.before, one.tokens))
-        yield Step(one, number, x, top, y, shown, width)
+        yield Step(one, number, x, top, y, shown)

@@ -9,7 +9,9 @@ from markdown_it.token import Token
 # Key in the environment: the list that the sentences are added to.
 SENTENCES = "sentences"
 
-_END = re.compile(r"(?<=[.!?…؟۔।])(?=\s)|(?<=[。！？])")
+_END = re.compile(r"[.!?…؟۔।。！？]$")
+_PLACE = re.compile(r"(?<=[.!?…؟۔।])(?=\s)|(?<=[。！？])")
+_BREAKS = {"softbreak", "hardbreak"}
 _WORD = re.compile(r"\w")
 # As the sanitizer leaves them.
 _BEGINNING = re.compile(r'<span data-sentence="(\d+)">')
@@ -25,19 +27,13 @@ def part_sentences(tokens: Sequence[Token], sentences: list[str]) -> None:
 
 def _parted(children: Sequence[Token], sentences: list[str]) -> list[Token]:
     parted, sentence = list[Token](), list[Token]()
-    for token in (*children, Token("softbreak", "", 0)):
-        is_break = token.type in {"softbreak", "hardbreak"} and token.level == 0
-        pieces = _END.split(token.content) if token.type == "text" and token.level == 0 else [""]
-        for piece in pieces[:-1]:
-            sentence.append(Token("text", "", 0, content=piece))
-            parted, sentence = [*parted, *_marked(sentence, sentences)], []
-        if is_break:
-            parted, sentence = [*parted, *_marked(sentence, sentences), token], []
-        elif pieces != [""]:
-            sentence.append(Token("text", "", 0, content=pieces[-1]))
-        else:
-            sentence.append(token)
-    return parted[:-1]
+    for token in children:
+        is_plain = token.type == "text" and token.level == 0
+        for piece in _PLACE.split(token.content) if is_plain else [""]:
+            sentence.append(Token("text", "", 0, content=piece) if is_plain else token)
+            if token.type in _BREAKS or (is_plain and _END.search(piece)):
+                parted, sentence = [*parted, *_marked(sentence, sentences)], []
+    return [*parted, *_marked(sentence, sentences)]
 
 
 def _marked(sentence: Sequence[Token], sentences: list[str]) -> Sequence[Token]:

@@ -217,11 +217,6 @@ class AttemptWords:
         """The instruction that asked for the summary as safe HTML."""
         return render_markdown(self.attempt.prompt)
 
-    @property
-    def summary_html(self) -> str:
-        """The summary as safe HTML."""
-        return render_markdown(self.attempt.summary)
-
     @cached_property
     def facts(self) -> Sequence[FactGroup]:
         """Its receipt."""
