@@ -32,7 +32,8 @@ def _parted(children: Sequence[Token], sentences: list[str]) -> list[Token]:
         for piece in _PLACE.split(token.content) if is_plain else [""]:
             sentence.append(Token("text", "", 0, content=piece) if is_plain else token)
             if token.type in _BREAKS or (is_plain and _END.search(piece)):
-                parted, sentence = [*parted, *_marked(sentence, sentences)], []
+                parted += _marked(sentence, sentences)
+                sentence = []
     return [*parted, *_marked(sentence, sentences)]
 
 

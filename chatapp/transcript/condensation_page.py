@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, partial
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -19,8 +18,7 @@ from chatapp.models import Condensation, ModelCall, Profile, Review
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords
-from chatapp.transcript.originals import MAX_SENTENCES, changes, render_sourced
-from chatapp.transcript.summary_parts import SummaryPart, summary_parts
+from chatapp.transcript.originals import MAX_SENTENCES, changes
 
 # What a spreadsheet would take for a formula begins with one of these.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -212,11 +210,6 @@ class Record(AttemptWords):
     spent: Sequence[Spent]
     reviews: Sequence[ReviewLine]
     undoable: bool = False
-
-    @cached_property
-    def reads(self) -> Sequence[SummaryPart]:
-        """What the model reads, each sentence of the summary with its sources."""
-        return summary_parts(self.attempt, partial(render_sourced, self.attempt))
 
 
 def read_record(attempt: Condensation) -> Record:

@@ -61,13 +61,9 @@ class Original:
     @property
     def line(self) -> str:
         """The beginning of the words in plain text, "" where there are none."""
-        said = [
-            unescape(strip_tags(one.html))
-            if isinstance(one, TextPart)
-            else getattr(one, "name", "") or getattr(one, "label", "") or getattr(one, "text", "")
-            for one in self.words
-        ]
-        return " ".join(" · ".join(said).split())[:LINE]
+        texts = [strip_tags(one.html) for one in self.words if isinstance(one, TextPart)]
+        texts += [getattr(one, "name", "") for one in self.words if not isinstance(one, TextPart)]
+        return " ".join(unescape(" ".join(texts)).split())[:LINE]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.db.models import Q
@@ -22,6 +22,7 @@ from chatapp.models.database import reading_damaged_text
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.sentences import translate as _
 from chatapp.transcript import condensation_page, originals
+from chatapp.transcript.summary_parts import summary_parts
 from chatapp.views.common import (
     Request,
     View,
@@ -120,15 +121,14 @@ def _show(request: Request, template: str, attempt: Condensation, **more: Any) -
 @of_attempt("GET")
 def show_record(request: Request, attempt: Condensation) -> HttpResponse:
     """Show what a condensation left beside what it hid, and all that is on record of it."""
-    shown: dict[str, Any] = {"row": condensation_page.read_record(attempt), "whole": True}
-    shown["originals"] = originals.read_originals(attempt, read_number(request.GET.get("from", "")))
-    return _show(
-        request,
-        "condensations/record.html",
-        attempt,
-        descent=originals.read_descent(attempt),
-        **shown,
-    )
+    if "sources" in request.GET:
+        # They take seconds where much was hidden, so the page comes before them.
+        parts = summary_parts(attempt, partial(originals.render_sourced, attempt))
+        return _show(request, "chat/_reads.html", attempt, row={"reads": parts})
+    row, start = condensation_page.read_record(attempt), request.GET.get("from", "")
+    shown = {"originals": originals.read_originals(attempt, read_number(start)), "whole": True}
+    descent = originals.read_descent(attempt)
+    return _show(request, "condensations/record.html", attempt, row=row, descent=descent, **shown)
 
 
 @reading_damaged_text()

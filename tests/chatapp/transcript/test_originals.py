@@ -132,8 +132,12 @@ def test_a_sentence_of_a_summary_leads_to_its_sources(
     asked = say("user", "Move the **billing** database (212 GB) to eu-west-1. " + "More. " * 900)
     say("assistant", "The nightly window is 40 minutes, from 02:10.")
     summary = "# Done\n\n- Move the billing database (212 GB).\n- The window is 41 minutes.\n- So:"
-    page = page_of(browser, condensed(conversation, summary))
-    told = re.findall(r'(?s)<span class="sentence(.*?)" id="sentence-(\d)">(.*?)</(?:li|p)>', page)
+    attempt = condensed(conversation, summary)
+    page, sourced = page_of(browser, attempt), page_of(browser, attempt, sources=1)
+    told = re.findall(
+        r'(?s)<span class="sentence(.*?)" id="sentence-(\d)">(.*?)</(?:li|p)>', sourced
+    )
+    assert 'hx-get="?sources=1"' in page
     assert [(kind, number) for kind, number, _rest in told] == [("", "0"), (" is-unsupported", "1")]
     mark = f'<a class="source-mark" href="?from={asked.pk}#original-{asked.pk}"'
     assert mark in told[0][2]
@@ -166,7 +170,10 @@ def test_what_models_write_is_text(conversation: Conversation, say: Say, browser
     kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=said.seq)
     chat = browser.get(reverse("chat", args=[conversation.pk])).text
     assert all(f"{word}&lt;script" in chat for word in ("No: ", "Why: ", "<li>"))
-    for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
+    last = condensed(conversation, HOSTILE)
+    sourced = page_of(browser, last, sources=1)
+    assert "&lt;script&gt;" in sourced
+    for page in (chat, page_of(browser, kept), page_of(browser, last), sourced):
         assert "<script>alert" not in page
         assert "<img src=x" not in page
 
