@@ -106,23 +106,32 @@ def test_a_truncation_has_no_generation(
 
 
 def test_thousands_of_originals_come_a_page_at_a_time(conversation: Conversation, say: Say) -> None:
-    """Each is on one page."""
+    """Each is on one page, and a result on that of its call."""
     say("user", "Begin")
     condensed(conversation, "Begun.")
     rows = [(condense.Message("user", f"Message {number} of many"), 5) for number in range(150)]
+    call = condense.ToolUseBlock("a", "read_file", {"path": "a.py"})
+    rows[28] = (condense.Message("assistant", (call,)), 5)
+    rows[29] = (condense.Message("user", (condense.ToolResultBlock("a", "Text"),)), 5)
     append_many(conversation.pk, rows)
     large = condensed(conversation, "Much was said. " * 5_000)
     start, seen, left = None, [], 151
     while True:
         found = originals.read_originals(large, start)
         seen += [key for one in found.shown for key in one.keys]
-        left -= len(found.shown)
+        left -= sum(len(one.keys) for one in found.shown)
         assert found.left == left
         if found.later is None:
             break
         start = found.later
     assert len(seen) == len(set(seen)) == 151
     assert originals.read_originals(large, seen[60]).earlier == seen[30]
+    (card,) = originals.read_originals(large, seen[30]).shown[0].calls
+    assert (card.kind, card.state, originals.read_originals(large, seen[31]).earlier) == (
+        "tool",
+        "done",
+        seen[1],
+    )
 
 
 def test_a_sentence_of_a_summary_leads_to_its_sources(
