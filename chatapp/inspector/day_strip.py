@@ -38,8 +38,9 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
     saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
-    days = attempts.order_by().values(day=TruncDate("started_at", tzinfo=zone))
-    rows: list[Any] = [*days.filter(day__gte=dates[0]).annotate(saved=saved, spent=Sum("cost"))]
+    days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone))
+    latest = days.filter(day__gte=dates[0]).values("day")
+    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum("cost"))]
     by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
     most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
     found = list[Day]()

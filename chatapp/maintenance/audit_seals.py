@@ -80,7 +80,7 @@ def make_seal(owner: User | None = None) -> str:
                 locked.refresh_from_db(fields=["audit_number", "audit_hash"])
         if locked and locked.audit_number:
             heads[str(pk)] = {"number": locked.audit_number, "hash": locked.audit_hash}
-    seal = {
+    seal: dict[str, object] = {
         "format": FORMAT,
         "sealed_at": audit.moment(timezone.now()),
         "public_key": public_key(),

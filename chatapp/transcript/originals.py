@@ -20,7 +20,7 @@ from chatapp.sentences import translate as _
 from chatapp.transcript.labels import FROM_ORIGINALS
 from chatapp.transcript.message_parts import Part, TextPart
 from chatapp.transcript.row_builder import SHOWN_WITH, Builder
-from chatapp.transcript.rows import MessageRow, Row, RowPlace
+from chatapp.transcript.rows import MessageRow, Row
 
 PAGE = 30
 LINE = 160  # characters
@@ -108,7 +108,7 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
     rows = list(found.select_related(*SHOWN_WITH))
     shown = list[Original]()
     built = Builder(attempt.conversation, rows, [], {}, live={}).placed(is_last=False)
-    by_seq = {one.row.seq: one.row for one in built if isinstance(one.row, RowPlace)}
+    by_seq = {one.row.seq: one.row for one in built}
     for message in rows:
         if row := by_seq.get(message.seq):
             shown.append(Original(row, message.tokens, [message.pk]))

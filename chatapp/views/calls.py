@@ -166,6 +166,7 @@ def show_audits(request: Request) -> HttpResponse:
     return render(request, "audits/all.html", context | {"sealed": audit_seals.last_sealed()})
 
 
+@reading_damaged_text()
 @signed_in("POST")
 def export_audits(request: Request) -> HttpResponse:
     """Send the user's chains, signed: a seal that shows later whether they only grew."""

@@ -99,6 +99,7 @@ def test_a_text_that_is_none_is_a_damage_and_no_error(
             assert (page.status_code, "Record damaged" in page.text) == (200, True)
         for name, keys in (("condensation", [attempt]), ("download_audit", [])):
             assert browser.get(reverse(name, args=[conversation.pk, *keys])).status_code == 200
+        assert browser.post(reverse("export_audits")).status_code == 200
         headers = bearer(conversation.owner, "read")
         told = browser.get(f"/api/conversations/{conversation.pk}/audit", headers=headers).json()
         assert (told["intact"], told["problems"]) == (False, problems(conversation))
