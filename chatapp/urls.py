@@ -2,7 +2,7 @@
 
 from allauth.account.views import login, logout
 from django.urls import include, path
-from django.views.generic import RedirectView, TemplateView
+from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
 from chatapp.api import enter_api
@@ -86,17 +86,10 @@ one_conversation = [
     path("rewinds/<uuid:rewind_pk>/show/", conversations.switch_version, name="switch_version"),
 ]
 
-# Originals and summary had a page of their own.
-to_record = RedirectView.as_view(pattern_name="condensation", query_string=True)
 one_condensation = [
     path("", condensations.show_record, name="condensation"),
     path("hidden/", condensations.show_hidden, name="hidden"),
-    # Where the originals stood beside the summary before.
-    path(
-        "compare/",
-        RedirectView.as_view(pattern_name="condensation", query_string=True),
-        name="compare",
-    ),
+    path("compare/", condensations.lead_to_record, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("undo/preview/", condensations.preview_undo, name="undo_preview"),

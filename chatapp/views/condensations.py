@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from chatapp import errors
 from chatapp.condensation import undo as undo_
@@ -139,6 +140,13 @@ def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
     found = originals.read_originals(attempt, read_number(start))
     template = f"condensations/{'_originals' if start else '_hidden'}.html"
     return _show(request, template, attempt, originals=found, whole=whole)
+
+
+@of_attempt("GET")
+def lead_to_record(request: Request, attempt: Condensation) -> HttpResponse:
+    """Lead from where originals and summary were compared to where they stand now."""
+    record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
+    return redirect(f"{record}?{request.GET.urlencode()}")
 
 
 @of_attempt("POST", resting=True)
