@@ -92,7 +92,7 @@ one_conversation = [
 one_condensation = [
     path("", condensations.show_record, name="condensation"),
     path("hidden/", condensations.show_hidden, name="hidden"),
-    path("compare/", condensations.compare_condensation, name="compare"),
+    path("compare/", condensations.lead_to_record, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("undo/branch/", condensations.branch_with_originals, name="branch_with_originals"),
@@ -124,6 +124,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", include(one_conversation)),
     path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),
     path("condensations/audit/", calls.show_audits, name="audits"),
+    path("condensations/audit/export/", calls.export_audits, name="export_audits"),
     path("folders/<int:pk>/", sidebar.change_folder, name="change_folder"),
     path("costs/", calls.show_costs, name="costs"),
     path("condensations/", condensations.show_condensations, name="condensations"),

@@ -17,7 +17,9 @@ from chatapp.condensation import undo
 from chatapp.conversations import forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.inspector.requests import read_body
+from chatapp.maintenance import audit_check
 from chatapp.models import Condensation, Conversation, ModelCall, Rewind
+from chatapp.models.database import reading_damaged_text
 from chatapp.turns import actions
 
 router, records, everywhere = (Router(tags=[one]) for one in ("History", "Record", "Record"))
@@ -119,6 +121,13 @@ def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 def show_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
     """Show all that is on record of one attempt."""
     return get_object_or_404(own_conversation(request, pk).condensations, pk=attempt_pk)
+
+
+@records.get("/audit", response=schemas.VerdictShape, summary="Check the record")
+@reading_damaged_text()
+def check_record(request: Call, pk: Pk) -> audit_check.Verdict:
+    """Say whether a conversation's audit chain holds, and in sentences where it breaks."""
+    return audit_check.verify(own_conversation(request, pk))
 
 
 @records.get("/calls", response=schemas.page(schemas.CallShape))

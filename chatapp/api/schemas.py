@@ -230,6 +230,21 @@ CallShape = row(
 )
 
 
+class VerdictShape(Schema):
+    """Whether a chain is ``intact``: each entry fits those before it, and all that is stored fits.
+
+    It is on record ``since`` then; ``erased`` contents can't be compared any more, and ``waiting``
+    messages are to be part of the next entry.
+    """
+
+    intact: bool = Field(..., alias="holds")
+    since: datetime
+    entries: int
+    erased: int
+    waiting: int
+    problems: list[str]
+
+
 class NewConversation(Schema):
     """What a conversation begins with; without a title, its first message gives it one."""
 

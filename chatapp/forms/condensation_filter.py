@@ -32,9 +32,11 @@ class AttemptFilter(forms.Form):
     text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
     title = forms.CharField(label=_("conversation"), max_length=200, required=False)
     profile = forms.ChoiceField(label=_("profile"), required=False)
-    strategy = forms.ChoiceField(label=_("strategy"), required=False)
+    strategy = forms.ChoiceField(required=False, widget=forms.HiddenInput)
     trigger = forms.ChoiceField(
-        label=_("trigger"), choices=[("", _("any")), *Condensation.Trigger.choices], required=False
+        choices=[("", _("any")), *Condensation.Trigger.choices],
+        required=False,
+        widget=forms.HiddenInput,
     )
     since = forms.DateField(label=_("from"), required=False, widget=_DAY)
     until = forms.DateField(label=_("to"), required=False, widget=_DAY)

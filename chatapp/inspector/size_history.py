@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
+from chatapp.context.sizes import CondensingPoint
 from chatapp.models import Condensation, Conversation, ModelCall
 
 # The latest, each the end of a turn or a drop.
@@ -60,12 +61,14 @@ class Step:
 class SizeHistory:
     """The latest steps, oldest first, of which the largest context was ``most`` tokens.
 
-    ``cut`` says that there were more before them.
+    ``cut`` says that there were more before them. The newest condensation was due at ``limit``.
     """
 
     steps: Sequence[Step]
     most: int
     cut: bool
+    limit: int
+    limit_y: float
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -101,8 +104,11 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     ]
     latest = steps[-STEPS:]
     most = max(max(one.before, one.tokens) for one in latest) or 1
-    places = _place(latest, numbers[-STEPS:], most)
-    return SizeHistory([*places], most, len(steps) > len(latest))
+    limit = CondensingPoint.of_attempt([one.drop for one in steps if one.drop][-1]).at
+    top = max(most, limit)
+    places = _place(latest, numbers[-STEPS:], top)
+    y = HEIGHT * (1 - limit / top)
+    return SizeHistory([*places], most, len(steps) > len(latest), limit, y)
 
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:

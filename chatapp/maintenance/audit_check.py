@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from chatapp.models import AuditEntry, Conversation, Deletion, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.models.database import now
+from chatapp.models.database import now, reading_damaged_text
 from chatapp.sentences import translate as _
 
 # Raised by values that this software never stores.
@@ -80,14 +80,16 @@ class _Told(NamedTuple):
 
 def verify_all() -> Iterator[Verdict]:
     """Yield a verdict on each conversation, deleted ones included."""
-    for conversation in Conversation.objects.order_by("created_at", "pk").iterator():
-        yield verify(conversation)
+    with reading_damaged_text():
+        for conversation in Conversation.objects.order_by("created_at", "pk").iterator():
+            yield verify(conversation)
 
 
 def verify(conversation: Conversation) -> Verdict:
     """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
     try:
-        return _verify(conversation)
+        with reading_damaged_text():
+            return _verify(conversation)
     except Conversation.DoesNotExist:
         return Verdict(conversation, conversation.created_at)
     except _UNREADABLE as error:

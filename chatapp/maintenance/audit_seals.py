@@ -9,18 +9,21 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connections, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from chatapp.environment import read_or_create_secret
 from chatapp.errors import BadSeal
+from chatapp.maintenance import audit_check
 from chatapp.maintenance.backups import SEAL_KEY, dated_file
 from chatapp.models import AuditEntry, Conversation, audit
 from chatapp.sentences import translate as _
@@ -56,16 +59,18 @@ def _key() -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(secret.encode()).digest())
 
 
-def make_seal() -> str:
+def make_seal(owner: User | None = None) -> str:
     """Return a seal of every chain, as JSON; what was said since the last entry gets one first.
 
-    Raises BadSeal where other machines would make another key for theirs.
+    A seal of one ``owner``'s chains has their entries, too. Raises BadSeal where other machines
+    would make another key for theirs.
     """
     if settings.CLUSTER and not settings.SEAL_KEY:
         raise BadSeal(_("SEAL_KEY is not set: each machine would seal with a key of its own."))
     heads: dict[str, dict[str, object]] = {}
     # What is being imported may yet be refused.
     there = Conversation.objects.exclude(source__importer__gt="")
+    there = there.owned_by(owner).present() if owner else there
     pks = there.order_by("created_at", "pk").values_list("pk", flat=True)
     for pk in list(pks):
         with transaction.atomic():
@@ -75,12 +80,14 @@ def make_seal() -> str:
                 locked.refresh_from_db(fields=["audit_number", "audit_hash"])
         if locked and locked.audit_number:
             heads[str(pk)] = {"number": locked.audit_number, "hash": locked.audit_hash}
-    seal = {
+    seal: dict[str, object] = {
         "format": FORMAT,
         "sealed_at": audit.moment(timezone.now()),
         "public_key": public_key(),
         "heads": heads,
     }
+    if owner:
+        seal["chains"] = [audit_check.chain_of(one) for one in there.filter(pk__in=heads)]
     signature = _key().sign(audit.written(seal).encode()).hex()
     return json.dumps({**seal, "signature": signature}, indent=1)
 
@@ -90,6 +97,12 @@ def write_seal(path: Path) -> None:
     seal = make_seal()
     with path.open("x", encoding="utf-8") as file:
         file.write(seal)
+
+
+def last_sealed() -> datetime | None:
+    """Return when the newest seal was written into DATA_DIR/seals, None where there is none."""
+    seals = [one.stat().st_mtime for one in (Path(settings.DATA_DIR) / "seals").glob("*.json")]
+    return datetime.fromtimestamp(max(seals), UTC) if seals else None
 
 
 async def seal_audit() -> None:

@@ -24,6 +24,7 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
+from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
 
@@ -83,6 +84,8 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     tokens = parser.parse(text, env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
+    if SENTENCES in env:
+        part_sentences(tokens, env[SENTENCES])
     html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
     # A million objects that are freed in one go hold up all threads.
     while tokens:
@@ -314,6 +317,7 @@ def _cleaner() -> nh3.Cleaner:
             "a": {"href", "title", "data-place"},
             "div": {"data-language", "data-lines", "data-note"},
             "ol": {"start"},
+            "span": {"data-marks", "data-sentence"},
             "sup": {"data-note"},
             **FORMULA_TAGS,
         },

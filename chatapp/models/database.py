@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from threading import Event
 from typing import Any, cast
@@ -170,6 +170,21 @@ def piece() -> Iterator[None]:
     with transaction.atomic():
         yield
     time.sleep(min(time.monotonic() - began, LONGEST_PAUSE))
+
+
+@contextmanager
+def reading_damaged_text() -> Iterator[None]:
+    """Read what SQLite can't decode with U+FFFD in it, so that a check can tell of it."""
+    if is_shared():
+        yield
+        return
+    connection.ensure_connection()
+    opened, lenient = connection.connection, partial(str, encoding="utf-8", errors="replace")
+    before, opened.text_factory = opened.text_factory, lenient
+    try:
+        yield
+    finally:
+        opened.text_factory = before
 
 
 def is_shared() -> bool:

@@ -39,9 +39,7 @@ class ServerSettings(models.Model):
         1_000_000_000,
         _("Attachments, workspaces, their versions and outputs."),
     )
-    turns_at_once = _limit(
-        _("turns at once"), 100, 10_000, _("Further messages wait their turn.")
-    )
+    turns_at_once = _limit(_("turns at once"), 100, 10_000, _("Further messages wait their turn."))
     requests_per_minute = _limit(
         _("requests per minute"), 6_000, 1_000_000, _("Pages, the API and messages together.")
     )

@@ -83,6 +83,10 @@ TEXTS: dict[str, Any] = {
     "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
     "characters": condense.plural("{count} character", "{count} characters"),
     "thousands": _("{count} k characters"),
+    "rests": condense.plural(
+        "{count} sentence of the summary rests on this",
+        "{count} sentences of the summary rest on this",
+    ),
     "showGroup": _("Show"),
     "hideGroup": _("Collapse"),
     "newMessages": condense.plural("{count} new message", "{count} new messages"),

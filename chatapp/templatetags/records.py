@@ -14,7 +14,6 @@ register.filter("strategy", strategy_name)
 LONGEST = 120  # characters of an excerpt
 # How lines of a difference begin that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
-PASSAGE = 1_000
 # Parts of a text that no person wrote.
 _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
 
@@ -32,21 +31,14 @@ def difference(text: str) -> list[tuple[str, str]]:
 @register.filter
 def excerpt(content: Any) -> str:
     """Return the beginning of a message's text, or what it holds instead."""
-    line = " ".join(_words(content, " · ").split())
+    line = " ".join(_words(content).split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-@register.filter
-def passage(content: Any) -> str:
-    """Return as much of a message's text as says what it is about, its lines as they are."""
-    words = _words(content, "\n").strip()
-    return words if len(words) <= PASSAGE else words[: PASSAGE - 1] + "…"
-
-
-def _words(content: Any, between: str) -> str:
+def _words(content: Any) -> str:
     if isinstance(content, str):
         return "" if condense.part_kind(content) is condense.PartKind.LEDGER else content
-    return between.join(filter(None, map(block_words, content)))
+    return " · ".join(filter(None, map(block_words, content)))
 
 
 def block_words(block: Any) -> str:

@@ -1,39 +1,73 @@
-"""Entries of an audit chain as lines of a page."""
+"""Entries of audit chains as lines of a table: who did what, where, and how much it changed."""
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from chatapp.models import AuditEntry, Condensation, Conversation, Question, Review, Rewind
+from chatapp.models import AuditEntry, Condensation, Question, Review, Rewind
+from chatapp.models.audit import AuditEntryQuerySet
 from chatapp.sentences import translate as _
 
-MOST_LINES = 200
+PAGE = 50
+# Raised by values that this software never stores, which the verdict tells of.
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One entry: ``words`` say what was done, ``messages`` how many it is the first to hold."""
+    """One entry: ``words`` say what was done, ``messages`` how many it is the first to hold.
+
+    ``by`` is the person who did it, "" for the server. A condensation has its ``sizes``.
+    """
 
     entry: AuditEntry
     words: str
-    messages: int
+    messages: int = 0
+    by: str = ""
+    sizes: Mapping[str, Any] | None = None
 
 
-def audit_lines(conversation: Conversation) -> list[AuditLine]:
-    """Return the newest entries, the latest first."""
-    newest = conversation.audit_entries.defer("openings").order_by("-number")
-    return [_line(entry) for entry in newest[:MOST_LINES]]
+def audit_lines(entries: AuditEntryQuerySet, after: int | None) -> dict[str, Any]:
+    """Return one page of entries as ``lines``, the latest first, and where there is ``more``."""
+    older = entries if after is None else entries.filter(pk__lt=after)
+    found = list[AuditEntry]()
+    with suppress(*_UNREADABLE):
+        newest = older.defer("openings").select_related("conversation__owner").order_by("-pk")
+        found = list(newest[: PAGE + 1])
+    more = found[PAGE - 1].pk if len(found) > PAGE else None
+    return {"lines": [_line(entry) for entry in found[:PAGE]], "more": more}
 
 
 def _line(entry: AuditEntry) -> AuditLine:
     try:
         payload = json.loads(entry.payload)
-        names = [name for name in payload["digests"] if name.startswith("message ")]
-        return AuditLine(entry, _words(entry, payload.get("facts", {})), len(names))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Somebody has changed it, which the verdict says.
-        return AuditLine(entry, entry.kind, 0)
+        facts = payload.get("facts", {})
+        sizes = (facts.get("tokens_before"), facts.get("tokens_after"))
+        return AuditLine(
+            entry=entry,
+            words=_words(entry, facts),
+            messages=len([name for name in payload["digests"] if name.startswith("message ")]),
+            by=entry.conversation.owner.get_username() if _is_by_person(entry, facts) else "",
+            sizes=facts if {*map(type, sizes)} == {int} else None,
+        )
+    except _UNREADABLE:
+        return AuditLine(entry, entry.kind)
+
+
+def _is_by_person(entry: AuditEntry, facts: Mapping[str, Any]) -> bool:
+    match AuditEntry.Kind(entry.kind):
+        case AuditEntry.Kind.CONDENSATION:
+            by_hand = facts["trigger"] == Condensation.Trigger.MANUAL
+            return by_hand or bool(facts["undone_at"] or facts["redone_at"])
+        case AuditEntry.Kind.REVIEW:
+            return facts["answered_by_id"] is not None
+        case AuditEntry.Kind.QUESTION:
+            return facts["status"] in {"allowed", "denied", "answered"}
+        case AuditEntry.Kind.BEGINNING | AuditEntry.Kind.SEAL | AuditEntry.Kind.ERASURE:
+            return False
+    return True
 
 
 def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:

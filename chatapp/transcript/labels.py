@@ -267,6 +267,11 @@ class AttemptWords:
         """The model's scratch work as safe HTML."""
         return render_markdown(self.attempt.analysis)
 
+    @property
+    def prompt_html(self) -> str:
+        """The instruction that asked for the summary as safe HTML."""
+        return render_markdown(self.attempt.prompt)
+
     @cached_property
     def facts(self) -> Sequence[FactGroup]:
         """Its receipt."""

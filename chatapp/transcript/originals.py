@@ -4,17 +4,27 @@ import difflib
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from html import unescape
+from itertools import accumulate, islice
 
 from django.db.models import Q
+from django.utils.html import format_html, format_html_join, strip_tags
 
+import condense
 from chatapp.condensation import undo
-from chatapp.models import Condensation, Message
-from chatapp.transcript.labels import FROM_ORIGINALS, AttemptWords, Fact, facts_of
+from chatapp.markdown import SENTENCES, fill_sentences, render_markdown
+from chatapp.models import Condensation, Message, message_store
+from chatapp.sentences import translate as _
+from chatapp.transcript.labels import FROM_ORIGINALS
+from chatapp.transcript.message_parts import Part, TextPart
+from chatapp.transcript.row_builder import SHOWN_WITH, Builder
+from chatapp.transcript.rows import MessageRow, Row
 
 PAGE = 30
+LINE = 160  # characters
+_CALLS = {"tool", "thought"}
 # Sentences of a summary that are compared, and characters that are shown of one.
 MAX_SENTENCES = 1_000
 MAX_SENTENCE = 1_000
@@ -24,16 +34,41 @@ _ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A message that was hidden, the id of its row in the chat, and the facts that are from it."""
+    """A hidden message's row with its ``tokens``, and the ``keys`` of all messages shown in it.
 
-    message: Message
-    row_id: str
-    facts: Sequence[Fact]
+    Its first ``line`` stands for its ``words``; calls and thoughts are apart.
+    """
+
+    row: Row
+    tokens: int
+    keys: list[int]
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """All parts of the message; a condensation has none."""
+        return self.row.parts if isinstance(self.row, MessageRow) else ()
+
+    @property
+    def words(self) -> Sequence[Part]:
+        """What was said or attached."""
+        return [one for one in self.parts if one.kind not in _CALLS]
+
+    @property
+    def calls(self) -> Sequence[Part]:
+        """The rest."""
+        return [one for one in self.parts if one.kind in _CALLS]
+
+    @property
+    def line(self) -> str:
+        """The beginning of the words in plain text, "" where there are none."""
+        texts = [strip_tags(one.html) for one in self.words if isinstance(one, TextPart)]
+        texts += [getattr(one, "name", "") for one in self.words if not isinstance(one, TextPart)]
+        return " ".join(unescape(" ".join(texts)).split())[:LINE]
 
 
-@dataclass(frozen=True)
-class Compared(AttemptWords):
-    """A condensation beside one page of what it stands for, in reading order.
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """One page of what a condensation hid, in reading order, and how many are ``left`` after it.
 
     ``earlier`` and ``later`` are where other pages begin.
     """
@@ -41,6 +76,7 @@ class Compared(AttemptWords):
     shown: Sequence[Original]
     earlier: int | None
     later: int | None
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +92,63 @@ class Descent:
     cut: bool = False
 
 
-def compare(attempt: Condensation, start: int | None) -> Compared:
-    """Return a condensation beside what it hid, from the message ``start`` on or from the first."""
+def read_originals(attempt: Condensation, start: int | None = None) -> Originals:
+    """Return what a condensation hid, from the message ``start`` on or from the first."""
     hidden = undo.list_hidden(condensation=attempt)
-    first = hidden.filter(pk=start).first() if start is not None else None
-    found, before = hidden, hidden.none()
-    if first:
-        place = Q(position=first.position)
-        found = hidden.filter(Q(position__gt=first.position) | place & Q(seq__gte=first.seq))
-        before = hidden.filter(Q(position__lt=first.position) | place & Q(seq__lt=first.seq))
-    rows = list(found.select_related("condensation")[: PAGE + 1])
-    earlier = list(before.reverse().values_list("pk", flat=True)[:PAGE])
-    facts: defaultdict[int | None, list[Fact]] = defaultdict(list)
-    for fact in facts_of(attempt.receipt):
-        facts[fact.source].append(fact)
-    listed = with_row_ids(rows[:PAGE])
-    return Compared(
-        attempt,
-        [Original(message, row_id, facts[message.pk]) for message, row_id in listed],
-        earlier[-1] if earlier else None,
-        rows[PAGE].pk if len(rows) > PAGE else None,
+    keys = list(hidden.values_list("pk", "holds_results"))
+    places = {pk: place for place, (pk, _results) in enumerate(keys)}
+    first = places.get(start or 0, 0)
+    end = first + PAGE
+    # Results stand in the row of their calls.
+    while first and keys[first][1]:
+        first -= 1
+    while end < len(keys) and keys[end][1]:
+        end += 1
+    found = hidden.filter(pk__in=[pk for pk, _results in keys[first:end]])
+    rows = list(found.select_related(*SHOWN_WITH))
+    shown = list[Original]()
+    built = Builder(attempt.conversation, rows, [], {}, live={}).placed(is_last=False)
+    by_seq = {one.row.seq: one.row for one in built}
+    for message in rows:
+        if row := by_seq.get(message.seq):
+            shown.append(Original(row, message.tokens, [message.pk]))
+        elif shown:
+            shown[-1].keys.append(message.pk)
+    return Originals(
+        shown,
+        earlier=keys[max(0, first - PAGE)][0] if first else None,
+        later=keys[end][0] if end < len(keys) else None,
+        left=max(0, len(keys) - end),
     )
 
 
-def with_row_ids(found: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """Yield messages with their row's id; results of tools stand in the row of their calls."""
-    row_id = ""
-    for message in found:
-        if attempt := getattr(message, "condensation", None):
-            row_id = f"condensation-{attempt.pk}"
-        elif not message.holds_results:
-            row_id = f"message-{message.seq}"
-        yield message, row_id
+def render_sourced(attempt: Condensation, summary: str) -> str:
+    """Return a summary as safe HTML whose sentences lead to their sources among what it hid."""
+    sentences = list[str]()
+    html = render_markdown(summary, {SENTENCES: sentences})
+    hidden = {str(row.pk): row for row in undo.list_hidden(condensation=attempt)}
+    text, messages = "\n".join(sentences), [*map(message_store.to_engine, hidden.values())]
+    # Each is a line; a long one may be several statements.
+    ends = [*accumulate([len(one) + 1 for one in sentences])]
+    found = defaultdict[int, list[condense.Statement]](list)
+    for statement in condense.sources_of(text, messages) if sentences else ():
+        found[bisect_right(ends, statement.start)].append(statement)
+
+    def begin(number: int) -> str:
+        doubtful = any(one.unsupported for one in found[number])
+        kind = "sentence is-unsupported" if doubtful else "sentence"
+        return format_html('<span class="{}" id="sentence-{}">', kind, number)
+
+    def mark(number: int) -> str:
+        rows = [hidden[key] for one in found[number] for key in one.sources if key in hidden]
+        link = '<a class="source-mark" href="?from={0}#original-{0}" aria-label="{2}">{1}</a>'
+        of = {row.pk: (row.pk, row.seq, _("Source: message {seq}", seq=row.seq)) for row in rows}
+        marks = format_html_join("", link, of.values())
+        if any(one.unsupported for one in found[number]):
+            marks += format_html('<span class="unsupported">{}</span>', _("not in the originals"))
+        return marks
+
+    return fill_sentences(html, begin, mark)
 
 
 def read_descent(attempt: Condensation) -> Descent:

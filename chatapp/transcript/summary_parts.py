@@ -1,7 +1,7 @@
 """Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import condense
@@ -28,7 +28,9 @@ class SummaryPart:
     pins: int = 0
 
 
-def summary_parts(attempt: Condensation) -> list[SummaryPart]:
+def summary_parts(
+    attempt: Condensation, render: Callable[[str], str] = render_markdown
+) -> list[SummaryPart]:
     """Return the parts of what an attempt left, in the order in which the model reads them."""
     blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
@@ -36,7 +38,7 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     if condense.part_kind(summary) is condense.PartKind.LEDGER:
         texts, found = texts or [summary], []
     else:
-        found = [SummaryPart(_("Summary"), _by_section(summary))] if summary else []
+        found = [SummaryPart(_("Summary"), _by_section(summary, render))] if summary else []
     for text in texts:
         parts = [*condense.split_parts(text)]
         for kind, part in parts or ((condense.part_kind(text), text),):
@@ -46,7 +48,7 @@ def summary_parts(attempt: Condensation) -> list[SummaryPart]:
     return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
 
 
-def _by_section(summary: str) -> str:
+def _by_section(summary: str, render: Callable[[str], str]) -> str:
     """Return a summary as safe HTML, its numbered sections under headings, empty ones in a line."""
     titles, empty = [0], list[str]()
 
@@ -59,10 +61,10 @@ def _by_section(summary: str) -> str:
             empty.append(found[2])
         return "" if found[3] is not None else f"\n### {found[2]}\n\n"
 
-    told = _SECTION.sub(heading, summary)
+    html = render(_SECTION.sub(heading, summary))
     if empty:
-        told += "\n\n" + _("Nothing on: {titles}", titles=in_a_row(empty))
-    return render_markdown(told)
+        html += render_markdown(_("Nothing on: {titles}", titles=in_a_row(empty)))
+    return html
 
 
 def _read(kind: condense.PartKind | None, text: str, summary: str) -> Iterator[SummaryPart]:

@@ -11,18 +11,22 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from chatapp.errors import BadSeal
 from chatapp.inspector.next_request import read_next_request
 from chatapp.inspector.request_chart import draw_chart
 from chatapp.inspector.requests import read_body
 from chatapp.inspector.sent_call import read_call
-from chatapp.maintenance import audit_check
-from chatapp.models import Conversation, ModelCall, Source
+from chatapp.maintenance import audit_check, audit_seals
+from chatapp.models import AuditEntry, Conversation, ModelCall, Source
+from chatapp.models.database import reading_damaged_text
 from chatapp.models.spending import read_spending
 from chatapp.transcript import audit_entries
 from chatapp.views.common import (
     Request,
     download,
     in_conversation,
+    read_number,
+    refuse,
     show_in_inspector,
     signed_in,
     wants_page,
@@ -126,32 +130,54 @@ def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+@reading_damaged_text()
 @in_conversation("GET")
 def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
     """Say whether a conversation's chain holds, and list its entries."""
+    after = request.GET.get("after", "")
+    context = audit_entries.audit_lines(conversation.audit_entries.all(), read_number(after))
+    if after:
+        return render(request, "audits/_lines.html", context)
     source = Source.objects.filter(conversation=conversation).defer("chains", "problems").first()
-    context = {
-        "conversation": conversation,
-        "verdict": audit_check.verify(conversation),
-        "lines": audit_entries.audit_lines(conversation),
-        "source": source,
-    }
+    verdict = audit_check.verify(conversation)
+    context |= {"conversation": conversation, "verdict": verdict, "source": source}
     return show_in_inspector(request, "audit", "audits/_record.html", context)
 
 
+@reading_damaged_text()
 @signed_in("GET")
 def show_audits(request: Request) -> HttpResponse:
-    """Say whether the chains of all the user's conversations hold."""
+    """List the entries of all the user's chains; with ``verify``, say whether these hold."""
     mine = Conversation.objects.owned_by(request.user).present()
-    verdicts = [audit_check.verify(conversation) for conversation in mine]
-    context = {
-        "count": len(verdicts),
-        "entries": sum(verdict.entries for verdict in verdicts),
-        "broken": [verdict for verdict in verdicts if not verdict.holds],
-    }
-    return render(request, f"audits/{'all' if wants_page(request) else '_all'}.html", context)
+    after, context = request.GET.get("after", ""), dict[str, Any]()
+    if "verify" in request.GET:
+        verdicts = [audit_check.verify(conversation) for conversation in mine]
+        context = {
+            "count": len(verdicts),
+            "entries": sum(verdict.entries for verdict in verdicts),
+            "broken": [verdict for verdict in verdicts if not verdict.holds],
+        }
+        if not wants_page(request):
+            return render(request, "audits/_all.html", context)
+    entries = AuditEntry.objects.filter(conversation__in=mine)
+    context |= audit_entries.audit_lines(entries, read_number(after)) | {"of_all": True}
+    if after:
+        return render(request, "audits/_lines.html", context)
+    return render(request, "audits/all.html", context | {"sealed": audit_seals.last_sealed()})
 
 
+@reading_damaged_text()
+@signed_in("POST")
+def export_audits(request: Request) -> HttpResponse:
+    """Send the user's chains, signed: a seal that shows later whether they only grew."""
+    try:
+        record = audit_seals.make_seal(owner=request.user)
+    except BadSeal as error:
+        return refuse(request, str(error))
+    return download(record, "record.json", "application/json")
+
+
+@reading_damaged_text()
 @in_conversation("GET")
 def download_audit(_request: Request, own: Conversation) -> HttpResponse:
     """Send the chain with what it stands for, for others to check."""

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.db.models import Q
@@ -16,12 +16,15 @@ from chatapp import errors
 from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
+from chatapp.inspector.day_strip import draw_days
 from chatapp.inspector.size_history import draw_size_history
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.database import reading_damaged_text
 from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.sentences import translate as _
 from chatapp.transcript import condensation_page, originals
+from chatapp.transcript.summary_parts import summary_parts
 from chatapp.views.common import (
     REFUSED,
     Request,
@@ -35,11 +38,10 @@ from chatapp.views.common import (
     refuse,
     signed_in,
     wants_page,
+    zone_of,
 )
 
 PAGE = 30
-# Of what one condensation hid; the page that compares has the others.
-HIDDEN_LISTED = 200
 TABLES = {
     "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
     "json": (condensation_page.attempts_as_json, "application/json"),
@@ -68,6 +70,7 @@ def show_condensations(request: Request) -> HttpResponse:
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
     net = condensation_page.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
+    context |= draw_days(found, zone_of(request))
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
         context |= {"conversation_shown": shown, "size_history": draw_size_history(shown)}
@@ -117,28 +120,35 @@ def _show(request: Request, template: str, attempt: Condensation, **more: Any) -
     return render(request, template, context)
 
 
+@reading_damaged_text()
 @of_attempt("GET")
 def show_record(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show all that is on record of one attempt."""
-    row = condensation_page.read_record(attempt)
-    return _show(request, "condensations/record.html", attempt, row=row)
+    """Show what a condensation left beside what it hid, and all that is on record of it."""
+    if "sources" in request.GET:
+        # They take seconds where much was hidden, so the page comes before them.
+        parts = summary_parts(attempt, partial(originals.render_sourced, attempt))
+        return _show(request, "chat/_reads.html", attempt, row={"reads": parts})
+    row, start = condensation_page.read_record(attempt), request.GET.get("from", "")
+    shown = {"originals": originals.read_originals(attempt, read_number(start)), "whole": True}
+    descent = originals.read_descent(attempt)
+    return _show(request, "condensations/record.html", attempt, row=row, descent=descent, **shown)
 
 
+@reading_damaged_text()
 @of_attempt("GET")
 def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
-    """List the first messages that a condensation hid, each leading to its place."""
-    found = undo_.list_hidden(condensation=attempt).select_related("condensation")
-    listed = list(originals.with_row_ids(found[:HIDDEN_LISTED]))
-    template = "chat/_hidden.html"
-    return _show(request, template, attempt, messages_hidden=listed, count=found.count())
+    """List what a condensation hid, a page at a time: each line opens, or is ``whole``."""
+    start, whole = (request.GET.get(name, "") for name in ("from", "whole"))
+    found = originals.read_originals(attempt, read_number(start))
+    template = f"condensations/{'_originals' if start else '_hidden'}.html"
+    return _show(request, template, attempt, originals=found, whole=whole)
 
 
 @of_attempt("GET")
-def compare_condensation(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show what was hidden beside what stands for it, and the summary beside the one before."""
-    row = originals.compare(attempt, read_number(request.GET.get("from", "")))
-    descent = originals.read_descent(attempt)
-    return _show(request, "condensations/compare.html", attempt, row=row, descent=descent)
+def lead_to_record(request: Request, attempt: Condensation) -> HttpResponse:
+    """Lead from where originals and summary were compared to where they stand now."""
+    record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
+    return redirect(f"{record}?{request.GET.urlencode()}")
 
 
 @of_attempt("POST", resting=True)

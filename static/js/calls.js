@@ -88,6 +88,8 @@ export function foldCalls(root) {
     delete element.dataset.folded;
   }
   for (const run of runs(root)) foldRun(run, root);
+  // What a fold hid is listed in its row.
+  for (const list of root.querySelectorAll(".originals")) foldCalls(list);
 }
 
 /** Open the run that an element is folded into. */

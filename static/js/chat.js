@@ -10,6 +10,7 @@ import { Find } from "./find.js";
 import { showTour, startViews } from "./folds.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
 import { notify, startNotifications } from "./notify.js";
+import { startOriginals } from "./originals.js";
 import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { goToPlace } from "./places.js";
@@ -19,7 +20,6 @@ import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
-import { fetchText } from "./source.js";
 import { orSay, toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
@@ -155,17 +155,7 @@ document.addEventListener("click", (event) => {
   // Copying says in the menu that it worked, and a download leaves no page.
   const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
   if (menu && event.target.closest(done)) menu.hidePopover();
-  const more = event.target.closest("[data-show-all]");
-  if (more) orSay(showAll(more));
 });
-
-/** Show all of a tool's text: what the page has of it, and what only the server has. */
-async function showAll(button) {
-  const box = button.parentElement;
-  if (button.dataset.showAll) box.querySelector("pre").textContent = await fetchText(button.dataset.showAll);
-  box.classList.remove("is-cut");
-  button.remove();
-}
 
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
@@ -188,6 +178,7 @@ document.body.addEventListener("transcript-changed", () => inOrder(() => transcr
 
 new Suggestions([commandSource, pathSource]);
 startActivity();
+startOriginals();
 startQuestions();
 startNotifications();
 startTodo();

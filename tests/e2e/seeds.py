@@ -133,7 +133,34 @@ def make_compared() -> str:
             messages_hidden=len(hidden),
             receipt=condense.receipt(hidden, text),
         )
-    return f"/c/{talk.pk}/condensations/{attempt.pk}/compare/"
+    return f"/c/{talk.pk}/condensations/{attempt.pk}/"
+
+
+def make_proof() -> str:
+    """A conversation whose summary says one thing of a message, and one of none."""
+    talk = start("Moving the billing database")
+    append(talk, ("user", "Move the **billing** database (212 GB) to eu-west-1."))
+    for name in ("api.md", "audit.md"):
+        call = condense.ToolUseBlock(name, "read_file", {"path": name})
+        result = condense.ToolResultBlock(name, f"1 # The port of {name} is 5433")
+        append(talk, ("assistant", (call,)), ("user", (result,)))
+    append(talk, *[("user", f"Question {number}: is the copy done?") for number in range(40)])
+    hidden = message_store.read_effective(talk.pk)
+    summary = "- Move the billing database (212 GB) to eu-west-1.\n- The window is 41 minutes."
+    put_on_record(
+        talk,
+        message=summarise(talk),
+        at_seq=hidden[-1].seq,
+        summary=summary,
+        tokens_before=7_912,
+        tokens_after=2_321,
+        cost="0.0321",
+        messages_hidden=len(hidden) - 2,
+        results_hidden=2,
+        prompt="# What to keep\nAll that was decided.",
+        receipt=condense.receipt(hidden, summary),
+    )
+    return f"/c/{talk.pk}/"
 
 
 def make_facts() -> str:
@@ -205,6 +232,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "rich": make_rich,
     "attached": make_attached,
     "compared": make_compared,
+    "proof": make_proof,
     "course": make_course,
     "facts": make_facts,
     "tampered": make_tampered,

@@ -68,7 +68,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     open_all(page)
     page.get_by_text("What was hidden").first.click()
     page.locator("[data-panel=hidden]").first.scroll_into_view_if_needed()
-    page.locator(".hidden-list").first.wait_for()
+    page.locator(".originals").first.wait_for()
     assert problems(page) == []
     page.get_by_text("Files", exact=True).last.click()
     assert problems(page, 360) == []

@@ -99,7 +99,7 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     for heading in ("Decision", "What was tried", "Calls and cost", "Summary", "Record"):
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     open_all(page)
-    expect(page.locator(".hidden-list")).to_be_visible()
+    expect(page.locator(".originals")).to_be_visible()
     assert problems(page, 360) == []
     page.get_by_role("table").first.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Asked for a summary")).to_be_visible()
@@ -128,7 +128,7 @@ def test_the_inspector_s_tabs_have_what_else_is_known(
             assert complaints(page) == []
             page.get_by_role("tab", name="Record").click()
             expect(beside).to_contain_text("Record intact")
-            expect(beside).to_contain_text("Any change, deletion or reordering shows up here.")
+            expect(beside).to_contain_text("Intact means that every entry fits the one before it")
             assert complaints(page) == []
             page.get_by_role("tab", name="Costs").click()
             expect(beside.get_by_role("heading", name="By turn")).to_be_visible()

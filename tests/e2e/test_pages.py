@@ -108,7 +108,8 @@ def test_what_is_hidden_collapses_to_a_line_and_is_reached_from_the_summary(
     band = page.get_by_role("article", name="Context condensed").first
     band.get_by_role("button", name="View").click()
     band.get_by_text("What was hidden").click()
-    band.get_by_role("link", name="Remove the copy").click()
+    band.locator("summary", has_text="Remove the copy").click()
+    band.get_by_role("link", name="Show in the conversation").click()
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
     # The folded files are listed with their sizes, and what was left out with its reason.
     band.get_by_role("radio", name="What was hidden").focus()

@@ -25,7 +25,7 @@ def test_what_does_not_fit_any_more_can_be_had_back_in_three_ways(
     chat.ask(long("Still more.", times=1))
     chat.open()
     undo, said = (
-        row.get_by_role("button", name="Undo condensation…"),
+        row.get_by_role("button", name="Undo condensation"),
         chat.log.get_by_text("Noted."),
     )
     before = said.count()
@@ -52,7 +52,7 @@ def test_what_does_not_fit_any_more_can_be_had_back_in_three_ways(
     put_back.click()
     expect(said).to_have_count(before + 1)
     expect(ways).to_be_hidden()
-    row.get_by_role("button", name="Undo condensation…").click()
+    row.get_by_role("button", name="Undo condensation").click()
     ways.get_by_role("button", name="Switch to").first.click()
     expect(row).to_contain_text("Undone")
     expect(chat.page.locator(".profile-choice")).to_contain_text("Offline")

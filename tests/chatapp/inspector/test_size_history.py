@@ -68,7 +68,9 @@ def test_each_turn_is_a_step_and_each_condensation_a_drop(conversation: Conversa
     assert sizes == [(1, 6_000, 6_000), (2, 9_000, 9_000), (1, 9_000, 1_000), (2, 2_000, 2_000)]
     assert (course.most, course.drops) == (9_000, [course.steps[2]])
     assert course.drops[0].moment.saved == 8_000
-    assert (course.drops[0].top, round(course.drops[0].y)) == (0, 107)
+    # Its limit was higher than all that was read.
+    assert (course.limit, course.limit_y) == (10_400, 0)
+    assert (round(course.drops[0].top), round(course.drops[0].y)) == (16, 108)
 
 
 def test_a_long_conversation_shows_its_latest_steps(conversation: Conversation) -> None:

@@ -47,9 +47,9 @@ def truncated(conversation: Conversation, hidden: Message, text: str) -> Message
 
 
 def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
-    """Return the page that compares."""
+    """Return the record, which the page that compared leads to."""
     address = reverse("compare", args=[attempt.conversation_id, attempt.pk])
-    return browser.get(address, query).text
+    return browser.get(address, query, follow=True).text
 
 
 def test_a_summary_is_told_with_its_generation(
@@ -71,7 +71,8 @@ def test_a_summary_is_told_with_its_generation(
     parts = [("removed", "Part 1 is done."), ("added", "Part 2 is done.")]
     assert descent.lines == [("same", "Same words."), *parts]
     page = page_of(browser, attempts[2])
-    assert "Generation 3" in page
+    assert "Its beginning was summarised 2 times before." in page
+    assert "Written from the originals (first summary)." in page_of(browser, attempts[0])
     assert "<ins>+ Part 2 is done.</ins>" in page
     assert "Against the summary before" not in page_of(browser, attempts[0])
     Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
@@ -98,44 +99,61 @@ def test_a_truncation_has_no_generation(
     made = truncated(conversation, say("user", "Begin"), "Hidden.")
     attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
     page = page_of(browser, attempt)
-    words = ("Nothing stands in place of the hidden messages.", "Begin", "Generation")
+    words = ("Nothing stands in place of the hidden messages.", "Begin", "Written from")
     assert [one in page for one in words] == [True, True, False]
     attempt = put_on_record(conversation, at_seq=0, status="failed")
-    assert "hides nothing now" in page_of(browser, attempt)
+    assert "What was hidden" not in page_of(browser, attempt)
 
 
 def test_thousands_of_originals_come_a_page_at_a_time(conversation: Conversation, say: Say) -> None:
-    """Each is on one page."""
+    """Each is on one page, and a result on that of its call."""
     say("user", "Begin")
     condensed(conversation, "Begun.")
     rows = [(condense.Message("user", f"Message {number} of many"), 5) for number in range(150)]
+    call = condense.ToolUseBlock("a", "read_file", {"path": "a.py"})
+    rows[28] = (condense.Message("assistant", (call,)), 5)
+    rows[29] = (condense.Message("user", (condense.ToolResultBlock("a", "Text"),)), 5)
     append_many(conversation.pk, rows)
     large = condensed(conversation, "Much was said. " * 5_000)
-    start, seen = None, []
+    start, seen, left = None, [], 151
     while True:
-        found = originals.compare(large, start)
-        seen += [one.message.pk for one in found.shown]
+        found = originals.read_originals(large, start)
+        seen += [key for one in found.shown for key in one.keys]
+        left -= sum(len(one.keys) for one in found.shown)
+        assert found.left == left
         if found.later is None:
             break
         start = found.later
     assert len(seen) == len(set(seen)) == 151
-    assert originals.compare(large, seen[60]).earlier == seen[30]
+    assert originals.read_originals(large, seen[60]).earlier == seen[30]
+    (card,) = originals.read_originals(large, seen[30]).shown[0].calls
+    assert (card.kind, card.state, originals.read_originals(large, seen[31]).earlier) == (
+        "tool",
+        "done",
+        seen[1],
+    )
 
 
-def test_thousands_of_facts_are_listed_in_part(
+def test_a_sentence_of_a_summary_leads_to_its_sources(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
-    """Of each kind and message the first ones; it is said that there are more."""
-    source = say("user", "Begin")
-    findings = [
-        condense.Finding(kind, f"{kind} {number}", "x", source=str(source.pk))
-        for kind in ("names", "results", "commands")
-        for number in range(1_000)
-    ]
-    attempt = condensed(conversation, "Begun.", receipt=condense.Receipt(tuple(findings)))
-    page = page_of(browser, attempt)
-    assert page.count("The first 100 are listed") == 3 + 1
-    assert page.count('<li class="fact') == 400
+    """And is marked where no message says it; the originals stand there whole."""
+    asked = say("user", "Move the **billing** database (212 GB) to eu-west-1. " + "More. " * 900)
+    say("assistant", "The nightly window is 40 minutes, from 02:10.")
+    summary = "# Done\n\n- Move the billing database (212 GB).\n- The window is 41 minutes.\n- So:"
+    attempt = condensed(conversation, summary)
+    page, sourced = page_of(browser, attempt), page_of(browser, attempt, sources=1)
+    told = re.findall(
+        r'(?s)<span class="sentence(.*?)" id="sentence-(\d)">(.*?)</(?:li|p)>', sourced
+    )
+    assert 'hx-get="?sources=1"' in page
+    assert [(kind, number) for kind, number, _rest in told] == [("", "0"), (" is-unsupported", "1")]
+    mark = f'<a class="source-mark" href="?from={asked.pk}#original-{asked.pk}"'
+    assert mark in told[0][2]
+    assert "not in the originals" in told[1][2]
+    assert f'id="original-{asked.pk}"' in page
+    assert "<strong>billing</strong>" in page
+    assert page.count("More. ") >= 899
 
 
 def test_long_summaries_are_cut_before_they_are_compared(
@@ -161,7 +179,10 @@ def test_what_models_write_is_text(conversation: Conversation, say: Say, browser
     kept = put_on_record(conversation, kind="truncated", message=marker, at_seq=said.seq)
     chat = browser.get(reverse("chat", args=[conversation.pk])).text
     assert all(f"{word}&lt;script" in chat for word in ("No: ", "Why: ", "<li>"))
-    for page in (chat, page_of(browser, kept), page_of(browser, condensed(conversation, HOSTILE))):
+    last = condensed(conversation, HOSTILE)
+    sourced = page_of(browser, last, sources=1)
+    assert "&lt;script&gt;" in sourced
+    for page in (chat, page_of(browser, kept), page_of(browser, last), sourced):
         assert "<script>alert" not in page
         assert "<img src=x" not in page
 

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
 
@@ -12,12 +12,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils.timezone import now
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.inspector.day_strip import HEIGHT
 from chatapp.languages import Reader, in_words
 from chatapp.models import Conversation, Message
-from chatapp.views.condensations import HIDDEN_LISTED
+from chatapp.transcript import originals
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.views.attempts import attempt
@@ -46,6 +48,28 @@ def test_every_attempt_is_listed_with_its_place(
     assert len(browser.get(reverse("condensations"), {"as": "json"}).json()) == 2
     attempt(conversation, cost=Decimal("0.002"), cost_measured=False)
     assert "<dd>≈ $0.0100</dd>" in browser.get(reverse("condensations")).text
+
+
+def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
+    browser: Client, conversation: Conversation
+) -> None:
+    """By day, with a table; a day long ago is none of them. Attempts stand under their chat."""
+    other = conversations.start_conversation(owner=conversation.owner, title="Sailing")
+    today = now()
+    attempt(conversation, started_at=today)
+    attempt(conversation, started_at=today, status="failed")
+    attempt(other, started_at=today - timedelta(days=29), cost=Decimal("0.002"))
+    attempt(other, started_at=today - timedelta(days=40))
+    answer = browser.get(reverse("condensations"))
+    shown = [(one.saved, one.cost, one.up, one.down) for one in answer.context["days"]]
+    nothing = (0, 0, 0, 0)
+    first = (8_000, Decimal("0.002"), HEIGHT, HEIGHT / 4)
+    assert shown == [first, *[nothing] * 28, (8_000, Decimal("0.008"), HEIGHT, HEIGHT)]
+    assert "8,000 tokens saved, $0.008 spent</title>" in answer.text
+    assert answer.text.count('<li class="attempt-group">') == 2
+    assert "summary · by you" in answer.text
+    for chip in ("trigger=manual", "strategy=fresh_start"):
+        assert (chip in answer.text) == chip.startswith("trigger")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +101,8 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     address = reverse("condensations")
     page = browser.get(address, query)
     assert page.text.count('<li class="attempt ') == len(found)
-    assert ("<details open>" in page.text) == (found != "abc" and "text" not in query)
+    opens = query.keys() & {"title", "profile", "since", "until"} and found != "abc"
+    assert ("<details open>" in page.text) == bool(opens)
     fitting = page.context["totals"]["attempts"]
     assert fitting == len(found) or "outcome" in query
     listed = browser.get(address, {**query, "as": "json"}).json()
@@ -196,18 +221,23 @@ def test_each_outcome_is_a_link_that_shows_its_attempts_only(
     assert "None with this outcome" in none
 
 
-def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
+def test_of_thousands_that_a_condensation_hid_a_page_is_listed(
     browser: Client, conversation: Conversation
 ) -> None:
-    """And where the others are; no more are read than are listed."""
-    message = condense.Message("user", "Where is the cut?")
-    append_many(conversation.pk, [(message, 1)] * (HIDDEN_LISTED + 2))
+    """And how many more there are, which come when they are asked for."""
+    message = condense.Message("user", "Where is the **cut**?")
+    append_many(conversation.pk, [(message, 1)] * (originals.PAGE + 2))
     record = attempt(conversation, message=summarise(conversation))
-    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
-    assert part.count("<li>") == HIDDEN_LISTED
+    address = reverse("hidden", args=[conversation.pk, record.pk])
+    part = browser.get(address).text
+    assert part.count("<article") == originals.PAGE
+    assert 'dir="auto">Where is the cut?</span>' in part
+    assert "<strong>cut</strong>" in part
     assert f"/c/{conversation.pk}/?at=1#message-1" in part
-    assert "The first 200 of 202 are listed." in part
-    assert reverse("compare", args=[conversation.pk, record.pk]) in part
+    assert "2 more<svg" in part
+    (more,) = re.findall(rf'hx-get="{address}(\?from=\d+)"', part)
+    rest = browser.get(address + more).text
+    assert (rest.count("<article"), "more<" in rest, "Nothing is lost" in rest) == (2, False, False)
 
 
 def test_a_rewind_goes_to_before_a_condensation(

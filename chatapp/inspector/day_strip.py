@@ -1,0 +1,51 @@
+"""Strip of the latest days: tokens that condensations saved, above what they cost."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta, tzinfo
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import F, Q, Sum
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from chatapp.models import Condensation
+from chatapp.models.condensations import CondensationQuerySet
+
+DAYS = 30
+# Of a day, and of each side of the line, in the units of the chart.
+WIDTH, HEIGHT = 20, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Tokens saved and USD spent on a day, and the heights of its bars."""
+
+    date: date
+    saved: int
+    cost: Decimal
+    x: int
+    up: float
+    down: float
+
+
+def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
+    """Return the latest ``days``, the oldest first, with the ``most`` saved and spent on one.
+
+    There are none where nothing was saved or spent.
+    """
+    today = timezone.now().astimezone(zone).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
+    in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
+    saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
+    days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone))
+    latest = days.filter(day__gte=dates[0]).values("day")
+    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum("cost"))]
+    by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
+    most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
+    found = list[Day]()
+    for place, day in enumerate(dates if most or dearest else ()):
+        tokens, cost = by_day.get(day, (0, Decimal(0)))
+        up, down = tokens / (most or 1), float(cost / (dearest or 1))
+        found.append(Day(day, tokens, cost, WIDTH * place, HEIGHT * up, HEIGHT * down))
+    return {"days": found, "most_saved": most, "most_spent": dearest}
