@@ -48,7 +48,7 @@ def summary_parts(
     return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
 
 
-def _by_section(summary: str, render: Callable[[str], str]) -> str:
+def _by_section(summary: str, render: Callable[[str], str] = render_markdown) -> str:
     """Return a summary as safe HTML, its numbered sections under headings, empty ones in a line."""
     titles, empty = [0], list[str]()
 

@@ -42,6 +42,8 @@ from chatapp.views.common import (
 )
 
 PAGE = 30
+# So many messages can be put back one by one from the list.
+PUT_BACK_LISTED = 200
 TABLES = {
     "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
     "json": (condensation_page.attempts_as_json, "application/json"),
@@ -170,7 +172,7 @@ def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotF
     if not request.htmx:
         return refuse(request, str(problem))
     hidden = undo_.list_hidden(condensation=attempt).written()
-    listed = hidden.select_related("condensation")[:HIDDEN_LISTED]
+    listed = hidden.select_related("condensation")[:PUT_BACK_LISTED]
     context = {"problem": problem, "hidden": listed, "count": hidden.count()}
     context |= {"room": undo_.room_for(attempt.conversation)}
     answer = _show(request, "chat/_undo_ways.html", attempt, **context)
