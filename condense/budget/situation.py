@@ -13,6 +13,7 @@ from condense.folded_files.results import Folded, FoldedFile
 from condense.history.effective_history import replace_hidden
 from condense.messages import Block, Json, Message
 from condense.prices import Usage
+from condense.sentences import say
 from condense.tokens.counters import TokenCount, TokenCounter, compact, count_messages
 
 Kind = Literal["condensed", "truncated", "cleared"]
@@ -158,6 +159,13 @@ class Reduction:
         """Return those of the messages that it hides, or clears results of."""
         ids = frozenset(self.hidden)
         return [message for message in messages if message.id in ids]
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What validators reject it for, one sentence each."""
+        rejecting = [one for one in self.verdicts if one.rejects]
+        issues = [one.issues or (say("{name} rejects it", name=one.name),) for one in rejecting]
+        return tuple([issue for some in issues for issue in some])
 
     @property
     def count(self) -> int:

@@ -86,20 +86,30 @@ class Condenser:
             ladder, rungs = await self._planned(ladder, hooks)
         except errors.Vetoed as veto:
             failures, rungs = [veto], []
+            for first in ladder.rungs()[:1]:
+                given = first, ladder, hooks, self.kit, self.log, self.reviewer
+                await (await asyncio.to_thread(AttemptRunner, *given)).vetoed(veto)
+        refused: Reduction | None = None
         while rungs:
+            given = rungs[0], ladder, hooks, self.kit, self.log, self.reviewer
+            attempt = await asyncio.to_thread(AttemptRunner, *given, refused=refused)
             try:
-                given = ladder, hooks, self.kit, self.log, self.reviewer
-                attempt = await asyncio.to_thread(AttemptRunner, rungs[0], *given)
                 return await attempt.run(rungs[1:])
             except errors.Discarded:
                 raise
             except errors.CondenseError as error:
                 failures.append(error)
-                rungs = ladder.after(rungs[1:], error)
+                rungs, refused = ladder.after(rungs[1:], error), attempt.refused
         self._give_up(ladder, failures)
         return None
 
-    async def resume(self, situation: Situation, attempt_id: str, draft: Reduction) -> Reduction:
+    async def resume(
+        self,
+        situation: Situation,
+        attempt_id: str,
+        draft: Reduction,
+        refused: Reduction | None = None,
+    ) -> Reduction:
         """Go on with an attempt that was broken off while its ``draft`` was reviewed.
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
@@ -107,9 +117,8 @@ class Condenser:
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
-        attempt = AttemptRunner(
-            strategy, ladder, hooks, self.kit, self.log, self.reviewer, id_=attempt_id
-        )
+        given = strategy, ladder, hooks, self.kit, self.log, self.reviewer
+        attempt = AttemptRunner(*given, id_=attempt_id, refused=refused)
         return await attempt.run((), draft)
 
     def _ladder(self, situation: Situation) -> Ladder:
