@@ -104,15 +104,15 @@ def _change(
 @everywhere.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_all_condensations(request: Call, part: Part) -> dict[str, Any]:
     """List every attempt in any conversation, the newest first."""
-    mine = Condensation.objects.owned_by(request.auth).brief()
+    mine = Condensation.objects.owned_by(request.auth).whole().brief().prefetch_related("tries")
     return by_moment(mine.newest_first(), "started_at", part)
 
 
 @records.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List every attempt in a conversation, the newest first."""
-    own = Condensation.objects.filter(conversation=own_conversation(request, pk)).brief()
-    return by_moment(own.newest_first(), "started_at", part)
+    own = Condensation.objects.filter(conversation=own_conversation(request, pk)).whole().brief()
+    return by_moment(own.prefetch_related("tries").newest_first(), "started_at", part)
 
 
 @records.get("/condensations/{uuid:attempt_pk}", response=schemas.RecordShape)

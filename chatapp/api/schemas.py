@@ -209,13 +209,24 @@ _ATTEMPT = (
     "condensations_hidden cost cost_measured predicted_cost fell_back_to error started_at "
     "finished_at undone_at redone_at"
 )
-doc = "An attempt to make the context smaller, in short."
-AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc)
+doc = "A try that an attempt took the place of, and what it took alone."
+_TRY = "id kind status strategy cost cost_measured error started_at finished_at"
+TryShape = row("TryShape", models.Condensation, _TRY, doc)
+_WHOLE: dict[str, Any] = {
+    "cost": (Decimal | None, Field(..., alias="spent")),
+    "cost_measured": (bool, Field(..., alias="spent_measured")),
+    "seconds": (float | None, ...),
+    "review_seconds": (float, ...),
+    "tries": (list[TryShape], Field(..., alias="tried")),
+}
+doc = "An attempt to make the context smaller, in short: what it took it took with its ``tries``."
+AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc, **_WHOLE)
 RecordShape = row(
     "RecordShape",
     models.Condensation,
     f"{_ATTEMPT} prompt focus summary analysis notes receipt folded details",
     "All that is on record of an attempt.",
+    **_WHOLE,
     receipt=(Annotated[Any, BeforeValidator(condense.Receipt.to_json)], ...),
 )
 CallShape = row(
@@ -263,11 +274,13 @@ class Condensing(Schema):
 class ReviewAnswer(Schema):
     """What is said to a summary: "accept" it, have it written "again", or "discard" it.
 
+    With "use" it is the model's, which a rule refused, that applies.
+
     A ``summary`` is accepted in the place of the one that was shown, and ``focus`` is what a new
     one should keep above all.
     """
 
-    decision: Literal["accept", "again", "discard"]
+    decision: Literal["accept", "again", "use", "discard"]
     summary: str | None = None
     focus: str = ""
 

@@ -33,11 +33,11 @@ from chatapp.models import (
     BackgroundDraft,
     Condensation,
     Conversation,
-    ModelCall,
     Pin,
     Turn,
     message_store,
 )
+from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.turns import this_process
 from chatapp.storage.journal import ConversationJournal
@@ -255,9 +255,10 @@ def close(draft: BackgroundDraft, reason: str) -> None:
 
 def close_attempt(attempt: Condensation, reason: str) -> None:
     """Say why an attempt was not used, unless that was said before, and what it has cost by now."""
-    columns = ModelCall.objects.filter(condensation=attempt).spent()
+    ended = attempt.finished_at or timezone.now()
+    columns = taken_by(attempt, ended)
     if attempt.status != _UNUSED:
-        ended = attempt.finished_at or timezone.now()
+        cause = attempt.trigger, attempt.kind, _UNUSED
+        note_condensation(*cause, columns["work_seconds"], columns["total_cost"])
         columns |= {"status": _UNUSED, "error": reason, "finished_at": ended}
-        note_condensation(attempt.trigger, attempt.kind, _UNUSED)
     Condensation.objects.filter(pk=attempt.pk).change(**columns)

@@ -1,8 +1,9 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
 import math
+import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
+LONGEST_REASON = 100  # characters of one that is told in a line
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
 _CALL_FAILED = "Condensing API call failed: "
@@ -179,12 +181,46 @@ class AttemptWords:
         return _("automatic · limit of {limit:,} tokens reached", limit=limit)
 
     @property
+    def refused_for(self) -> str:
+        """Why a rule refused the model's summary, "" where none did."""
+        refused = self.attempt.error.startswith(_REJECTED)
+        return in_words(self.attempt.error.removeprefix(_REJECTED)) if refused else ""
+
+    @cached_property
+    def refused_html(self) -> str:
+        """The summary that a rule refused, as safe HTML."""
+        text = self.attempt.details.partition("\n\n")[2] if self.refused_for else ""
+        return render_markdown(text)
+
+    @property
     def reason(self) -> str:
         """Why it came to nothing; the record has the exact words."""
-        if self.attempt.error.startswith(_REJECTED):
-            return _("The model's summary was incomplete, so it was not used.")
         said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
+        if refused_for := self.refused_for:
+            said = _("The model's summary was refused: {reason}", reason=refused_for)
         return said if not said or said[-1] in ".!?…" else f"{said}."
+
+    @cached_property
+    def tries(self) -> Sequence["AttemptWords"]:
+        """The tries that it took the place of, but for those that nobody has to know of."""
+        tried = self.attempt.tried
+        return [AttemptWords(one) for one in tried if not is_unremarkable(one)]
+
+    @property
+    def how(self) -> str:
+        """How it came about where another try failed before it, "" where none did."""
+        if not self.tries:
+            return ""
+        made, refused = self.attempt, next((one for one in self.tries if one.refused_for), None)
+        why = _("the first attempt failed")
+        if refused:
+            short = textwrap.shorten(refused.refused_for, LONGEST_REASON, placeholder="…")
+            why = _("the model's summary was refused: {reason}", reason=short)
+            if made.summary and refused.attempt.details.endswith(f"\n\n{made.summary}"):
+                return _("the refused summary, as you chose")
+        if made.kind == Condensation.Kind.CONDENSED and not made.prompt:
+            return _("without a model ({why})", why=why)
+        return f"({why})" if made.message_id else ""
 
     @property
     def hidden_text(self) -> str:
@@ -282,26 +318,6 @@ def seen_words(counted: Hiding) -> str:
 def cleared_words(count: int) -> str:
     """Say how many results were cleared."""
     return _("{count:,} result cleared", "{count:,} results cleared", count=count)
-
-
-def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
-    """Return what was made in place of a failed attempt, of what its conversation has."""
-    for other in followers if attempt.fell_back_to else ():
-        same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
-        if same_moment and other.message_id:
-            return other
-    return None
-
-
-def replaced_text(made: AttemptWords, replaced: Sequence[AttemptWords]) -> str:
-    """Say how something was made after attempts that failed, "" where none did."""
-    if not replaced:
-        return ""
-    incomplete = replaced[0].attempt.error.startswith(_REJECTED)
-    why = _("the summary was incomplete") if incomplete else _("the first attempt failed")
-    if made.attempt.kind == Condensation.Kind.CONDENSED and not made.attempt.prompt:
-        return _("without a model ({why})", why=why)
-    return f"({why})"
 
 
 def instead_text(other: Condensation | None) -> str:

@@ -46,7 +46,7 @@ TABLES = {
 @signed_in("GET")
 def show_condensations(request: Request) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
-    mine = Condensation.objects.owned_by(request.user)
+    mine = Condensation.objects.owned_by(request.user).whole()
     filters = AttemptFilter(mine, request.GET)
     found = filters.narrow(mine)
     outcome, sort = (filters.chosen.get(name, "") for name in ("outcome", "sort"))
@@ -55,7 +55,8 @@ def show_condensations(request: Request) -> HttpResponse:
         # All that the list shows, however many pages it has.
         rows = listed.select_related("conversation").only(*condensation_page.TABLE_COLUMNS)
         write, kind = TABLES[form]
-        return download(write(rows.iterator()), f"condensations.{form}", kind)
+        found_rows = rows.prefetch_related("tries").iterator(chunk_size=PAGE)
+        return download(write(found_rows), f"condensations.{form}", kind)
     context = list_attempts(listed, sort, request.GET.get("after", ""))
     context |= {"filters": filters, "outcome": outcome}
     if not wants_page(request):
@@ -88,10 +89,15 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
         more = SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
     # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
     # all that the owner has instead.
-    rows = Condensation.objects.with_place().brief().select_related("conversation")
+    rows = (
+        Condensation.objects.with_place()
+        .brief()
+        .prefetch_related("tries")
+        .select_related("conversation")
+    )
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
-    return {"lines": condensation_page.attempt_lines(lines), "more": more}
+    return {"lines": [*map(condensation_page.attempt_line, lines)], "more": more}
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:

@@ -67,7 +67,8 @@ def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpRes
     if summary_reviews.hold_review(review=review, summary=summary, focus=focus):
         actions.announce_answer(own.pk)
         actions.announce_change(own.pk)
-    context = {"figures": summary_proposal.read_figures(review, summary), "is_held": True}
+    figures = summary_proposal.read_figures(review, summary)
+    context = {"figures": figures, "focus": review.condensation.focus, "is_held": True}
     return render(request, "chat/_review_figures.html", context)
 
 

@@ -299,7 +299,9 @@ class AttemptRunner:
         """Return the error that says what a summary is rejected for, with all of its text."""
         self.refused, issues = made, made.lacking
         said = say("The summary was rejected: {issue}", issue=issues[0])
-        return SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
+        error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
+        error.rules = tuple([one.name for one in made.verdicts if one.rejects])
+        return error
 
     async def _on_text(self, text: str) -> None:
         self._characters += len(text)

@@ -1,0 +1,115 @@
+"""One attempt is one row with its tries in it: cost, work and reason are the same everywhere."""
+
+import csv
+import io
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from chatapp.models import Condensation, Conversation, Review
+from tests.chatapp.api.programs import bearer
+from tests.chatapp.audited import problems
+from tests.chatapp.claude import converse
+from tests.chatapp.condensation.conftest import talk_long
+from tests.chatapp.condensation.review_steps import answer, until_shown
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.behaviours import Reply
+from tests.standin.server import Standin
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REFUSED = "I'm sorry, I can't help with that."
+REASON = "It has 0 of 9 sections"
+REVIEWED = 155  # seconds
+
+
+@pytest.fixture
+def conversation(alice: User, standin: Standin) -> Conversation:
+    """A conversation that is long enough to be condensed."""
+    return talk_long(converse(alice, standin))
+
+
+def metrics() -> dict[str, float]:
+    """Return the sums of what is counted of condensations."""
+    families = text_string_to_metric_families(Client().get("/metrics").text)
+    counted: dict[str, float] = {}
+    for one in (sample for family in families for sample in family.samples):
+        if "condens" in one.name or one.labels.get("rule") == "refusal":
+            counted[one.name] = counted.get(one.name, 0) + one.value
+    return counted
+
+
+def put_back(review: Review) -> None:
+    """Have a review and its attempt be as old as a person needs to think."""
+    ago = timedelta(seconds=REVIEWED)
+    attempts = Condensation.objects.filter(pk=review.condensation_id)
+    attempts.change(started_at=attempts.get().started_at - ago)
+    Review.objects.filter(pk=review.pk).change(shown_at=review.shown_at - ago)
+
+
+async def begin(page: Page, standin: Standin, **fields: str) -> Review:
+    """Ask for a condensation whose summary is refused; return the review of what stands for it."""
+    standin.then(*[Reply(f"<summary>{REFUSED}</summary>")] * 2)
+    await page.send("condense.start", review=True, **fields)
+    return await until_shown(page)
+
+
+async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    browser: Client,
+    settings: Settings,
+) -> None:
+    """Cost and work are one sum, the person's time is apart, the reason is the rule's."""
+    settings.ALLOW_METRICS = True
+    before = await sync_to_async(metrics)()
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin)
+        await sync_to_async(put_back)(review)
+        await answer(browser, review, "accept", summary=review.shown)
+        await page.until_idle()
+    whole = await Condensation.objects.select_related("message").aget(made_for=None)
+    refused = await Condensation.objects.aget(made_for=whole)
+    assert (whole.cost, refused.cost) == (0, whole.spent)
+    assert whole.spent
+    assert whole.seconds is not None
+    assert whole.seconds < 60
+    assert REVIEWED <= whole.review_seconds < REVIEWED + 60
+    read = sync_to_async(browser.get)
+    chat = f"/c/{conversation.pk}/"
+    for address in ("/condensations/", chat, f"{chat}condensations/{whole.pk}/"):
+        text = (await read(address)).text
+        assert text.count(REASON) >= 1
+        assert "+ your review 2 min 3" in text
+        assert f"{whole.spent:.4f}" in text
+    assert (await read("/condensations/")).text.count('class="attempt is-') == 1
+    written = csv.DictReader(io.StringIO((await read("/condensations/?as=csv")).text))
+    answered = [*written, *(await read("/condensations/?as=json")).json()]
+    program = await sync_to_async(bearer)(alice)
+    for address in (
+        "/api/condensations",
+        f"/api/conversations/{conversation.pk}/condensations",
+    ):
+        answered += (await sync_to_async(Client().get)(address, headers=program)).json()["items"]
+    assert len(answered) == 4
+    for told in answered:
+        assert Decimal(told["cost"]) == whole.spent
+        assert float(told["seconds"]) == pytest.approx(whole.seconds)
+        assert float(told["review_seconds"]) == pytest.approx(whole.review_seconds)
+        assert REASON in str(told["tries"])
+    after = await sync_to_async(metrics)()
+    grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    assert grown == {
+        "palimpsest_condensations_total": 1,
+        "palimpsest_condensing_seconds_total": pytest.approx(whole.seconds),
+        "palimpsest_condensing_cost_usd_total": pytest.approx(float(whole.spent)),
+        "palimpsest_refused_summaries_total": 1,
+    }
+    assert await sync_to_async(problems)(conversation) == []
