@@ -177,14 +177,15 @@ class Condenser:
         raise error
 
 
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
-    With ``clear`` superseded tool output goes first.
+    With ``clear`` superseded tool output goes first; ``alone`` leaves out what hides messages
+    without a summary where that fails.
     """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
     first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
+    return (*(("clear",) if clear else ()), *first, *(() if alone else fallbacks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
