@@ -91,6 +91,7 @@ one_condensation = [
     path("hidden/", condensations.show_hidden, name="hidden"),
     path("compare/", condensations.compare_condensation, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
+    path("rating/", condensations.rate, name="rate"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("undo/preview/", condensations.preview_undo, name="undo_preview"),
     path("redo/", condensations.redo_condensation, name="redo_condensation"),

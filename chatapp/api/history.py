@@ -13,7 +13,7 @@ from pydantic import Field
 from chatapp.api import schemas
 from chatapp.api.auth import Call, Pk, own_conversation, resting_conversation
 from chatapp.api.pagination import Part, by_moment, by_number
-from chatapp.condensation import undo
+from chatapp.condensation import ratings, undo
 from chatapp.conversations import forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.inspector.requests import read_body
@@ -80,6 +80,15 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
     What was undone together is redone together.
     """
     return _change(request, pk, attempt_pk, undo.redo_condensation)
+
+
+@router.post("/condensations/{uuid:attempt_pk}/rating", response=schemas.AttemptShape)
+def rate_summary(
+    request: Call, pk: Pk, attempt_pk: uuid.UUID, wanted: schemas.NewRating
+) -> Condensation:
+    """Say that a summary was good or bad, and why; the next summaries are told."""
+    rated = partial(ratings.rate_summary, rating=wanted.rating, words=wanted.words)
+    return _change(request, pk, attempt_pk, rated)
 
 
 @router.post("/messages/{int:seq}/fork", response={201: schemas.ConversationShape})

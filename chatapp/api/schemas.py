@@ -207,7 +207,7 @@ _ATTEMPT = (
     "writer_model threshold threshold_source context_window allowed tokens_before "
     "tokens_before_measured tokens_after tokens_after_measured messages_hidden results_hidden "
     "condensations_hidden cost cost_measured predicted_cost fell_back_to error started_at "
-    "finished_at undone_at redone_at"
+    "finished_at undone_at redone_at rating rating_words"
 )
 doc = "A try that an attempt took the place of, and what it took alone."
 _TRY = "id kind status strategy cost cost_measured error started_at finished_at"
@@ -283,6 +283,13 @@ class ReviewAnswer(Schema):
     decision: Literal["accept", "again", "use", "discard"]
     summary: str | None = None
     focus: str = ""
+
+
+class NewRating(Schema):
+    """What somebody found a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
+
+    rating: Literal[1, 0, -1]
+    words: str = ""
 
 
 class NewPin(Schema):

@@ -26,6 +26,7 @@ from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Nobody
 from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.ratings import feedback_of
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
@@ -232,6 +233,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
         journal.scale.weigh(journal.effective),
         toolbox_for(folder_of(conversation), conversation, profile),
         history=with_unpinned(pk, journal.effective),
+        feedback=feedback_of(conversation.owner),
         condensed_at=tried or 0,
     )
     budget, share = situation.budget, terms.preferences.draft_share / 100

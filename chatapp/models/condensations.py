@@ -153,7 +153,8 @@ class Condensation(Recorded, Hiding):
     were ``predicted`` to take, in tokens and USD, was written down before the first of them.
     A try is ``made_for`` the attempt that took its place in the end: one attempt is that row with
     its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too, and what a person took to
-    review it, the ``review_seconds``, is apart.
+    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a word
+    why, which the next ones are told.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
     ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
     tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
@@ -167,13 +168,16 @@ class Condensation(Recorded, Hiding):
         "tokens_before_measured", "tokens_after", "tokens_after_measured", "messages_hidden",
         "results_hidden", "condensations_hidden", "cost", "cost_measured", "predicted_input",
         "predicted_cache_read", "predicted_cache_write", "predicted_output", "predicted_cost",
-        "fell_back_to", "started_at", "finished_at", "undone_at", "redone_at",
+        "fell_back_to", "started_at", "finished_at", "undone_at", "redone_at", "rating", "rated_at",
     )  # fmt: skip
     CONTENTS = (
         "prompt", "focus", "summary", "analysis", "notes", "receipt", "folded", "error", "details",
-        "profile_name", "writer_name",
+        "profile_name", "writer_name", "rating_words",
     )  # fmt: skip
-    CHANGING = ("status", "undone_at", "redone_at", "receipt", "cost", "cost_measured")
+    CHANGING = (
+        "status", "undone_at", "redone_at", "receipt", "cost", "cost_measured", "rating",
+        "rating_words", "rated_at",
+    )  # fmt: skip
 
     class Status(models.TextChoices):
         """How the attempt stands or ended."""
@@ -221,6 +225,12 @@ class Condensation(Recorded, Hiding):
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
         CLEARED = "cleared", _("cleared")
+
+    class Rating(models.IntegerChoices):
+        """What a person found a summary."""
+
+        GOOD = 1, _("good")
+        BAD = -1, _("bad")
 
     # How a draft stands that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
@@ -279,6 +289,9 @@ class Condensation(Recorded, Hiding):
     rewind_parent = models.UUIDField(null=True)
     undone_at = models.DateTimeField(null=True)
     redone_at = models.DateTimeField(null=True)
+    rating = models.SmallIntegerField(choices=Rating, null=True)
+    rating_words = fields.TextField(blank=True, db_default="")
+    rated_at = models.DateTimeField(null=True)
 
     objects = CondensationQuerySet.as_manager()
 

@@ -30,7 +30,8 @@ _COLUMNS = (
 # All that is read for it, of an attempt and of its conversation.
 TABLE_COLUMNS = (
     *_COLUMNS, "started_at", "finished_at", "cost", "predicted_cost", "total_cost",
-    "total_measured", "work_seconds", "review_seconds", "conversation__title",
+    "total_measured", "work_seconds", "review_seconds", "rating", "rating_words",
+    "conversation__title",
 )  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def attempt_line(attempt: Condensation) -> AttemptLine:
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
     said = AttemptWords(attempt)
     strategy = labels.strategy_name(attempt.strategy)
-    words = [strategy, said.how, said.trigger_text, said.hidden_text, said.facts_kept]
+    words = [strategy, said.how, said.trigger_text, said.hidden_text, said.facts_kept, said.rated]
     return AttemptLine(
         attempt=attempt,
         status="rewound" if was_rewound else attempt.status,
@@ -99,6 +100,8 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
             **{name: getattr(attempt, name) for name in _COLUMNS},
             "cost_measured": attempt.spent_measured,
             "error_words": in_words(attempt.error),
+            "rating": attempt.rating,
+            "rating_words": attempt.rating_words,
             "tries": " ".join([one.reason for one in AttemptWords(attempt).tries]),
         }
 

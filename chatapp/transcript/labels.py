@@ -223,6 +223,23 @@ class AttemptWords:
         return f"({why})" if made.message_id else ""
 
     @property
+    def rated(self) -> str:
+        """What a person found the summary, "" where they said nothing."""
+        words = self.attempt.rating_words
+        match self.attempt.rating:
+            case Condensation.Rating.GOOD:
+                return (
+                    _("You found it good: {words}", words=words)
+                    if words
+                    else _("You found it good")
+                )
+            case Condensation.Rating.BAD:
+                return (
+                    _("You found it bad: {words}", words=words) if words else _("You found it bad")
+                )
+        return ""
+
+    @property
     def hidden_text(self) -> str:
         """How much it hid, "" where that is nothing."""
         if self.attempt.kind == Condensation.Kind.CLEARED:

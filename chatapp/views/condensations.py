@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from chatapp import errors
+from chatapp.condensation import ratings
 from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
@@ -184,4 +185,13 @@ def put_back(request: Request, attempt: Condensation) -> HttpResponse:
     if index is None:
         return refuse(request, _("There is no such fact in this record."))
     undo_.put_back(condensation=attempt, index=index)
+    return announce(request, attempt.conversation)
+
+
+@of_attempt("POST")
+def rate(request: Request, attempt: Condensation) -> HttpResponse:
+    """Keep what a person found a summary, with a word why."""
+    given = {"1": 1, "-1": -1, "0": 0}.get(request.POST.get("rating", ""), 2)
+    words = request.POST.get("words", "")
+    ratings.rate_summary(condensation=attempt, rating=given, words=words)
     return announce(request, attempt.conversation)

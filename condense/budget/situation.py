@@ -53,8 +53,8 @@ class Situation:
     ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` is for
-    whoever chooses it.
+    keep above all, ``feedback`` is what the user said of earlier summaries, and ``prompt_key``
+    names the prompt where the user has none. ``model`` is for whoever chooses it.
     ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
     text. ``chosen`` is what a manual run is about, where that is not all of it.
 
@@ -72,6 +72,7 @@ class Situation:
     automatic: bool = True
     prompt: str = ""
     focus: str = ""
+    feedback: tuple[str, ...] = ()
     prompt_key: str = "condense"
     model: str = ""
     environment: Environment | None = None

@@ -12,7 +12,8 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from chatapp.models import Condensation, Conversation, Review
+from chatapp.accounts import accounts
+from chatapp.models import Condensation, Conversation, Preferences, Review
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import problems
 from tests.chatapp.claude import converse
@@ -112,4 +113,45 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
         "palimpsest_condensing_cost_usd_total": pytest.approx(float(whole.spent)),
         "palimpsest_refused_summaries_total": 1,
     }
+    assert await sync_to_async(problems)(conversation) == []
+
+
+async def test_a_rating_with_a_word_is_told_to_the_next_summary(
+    conversation: Conversation, alice: User, bob: User, standin: Standin, browser: Client
+) -> None:
+    """Its owner gives it, and takes it back; it is at every door and on the record."""
+    standin.then(Reply("<summary>All of it.</summary>"))
+    await sync_to_async(accounts.preferences_of)(alice)
+    await Preferences.objects.aupdate(check_summaries=False)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+        attempt = await Condensation.objects.aget()
+        path = f"/c/{conversation.pk}/condensations/{attempt.pk}/rating/"
+        given = {"rating": "-1", "words": "It lost <b>Ines</b>."}
+        post = sync_to_async(browser.post)
+        htmx = {"HX-Request": "true"}
+        assert (await post(path, {"rating": "7"}, headers=htmx)).status_code == 422
+        assert (await post(path, given)).status_code == 302
+        other = Client()
+        await sync_to_async(other.force_login)(bob)
+        assert (await sync_to_async(other.post)(path, given)).status_code == 404
+        read = sync_to_async(browser.get)
+        for address in ("/condensations/", f"/c/{conversation.pk}/"):
+            assert (
+                "You found it bad: It lost &lt;b&gt;Ines&lt;/b&gt;." in (await read(address)).text
+            )
+        assert (await read("/condensations/?as=json")).json()[0]["rating"] == -1
+        await sync_to_async(talk_long)(conversation)
+        standin.then(Reply("<summary>All of it, again.</summary>"))
+        await page.send("condense.start")
+        await page.until_idle()
+        asked = str(standin.requests[-1].body["messages"][-1])
+        assert "Bad: It lost <b>Ines</b>." in asked
+    headers = await sync_to_async(bearer)(alice)
+    address = f"/api/conversations/{conversation.pk}/condensations/{attempt.pk}/rating"
+    taken_back = await sync_to_async(Client().post)(
+        address, {"rating": 0}, content_type="application/json", headers=headers
+    )
+    assert (taken_back.json()["rating"], taken_back.json()["rating_words"]) == (None, "")
     assert await sync_to_async(problems)(conversation) == []
