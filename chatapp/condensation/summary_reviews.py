@@ -170,6 +170,7 @@ def answer_review(
     decision: str,
     summary: str = "",
     focus: str = "",
+    edits: bool = False,
     enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
     """Store what a person said; refused where something else was said before, or nobody asks.
@@ -179,6 +180,8 @@ def answer_review(
     same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
+    if decision == ACCEPT and edits and edited_reduction(review, summary) == _refused_in(review):
+        decision = USE
     if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
     asked, waiting = Review.objects.pending().filter(pk=review.pk), review.condensation.turn
@@ -216,9 +219,14 @@ def hold_review(*, review: Review, summary: str, focus: str) -> bool:
     return bool(asked.exclude(applies_at=None).change(applies_at=None))
 
 
-def edited_reduction(review: Review, summary: str) -> condense.Reduction:
-    """Return what would be applied with this summary, the draft itself where it is the same."""
+def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> condense.Reduction:
+    """Return what would be applied with this summary, the draft itself where it is the same.
+
+    Who ``edits`` a refused summary, and has changed nothing yet, would apply that.
+    """
     proposal, text = review.read_proposal(), plain_text(summary)
+    if edits and proposal.refused and text == plain_text(proposal.refused.summary):
+        return proposal.refused
     if not (text and _is_edited(review, proposal, text)):
         return proposal.reduction
     return proposal.edited(text, sizes.COUNTER)
@@ -263,8 +271,12 @@ def _again(review: Review, focus: str) -> dict[str, str]:
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 
+def _refused_in(review: Review) -> condense.Reduction | None:
+    return review.read_proposal().refused
+
+
 def _used(review: Review) -> dict[str, str]:
-    if not review.read_proposal().refused:
+    if not _refused_in(review):
         raise Refused(_("No summary was refused here."))
     return {"status": Review.Status.USED}
 

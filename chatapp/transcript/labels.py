@@ -24,7 +24,7 @@ CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
-LONGEST_REASON = 100  # characters of one that is told in a line
+LONGEST_REASON = 60  # characters of one that is told in a line
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
 _CALL_FAILED = "Condensing API call failed: "

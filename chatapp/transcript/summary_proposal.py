@@ -83,9 +83,9 @@ def read_review(review_pk: int) -> ShownReview:
     )
 
 
-def read_figures(review: Review, summary: str) -> Figures:
-    """Return what would become of the context with this summary."""
-    reduction = summary_reviews.edited_reduction(review, summary)
+def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figures:
+    """Return what would become of the context with this summary, which somebody ``edits``."""
+    reduction = summary_reviews.edited_reduction(review, summary, edits=edits)
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)
     on_disk = Workspace(folder_of(conversation)).holds

@@ -155,3 +155,34 @@ async def test_a_rating_with_a_word_is_told_to_the_next_summary(
     )
     assert (taken_back.json()["rating"], taken_back.json()["rating_words"]) == (None, "")
     assert await sync_to_async(problems)(conversation) == []
+
+
+@pytest.mark.parametrize(
+    ("decision", "sent", "status", "strategy"),
+    [
+        ("use", {}, "used", "fresh_start"),
+        ("accept", {"summary": REFUSED, "edit": "on"}, "used", "fresh_start"),
+        ("accept", {"summary": REFUSED}, "accepted", "ledger"),
+        ("accept", {"summary": "Own words.", "edit": "on"}, "edited", "fresh_start"),
+    ],
+)
+async def test_what_a_person_makes_of_a_refused_summary_is_on_record(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    browser: Client,
+    decision: str,
+    sent: dict[str, str],
+    status: str,
+    strategy: str,
+) -> None:
+    """Who, and what: used as it is, changed, or left for the key facts."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin)
+        assert (await answer(browser, review, decision, **sent)).status_code == 204
+        await page.until_idle()
+    await review.arefresh_from_db()
+    assert (review.status, review.answered_by_id) == (status, alice.pk)
+    whole = await Condensation.objects.aget(made_for=None)
+    assert (whole.strategy, bool(whole.prompt)) == (strategy, strategy != "ledger")
+    assert await sync_to_async(problems)(conversation) == []
