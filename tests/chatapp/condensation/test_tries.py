@@ -85,7 +85,8 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
     assert REVIEWED <= whole.review_seconds < REVIEWED + 60
     read = sync_to_async(browser.get)
     chat = f"/c/{conversation.pk}/"
-    for address in ("/condensations/", chat, f"{chat}condensations/{whole.pk}/"):
+    copies = (f"{chat}export/html/", f"{chat}export/markdown/")
+    for address in ("/condensations/", chat, f"{chat}condensations/{whole.pk}/", *copies):
         text = (await read(address)).text
         assert text.count(REASON) >= 1
         assert "+ your review 2 min 3" in text
