@@ -215,7 +215,7 @@ TryShape = row("TryShape", models.Condensation, _TRY, doc)
 _WHOLE: dict[str, Any] = {
     "cost": (Decimal | None, Field(..., alias="spent")),
     "cost_measured": (bool, Field(..., alias="spent_measured")),
-    "seconds": (float | None, ...),
+    "seconds": (float | None, Field(..., alias="duration")),
     "review_seconds": (float, ...),
     "tries": (list[TryShape], Field(..., alias="tried")),
 }

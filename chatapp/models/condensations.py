@@ -2,7 +2,6 @@
 
 import uuid
 from collections import Counter
-from datetime import timedelta
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Self
@@ -336,16 +335,11 @@ class Condensation(Recorded, Hiding):
         return condense.Folded.from_json(self.folded) if self.folded else None
 
     @property
-    def duration(self) -> timedelta | None:
-        """How long it worked, with its tries and without its reviews; None while it runs."""
+    def duration(self) -> float | None:
+        """Seconds of work, its tries' with it and its reviews' without; None while it runs."""
         if self.work_seconds is not None:
-            return timedelta(seconds=self.work_seconds)
-        return self.finished_at - self.started_at if self.finished_at else None
-
-    @property
-    def seconds(self) -> float | None:
-        """The same as a number."""
-        return None if self.duration is None else self.duration.total_seconds()
+            return self.work_seconds
+        return (self.finished_at - self.started_at).total_seconds() if self.finished_at else None
 
     @property
     def tried(self) -> "list[Condensation]":

@@ -93,7 +93,7 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
             "conversation": str(attempt.conversation_id),
             "title": attempt.conversation.title,
             "started_at": attempt.started_at.isoformat(),
-            "seconds": attempt.seconds,
+            "seconds": attempt.duration,
             "review_seconds": attempt.review_seconds,
             "cost": _usd(attempt.spent),
             "predicted_cost": _usd(attempt.predicted_cost),

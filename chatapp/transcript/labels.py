@@ -1,13 +1,13 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
 import math
-import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.functional import Promise
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
 
 import condense
@@ -214,7 +214,7 @@ class AttemptWords:
         made, refused = self.attempt, next((one for one in self.tries if one.refused_for), None)
         why = _("the first attempt failed")
         if refused:
-            short = textwrap.shorten(refused.refused_for, LONGEST_REASON, placeholder="…")
+            short = Truncator(refused.refused_for).chars(LONGEST_REASON)
             why = _("the model's summary was refused: {reason}", reason=short)
             if made.summary and refused.attempt.details.endswith(f"\n\n{made.summary}"):
                 return _("the refused summary, as you chose")
@@ -284,7 +284,7 @@ class AttemptWords:
 def outcome_name(kind: str, status: str) -> str:
     """Return what an attempt of a ``kind`` came to, or that it runs."""
     clearing = kind == Condensation.Kind.CLEARED
-    declined = _("Not enough to clear") if clearing else _("Nothing to condense")
+    declined = _("Not enough to clear") if clearing else _("Not condensed")
     names = {
         Condensation.Outcome.RUNNING: _("Condensing context…"),
         Condensation.Outcome.CANCELLED: _("Condensation cancelled"),
