@@ -213,11 +213,11 @@ doc = "A try that an attempt took the place of, and what it took alone."
 _TRY = "id kind status strategy cost cost_measured error started_at finished_at"
 TryShape = row("TryShape", models.Condensation, _TRY, doc)
 _WHOLE: dict[str, Any] = {
-    "cost": (Decimal | None, Field(..., alias="spent")),
-    "cost_measured": (bool, Field(..., alias="spent_measured")),
+    "cost": (Decimal | None, Field(..., alias="whole_cost")),
+    "cost_measured": (bool, Field(..., alias="whole_measured")),
     "seconds": (float | None, Field(..., alias="duration")),
     "review_seconds": (float, ...),
-    "tries": (list[TryShape], Field(..., alias="tried")),
+    "tries": (many(TryShape), Field(..., alias="tried")),
 }
 doc = "An attempt to make the context smaller, in short: what it took it took with its ``tries``."
 AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc, **_WHOLE)

@@ -174,7 +174,7 @@ class AttemptLog:
             tokens_before_measured=attempt.tokens_before.measured,
             **predicted,
         )
-        Condensation.objects.filter(pk__in=self._fallen).update(made_for=row)
+        Condensation.objects.filter(pk__in=self._fallen).change(made_for=row)
         return row.at_seq
 
     def _writer(self, prompt: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 
 def feedback_of(owner: User) -> tuple[str, ...]:
     """Return the owner's latest ratings that say why, as the next summary is told them."""
-    rated = Condensation.objects.owned_by(owner).exclude(rating=None).exclude(rating_words="")
+    rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
     told = rated.order_by("-rated_at").values_list("rating", "rating_words")[:TOLD]
-    named = {Condensation.Rating.GOOD: "Good", Condensation.Rating.BAD: "Bad"}
-    return tuple([f"{named[Condensation.Rating(rating)]}: {words}" for rating, words in told])
+    good = Condensation.Rating.GOOD
+    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in told])

@@ -129,8 +129,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
             "tokens_saved": models.Sum(saved, filter=in_force, default=0),
         }
         # One look at the rows: of a hundred thousand, each takes its time.
-        columns = self.order_by().annotate(spent=_SPENT)
-        columns = columns.values("kind", "status", "profile_name")
+        columns = self.order_by().annotate(spent=_SPENT).values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
         counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
@@ -168,6 +167,7 @@ class Condensation(Recorded, Hiding):
         "results_hidden", "condensations_hidden", "cost", "cost_measured", "predicted_input",
         "predicted_cache_read", "predicted_cache_write", "predicted_output", "predicted_cost",
         "fell_back_to", "started_at", "finished_at", "undone_at", "redone_at", "rating", "rated_at",
+        "made_for_id", "total_cost", "total_measured", "work_seconds", "review_seconds",
     )  # fmt: skip
     CONTENTS = (
         "prompt", "focus", "summary", "analysis", "notes", "receipt", "folded", "error", "details",
@@ -175,7 +175,8 @@ class Condensation(Recorded, Hiding):
     )  # fmt: skip
     CHANGING = (
         "status", "undone_at", "redone_at", "receipt", "cost", "cost_measured", "rating",
-        "rating_words", "rated_at",
+        "rating_words", "rated_at", "made_for_id", "total_cost", "total_measured", "work_seconds",
+        "review_seconds",
     )  # fmt: skip
 
     class Status(models.TextChoices):
@@ -347,12 +348,12 @@ class Condensation(Recorded, Hiding):
         return sorted(self.tries.all(), key=attrgetter("started_at"))
 
     @property
-    def spent(self) -> Decimal | None:
+    def whole_cost(self) -> Decimal | None:
         """What it cost with its tries, None where that is not known."""
         return self.cost if self.work_seconds is None else self.total_cost
 
     @property
-    def spent_measured(self) -> bool:
+    def whole_measured(self) -> bool:
         """Whether that is measured."""
         return self.cost_measured if self.total_measured is None else self.total_measured
 

@@ -95,10 +95,10 @@ def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
             "started_at": attempt.started_at.isoformat(),
             "seconds": attempt.duration,
             "review_seconds": attempt.review_seconds,
-            "cost": _usd(attempt.spent),
+            "cost": _usd(attempt.whole_cost),
             "predicted_cost": _usd(attempt.predicted_cost),
             **{name: getattr(attempt, name) for name in _COLUMNS},
-            "cost_measured": attempt.spent_measured,
+            "cost_measured": attempt.whole_measured,
             "error_words": in_words(attempt.error),
             "rating": attempt.rating,
             "rating_words": attempt.rating_words,
@@ -253,7 +253,7 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
         name=attempt.writer_name or attempt.profile_name,
         model=attempt.writer_model or attempt.model,
     ).first()
-    costs = _costs(profile, spent, attempt.spent)
+    costs = _costs(profile, spent, attempt.whole_cost)
     predicted_costs = _costs(profile, predicted, attempt.predicted_cost)
     rows = zip(labels, spent, costs, predicted, predicted_costs, strict=True)
     return [

@@ -78,8 +78,8 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
         await page.until_idle()
     whole = await Condensation.objects.select_related("message").aget(made_for=None)
     refused = await Condensation.objects.aget(made_for=whole)
-    assert (whole.cost, refused.cost) == (0, whole.spent)
-    assert whole.spent
+    assert (whole.cost, refused.cost) == (0, whole.whole_cost)
+    assert whole.whole_cost
     assert whole.duration is not None
     assert whole.duration < 60
     assert REVIEWED <= whole.review_seconds < REVIEWED + 60
@@ -90,7 +90,7 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
         text = (await read(address)).text
         assert text.count(REASON) >= 1
         assert "+ your review 2 min 3" in text
-        assert f"{whole.spent:.4f}" in text
+        assert f"{whole.whole_cost:.4f}" in text
     assert (await read("/condensations/")).text.count('class="attempt is-') == 1
     written = csv.DictReader(io.StringIO((await read("/condensations/?as=csv")).text))
     answered = [*written, *(await read("/condensations/?as=json")).json()]
@@ -102,7 +102,7 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
         answered += (await sync_to_async(Client().get)(address, headers=program)).json()["items"]
     assert len(answered) == 4
     for told in answered:
-        assert Decimal(told["cost"]) == whole.spent
+        assert Decimal(told["cost"]) == whole.whole_cost
         assert float(told["seconds"]) == pytest.approx(whole.duration)
         assert float(told["review_seconds"]) == pytest.approx(whole.review_seconds)
         assert REASON in str(told["tries"])
@@ -111,7 +111,7 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
     assert grown == {
         "palimpsest_condensations_total": 1,
         "palimpsest_condensing_seconds_total": pytest.approx(whole.duration),
-        "palimpsest_condensing_cost_usd_total": pytest.approx(float(whole.spent)),
+        "palimpsest_condensing_cost_usd_total": pytest.approx(float(whole.whole_cost)),
         "palimpsest_refused_summaries_total": 1,
     }
     assert await sync_to_async(problems)(conversation) == []

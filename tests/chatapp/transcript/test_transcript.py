@@ -198,7 +198,7 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     record = record_for(conversation, summarise(conversation))
     made = Condensation.objects.filter(pk=record.pk)
     made.change(at_seq=failed.at_seq, status=Condensation.Status.RUNNING, message=None)
-    Condensation.objects.filter(pk=failed.pk).update(made_for=record)
+    Condensation.objects.filter(pk=failed.pk).change(made_for=record)
     assert {type(row) for row in row_pages.page(conversation).rows} == {MessageRow}
     made.change(status=Condensation.Status.SUCCEEDED, message=record.message, cost=Decimal(0))
     *rows, fold = row_pages.page(conversation).rows
