@@ -350,7 +350,8 @@ class Condensation(Recorded, Hiding):
     @property
     def whole_cost(self) -> Decimal | None:
         """What it cost with its tries, None where that is not known."""
-        return self.cost if self.work_seconds is None else self.total_cost
+        cost: Decimal | None = self.cost if self.work_seconds is None else self.total_cost
+        return cost
 
     @property
     def whole_measured(self) -> bool:
