@@ -180,6 +180,9 @@ async def test_what_a_person_makes_of_a_refused_summary_is_on_record(
     """Who, and what: used as it is, changed, or left for the key facts."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin)
+        for edit in ({}, {"edit": "on"}):
+            seen = await answer(browser, review, "", "figures/", summary=REFUSED, **edit)
+            assert ("help with that" in seen.text) == bool(edit)
         assert (await answer(browser, review, decision, **sent)).status_code == 204
         await page.until_idle()
     await review.arefresh_from_db()
