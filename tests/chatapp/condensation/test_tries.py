@@ -2,20 +2,24 @@
 
 import csv
 import io
+import uuid
 from datetime import timedelta
 from decimal import Decimal
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Preferences, Review
 from tests.chatapp.api.programs import bearer
-from tests.chatapp.audited import problems
+from tests.chatapp.audited import condense_on_record, problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.condensation.review_steps import answer, until_shown
@@ -190,3 +194,25 @@ async def test_what_a_person_makes_of_a_refused_summary_is_on_record(
     whole = await Condensation.objects.aget(made_for=None)
     assert (whole.strategy, bool(whole.prompt)) == (strategy, strategy != "ledger")
     assert await sync_to_async(problems)(conversation) == []
+
+
+def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation) -> None:
+    """By the moment they began at; what both cost and worked is on the one that was applied."""
+    migration = import_module("chatapp.migrations.0060_attempts")
+    made = condense_on_record(conversation, cost=Decimal("0.25"), finished_at=timezone.now())
+    made.refresh_from_db()
+    columns = {one.attname: getattr(made, one.attname) for one in made._meta.concrete_fields}
+    columns |= {"id": uuid.uuid4(), "message_id": None, "status": "failed", "fell_back_to": "x"}
+    columns |= {"started_at": made.started_at - timedelta(seconds=8)}
+    tried = Condensation.objects.create(**columns)
+    # As models are to a migration: without what the application adds.
+    tables = {"Condensation": Condensation, "Review": Review}
+    bare = {name: SimpleNamespace(objects=raw(model)) for name, model in tables.items()}
+    migration.link_tries(SimpleNamespace(get_model=lambda _app, name: bare[name]), None)
+    made.refresh_from_db()
+    assert made.finished_at
+    assert made.tried == [tried]
+    assert made.whole_cost == Decimal("0.5")
+    assert made.duration == (made.finished_at - tried.started_at).total_seconds()
+    tried.delete()
+    raw(Condensation).update(total_cost=None, total_measured=None, work_seconds=None)
