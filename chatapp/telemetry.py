@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from decimal import Decimal
 
 import condense
@@ -33,9 +34,19 @@ class Tallies:
 tallies = Tallies()
 
 
-def note_condensation(trigger: str, kind: str, outcome: str) -> None:
-    """Count an attempt to make a context smaller, by its record's trigger, kind and status."""
+def note_condensation(
+    trigger: str, kind: str, outcome: str, seconds: float, cost: Decimal | None
+) -> None:
+    """Count an attempt with all its tries, by its record's trigger, kind and status."""
     tallies.add("condensations", trigger, kind, outcome)
+    tallies.add("condensing_seconds", trigger, kind, outcome, by=Decimal(str(seconds)))
+    tallies.add("condensing_cost", trigger, kind, outcome, by=cost or 0)
+
+
+def note_refusal(rules: Iterable[str]) -> None:
+    """Count a model's summary that was refused, under each rule that refused it."""
+    for rule in rules:
+        tallies.add("refused_summaries", rule)
 
 
 def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:

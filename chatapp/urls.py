@@ -94,6 +94,7 @@ one_condensation = [
     path("hidden/", condensations.show_hidden, name="hidden"),
     path("compare/", condensations.lead_to_record, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
+    path("rating/", condensations.rate, name="rate"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("undo/branch/", condensations.branch_with_originals, name="branch_with_originals"),
     path("put-back/messages/", condensations.put_back_messages, name="put_back_messages"),

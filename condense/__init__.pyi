@@ -63,6 +63,8 @@ from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
 from .errors import panics_as_errors as panics_as_errors
+from .facts.focus import FocusFound as FocusFound
+from .facts.focus import find_focus as find_focus
 from .facts.forgotten_passages import find_forget_requests as find_forget_requests
 from .facts.forgotten_passages import find_meant as find_meant
 from .facts.forgotten_passages import passage_pattern as passage_pattern

@@ -58,7 +58,9 @@ class SummaryOverflow(SummaryFailed):
 
 
 class SummaryRejected(SummaryFailed):
-    """A validator does not let the summary stand for what it would hide."""
+    """A validator does not let the summary stand for what it would hide; ``rules`` names it."""
+
+    rules: tuple[str, ...] = ()
 
 
 class Vetoed(CondenseError):

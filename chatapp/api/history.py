@@ -13,7 +13,7 @@ from pydantic import Field
 from chatapp.api import schemas
 from chatapp.api.auth import Call, Pk, own_conversation, resting_conversation
 from chatapp.api.pagination import Part, by_moment, by_number
-from chatapp.condensation import undo
+from chatapp.condensation import ratings, undo
 from chatapp.conversations import forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.inspector.requests import read_body
@@ -84,6 +84,15 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
     return _change(request, pk, attempt_pk, undo.redo_condensation)
 
 
+@router.post("/condensations/{uuid:attempt_pk}/rating", response=schemas.AttemptShape)
+def rate_summary(
+    request: Call, pk: Pk, attempt_pk: uuid.UUID, wanted: schemas.NewRating
+) -> Condensation:
+    """Say that a summary was good or bad, and why; the next summaries are told."""
+    rated = partial(ratings.rate_summary, rating=wanted.rating, words=wanted.words)
+    return _change(request, pk, attempt_pk, rated)
+
+
 @router.post("/messages/{int:seq}/fork", response={201: schemas.ConversationShape})
 def fork_conversation(request: Call, pk: Pk, seq: int) -> Conversation:
     """Begin a conversation that goes on from a message, or from before a condensation.
@@ -106,15 +115,15 @@ def _change(
 @everywhere.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_all_condensations(request: Call, part: Part) -> dict[str, Any]:
     """List every attempt in any conversation, the newest first."""
-    mine = Condensation.objects.owned_by(request.auth).brief()
+    mine = Condensation.objects.owned_by(request.auth).whole().brief().prefetch_related("tries")
     return by_moment(mine.newest_first(), "started_at", part)
 
 
 @records.get("/condensations", response=schemas.page(schemas.AttemptShape))
 def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List every attempt in a conversation, the newest first."""
-    own = Condensation.objects.filter(conversation=own_conversation(request, pk)).brief()
-    return by_moment(own.newest_first(), "started_at", part)
+    own = Condensation.objects.filter(conversation=own_conversation(request, pk)).whole().brief()
+    return by_moment(own.prefetch_related("tries").newest_first(), "started_at", part)
 
 
 @records.get("/condensations/{uuid:attempt_pk}", response=schemas.RecordShape)

@@ -209,15 +209,26 @@ _ATTEMPT = (
     "writer_model threshold threshold_source context_window allowed tokens_before "
     "tokens_before_measured tokens_after tokens_after_measured messages_hidden results_hidden "
     "condensations_hidden cost cost_measured predicted_cost fell_back_to error started_at "
-    "finished_at undone_at redone_at"
+    "finished_at undone_at redone_at rating rating_words"
 )
-doc = "An attempt to make the context smaller, in short."
-AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc)
+doc = "A try that an attempt took the place of, and what it took alone."
+_TRY = "id kind status strategy cost cost_measured error started_at finished_at"
+TryShape = row("TryShape", models.Condensation, _TRY, doc)
+_WHOLE: dict[str, Any] = {
+    "cost": (Decimal | None, Field(..., alias="whole_cost")),
+    "cost_measured": (bool, Field(..., alias="whole_measured")),
+    "seconds": (float | None, Field(..., alias="duration")),
+    "review_seconds": (float, ...),
+    "tries": (many(TryShape), Field(..., alias="tried")),
+}
+doc = "An attempt to make the context smaller, in short: what it took it took with its ``tries``."
+AttemptShape = row("AttemptShape", models.Condensation, _ATTEMPT, doc, **_WHOLE)
 RecordShape = row(
     "RecordShape",
     models.Condensation,
     f"{_ATTEMPT} prompt focus summary analysis notes receipt folded details",
     "All that is on record of an attempt.",
+    **_WHOLE,
     receipt=(Annotated[Any, BeforeValidator(condense.Receipt.to_api)], ...),
 )
 CallShape = row(
@@ -280,13 +291,22 @@ class Condensing(Schema):
 class ReviewAnswer(Schema):
     """What is said to a summary: "accept" it, have it written "again", or "discard" it.
 
+    With "use" it is the model's, which a rule refused, that applies.
+
     A ``summary`` is accepted in the place of the one that was shown, and ``focus`` is what a new
     one should keep above all.
     """
 
-    decision: Literal["accept", "again", "discard"]
+    decision: Literal["accept", "again", "use", "discard"]
     summary: str | None = None
     focus: str = ""
+
+
+class NewRating(Schema):
+    """What somebody found a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
+
+    rating: Literal[1, 0, -1]
+    words: str = ""
 
 
 class NewPin(Schema):

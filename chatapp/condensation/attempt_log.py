@@ -21,18 +21,18 @@ from chatapp.models import (
     BackgroundDraft,
     Condensation,
     Conversation,
-    ModelCall,
     Review,
     Turn,
     hidden_messages,
     message_store,
 )
+from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.spending import check_spending_of
 from chatapp.models.turns import this_process
 from chatapp.storage.journal import ConversationJournal
-from chatapp.telemetry import note_condensation
+from chatapp.telemetry import note_condensation, note_refusal
 from chatapp.toolbox.history_search import StoredRecall
 from condense import noop, say
 
@@ -59,6 +59,8 @@ def told_by(reduction: condense.Reduction) -> dict[str, Any]:
         for issue in one.issues
     ]
     return {
+        "kind": reduction.kind,
+        "strategy": reduction.strategy,
         "prompt": reduction.prompt,
         "summary": reduction.summary,
         "analysis": reduction.analysis,
@@ -118,6 +120,9 @@ class AttemptLog:
         self.asked_in_vain = False
         self.condensed_at = condensed_at
         self._told_at = 0.0
+        # The tries of the attempt that comes next.
+        self._fallen: list[str] = []
+        self._taken: dict[str, Any] = {}
         # When drafts were written that this turn takes over.
         self._drafted: dict[str, datetime | None] = {}
 
@@ -145,8 +150,6 @@ class AttemptLog:
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt:
             check_spending_of(run.conversation, run.preferences)
-        # Who writes the summary, where it is not the profile that answers.
-        writer = run.writer if attempt.prompt and run.writer != run.profile else None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         predicted: dict[str, object] = {}
         if attempt.expected.total:
@@ -170,8 +173,7 @@ class AttemptLog:
             allowed=int(budget.allowed),
             profile_name=run.profile.name,
             model=run.profile.model,
-            writer_name=writer.name if writer else "",
-            writer_model=writer.model if writer else "",
+            **self._writer(attempt.prompt),
             prompt=attempt.prompt,
             focus=attempt.focus,
             scope=self.scope.to_json() if self.scope else None,
@@ -180,7 +182,17 @@ class AttemptLog:
             notes=self.notes,
             **predicted,
         )
+        Condensation.objects.filter(pk__in=self._fallen).change(made_for=row)
         return row.at_seq
+
+    def _writer(self, prompt: str) -> dict[str, str]:
+        """Return the columns of who writes a summary, where the answering profile does not."""
+        run = self.run
+        writer = run.writer if prompt and run.writer != run.profile else None
+        return {
+            "writer_name": writer.name if writer else "",
+            "writer_model": writer.model if writer else "",
+        }
 
     async def take_over(self, draft: str, situation: condense.Situation) -> bool:
         """Make the row of a draft this turn's, to be applied; False where it is not there."""
@@ -265,6 +277,7 @@ class AttemptLog:
             tokens_after=size.value,
             receipt=receipt,
             **counted,
+            **self._writer(reduction.prompt),
             **told,
         )
         message_store.put_off(self.run.conversation, False)
@@ -280,7 +293,10 @@ class AttemptLog:
         """Complete the record of an attempt that came to nothing, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
         unasked = attempt.kind == "cleared" and self.scope is None
-        declined = isinstance(error, condense.NothingToCondense) or unasked
+        held = isinstance(error, condense.Vetoed) and attempt.trigger is condense.Trigger.AUTO
+        declined = isinstance(error, condense.NothingToCondense) or unasked or held
+        if isinstance(error, condense.SummaryRejected):
+            note_refusal(error.rules)
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
         status = Condensation.Status.DECLINED if declined else Condensation.Status.FAILED
         await finish(self._end(attempt, status, **said))
@@ -294,7 +310,10 @@ class AttemptLog:
         self._announce(attempt, status, fell_back=bool(said["fell_back_to"]))
 
     def _announce(self, attempt: condense.Attempt, status: str, *, fell_back: bool = False) -> None:
-        note_condensation(self._trigger(attempt), attempt.kind, status)
+        self._fallen = [*self._fallen, attempt.id] if fell_back else []
+        if not fell_back:
+            cause = self._trigger(attempt), attempt.kind, status
+            note_condensation(*cause, self._taken["work_seconds"], self._taken["total_cost"])
         ended = events.CondensingEnded(attempt.kind, status)
         self.audience.publish(events.CondensingFellBack() if fell_back else ended)
 
@@ -308,11 +327,8 @@ class AttemptLog:
         message_store.note_record(self.run.conversation.pk)
 
     def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
-        """Close the record; what the attempt cost is what its calls cost."""
-        calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
-        Condensation.objects.filter(pk=attempt.id).change(
-            status=status,
-            finished_at=self._drafted.get(attempt.id) or timezone.now(),
-            **calls.spent(),
-            **columns,
-        )
+        """Close the record with what the attempt and its tries took."""
+        row, ended = Condensation.objects.filter(pk=attempt.id), timezone.now()
+        ended = self._drafted.get(attempt.id) or ended
+        self._taken = taken_by(row.get(), ended)
+        row.change(status=status, finished_at=ended, **self._taken, **columns)

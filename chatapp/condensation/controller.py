@@ -16,6 +16,7 @@ from chatapp.agent.ports import ModelRequest, Provider
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE, AttemptLog
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.ratings import feedback_of
 from chatapp.condensation.summary_reviews import SummaryReviewer
 from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen
 from chatapp.context.sizes import figures_of, is_draft_near
@@ -285,6 +286,7 @@ class ContextController:
             history=await self.journal.saver.read(with_unpinned, self.run.conversation.pk, history),
             trigger=trigger,
             focus=self.focus,
+            feedback=await self.journal.saver.read(feedback_of, self.run.conversation.owner),
             environment=reading(self._describe_surroundings),
             condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.

@@ -26,6 +26,7 @@ from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Nobody
 from chatapp.condensation.attempt_log import AttemptLog, told_by
 from chatapp.condensation.condenser_setup import condenser_for, situation_of
+from chatapp.condensation.ratings import feedback_of
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
@@ -33,11 +34,11 @@ from chatapp.models import (
     BackgroundDraft,
     Condensation,
     Conversation,
-    ModelCall,
     Pin,
     Turn,
     message_store,
 )
+from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.turns import this_process
 from chatapp.storage.journal import ConversationJournal
@@ -232,6 +233,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
         journal.scale.weigh(journal.effective),
         toolbox_for(folder_of(conversation), conversation, profile),
         history=with_unpinned(pk, journal.effective),
+        feedback=feedback_of(conversation.owner),
         condensed_at=tried or 0,
     )
     budget, share = situation.budget, terms.preferences.draft_share / 100
@@ -255,9 +257,10 @@ def close(draft: BackgroundDraft, reason: str) -> None:
 
 def close_attempt(attempt: Condensation, reason: str) -> None:
     """Say why an attempt was not used, unless that was said before, and what it has cost by now."""
-    columns = ModelCall.objects.filter(condensation=attempt).spent()
+    ended = attempt.finished_at or timezone.now()
+    columns = taken_by(attempt, ended)
     if attempt.status != _UNUSED:
-        ended = attempt.finished_at or timezone.now()
+        cause = attempt.trigger, attempt.kind, _UNUSED
+        note_condensation(*cause, columns["work_seconds"], columns["total_cost"])
         columns |= {"status": _UNUSED, "error": reason, "finished_at": ended}
-        note_condensation(attempt.trigger, attempt.kind, _UNUSED)
     Condensation.objects.filter(pk=attempt.pk).change(**columns)

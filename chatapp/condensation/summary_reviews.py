@@ -58,10 +58,11 @@ class SummaryReviewer:
             return None
         return await self.saver.read(_newest, self.run.turn)
 
-    def take_up(self, review: Review) -> tuple[str, condense.Reduction]:
-        """Return attempt and draft of a review that is gone on with."""
+    def take_up(self, review: Review) -> tuple[str, condense.Reduction, condense.Reduction | None]:
+        """Return attempt, draft and refused summary of a review that is gone on with."""
         self._taken_up, self._shows_all = review, True
-        return str(review.condensation_id), review.read_proposal().reduction
+        proposal = review.read_proposal()
+        return str(review.condensation_id), proposal.reduction, proposal.refused
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
         """Show how far the summary is, a few times a second at most."""
@@ -76,12 +77,14 @@ class SummaryReviewer:
         self, attempt: condense.Attempt, proposal: condense.Proposal
     ) -> condense.Accept | condense.WriteAgain:
         """Return what a person says; raise Discarded where they do not want it."""
-        if not self._is_wanted(attempt, proposal.by_model):
+        if not self._is_wanted(attempt, proposal.can_be_written_again):
             return condense.Accept()
         review = await self._wait(attempt, proposal)
         match review.status:
             case Review.Status.AGAIN:
                 return condense.WriteAgain(review.focus)
+            case Review.Status.USED:
+                return condense.Accept(uses_refused=True)
             case Review.Status.EDITED:
                 return condense.Accept(review.text)
             case Review.Status.ACCEPTED | Review.Status.EXPIRED:
@@ -157,7 +160,7 @@ def _seconds_until(moment: datetime) -> float:
 LONGEST_SUMMARY = 400_000
 LONGEST_FOCUS = 2_000
 
-ACCEPT, AGAIN, DISCARD = "accept", "again", "discard"
+ACCEPT, AGAIN, DISCARD, USE = "accept", "again", "discard", "use"
 
 
 def answer_review(
@@ -167,15 +170,19 @@ def answer_review(
     decision: str,
     summary: str = "",
     focus: str = "",
+    edits: bool = False,
     enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
     """Store what a person said; refused where something else was said before, or nobody asks.
 
     The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
-    that keeps the ``focus`` above all, or "discard". The same once more does no harm. A turn that
-    waits without a process is handed to ``enqueue``, in the same transaction.
+    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard". The
+    same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
+    the same transaction.
     """
-    if decision not in {ACCEPT, AGAIN, DISCARD}:
+    if decision == ACCEPT and edits and edited_reduction(review, summary) == _refused_in(review):
+        decision = USE
+    if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
     asked, waiting = Review.objects.pending().filter(pk=review.pk), review.condensation.turn
     if waiting is None or not asked.exists():
@@ -186,6 +193,8 @@ def answer_review(
         said = _accepted(review, summary)
     elif decision == AGAIN:
         said = _again(review, focus)
+    elif decision == USE:
+        said = _used(review)
     with transaction.atomic():
         turn = Turn.objects.locked(waiting)
         answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
@@ -210,12 +219,23 @@ def hold_review(*, review: Review, summary: str, focus: str) -> bool:
     return bool(asked.exclude(applies_at=None).change(applies_at=None))
 
 
-def edited_reduction(review: Review, summary: str) -> condense.Reduction:
-    """Return what would be applied with this summary, the draft itself where it is the same."""
+def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> condense.Reduction:
+    """Return what would be applied with this summary, the draft itself where it is the same.
+
+    Who ``edits`` a refused summary, and has changed nothing yet, would apply that.
+    """
     proposal, text = review.read_proposal(), plain_text(summary)
-    if text == plain_text(review.shown) or not (text and proposal.can_be_edited):
+    if edits and proposal.refused and text == plain_text(proposal.refused.summary):
+        return proposal.refused
+    if not (text and _is_edited(review, proposal, text)):
         return proposal.reduction
     return proposal.edited(text, sizes.COUNTER)
+
+
+def _is_edited(review: Review, proposal: condense.Proposal, text: str) -> bool:
+    """Whether a text is neither what was shown nor the model's."""
+    known = {plain_text(review.shown), plain_text(proposal.written.summary)}
+    return proposal.can_be_edited and text not in known
 
 
 def plain_text(summary: str) -> str:
@@ -225,8 +245,7 @@ def plain_text(summary: str) -> str:
 
 def _accepted(review: Review, summary: str) -> dict[str, str]:
     text = plain_text(summary)
-    edits = review.read_proposal().can_be_edited and text != plain_text(review.shown)
-    if not edits:
+    if not _is_edited(review, review.read_proposal(), text):
         return {"status": Review.Status.ACCEPTED}
     if not text:
         raise Refused(_("The summary is empty. Discard it instead."))
@@ -245,14 +264,25 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
 
 
 def _again(review: Review, focus: str) -> dict[str, str]:
-    if not review.read_proposal().by_model:
+    if not review.read_proposal().can_be_written_again:
         raise Refused(_("No model wrote this, so it can't be written again."))
     pk = review.condensation.conversation_id
     check_spending(pk)
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 
+def _refused_in(review: Review) -> condense.Reduction | None:
+    return review.read_proposal().refused
+
+
+def _used(review: Review) -> dict[str, str]:
+    if not _refused_in(review):
+        raise Refused(_("No summary was refused here."))
+    return {"status": Review.Status.USED}
+
+
 _SAME = {
+    USE: {Review.Status.USED},
     ACCEPT: {Review.Status.ACCEPTED, Review.Status.EDITED, Review.Status.EXPIRED},
     AGAIN: {Review.Status.AGAIN},
     DISCARD: {Review.Status.DISCARDED},

@@ -168,8 +168,9 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
     policy = condense.Policy()
     if preferences.stop_when_full and rungs[-1] != chosen:
-        # Truncation is the last rung, and all there is for a small window.
-        rungs, policy = rungs[:-1], condense.Policy(small_window=0)
+        # Truncation is all that there would be for a small window.
+        policy = condense.Policy(small_window=0)
+        rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output, alone=True)
     named = profile.condensing_prompt
     own = condense.PerProfile({profile.name: profile.threshold})
     adaptive = (condense.Adaptive(),) if preferences.adaptive else ()

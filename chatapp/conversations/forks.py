@@ -167,7 +167,8 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
             continue
         attempt.pk, attempt.turn, attempt.message = uuid.uuid4(), None, new
         attempt.conversation = new.conversation
-        attempt.cost, attempt.cost_measured = Decimal(0), True
+        attempt.cost, attempt.cost_measured, attempt.made_for = Decimal(0), True, None
+        attempt.total_cost, attempt.total_measured = Decimal(0), True
         attempt.notes = [*attempt.notes, noop("Made and paid for in the original conversation.")]
         attempt.receipt = attempt.receipt.with_sources(ids)
         attempt.save(force_insert=True)

@@ -1,6 +1,7 @@
 """The record of what was called: every request to a model, every run of a tool."""
 
 import uuid
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -242,3 +243,20 @@ class Manifest(models.Model):
 
     def __str__(self) -> str:
         return f"Request {bytes(self.digest).hex()}"
+
+
+def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:
+    """Return what an attempt took until then, in its columns: alone, and with its tries."""
+    both = [attempt, *attempt.tries.all()]
+    whole = ModelCall.objects.filter(condensation__in=both).spent()
+    reviews = attempt.reviews.filter(shown_at__lt=until)
+    waits = [min(one.answered_at or until, until) - one.shown_at for one in reviews]
+    reviewed = sum(waits, timedelta())
+    worked = until - min(one.started_at for one in both) - reviewed
+    return {
+        **ModelCall.objects.filter(condensation=attempt).spent(),
+        "total_cost": whole["cost"],
+        "total_measured": whole["cost_measured"],
+        "work_seconds": max(0.0, worked.total_seconds()),
+        "review_seconds": reviewed.total_seconds(),
+    }

@@ -2,13 +2,13 @@
 
 import uuid
 from collections import Counter
-from datetime import timedelta
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Self
 
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import F, FloatField, Func, Q, Value
+from django.db.models import Case, F, FloatField, Func, Q, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
@@ -35,11 +35,21 @@ class JulianDay(Func):
         return self.as_sql(compiler, connection, template=template)
 
 
+DAY = 24 * 3600.0  # seconds
+# What a record of before its whole was written down cost is what it cost by itself.
+_SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
 # What a list is sorted by, as numbers, and what stands for one that is not known.
 _RANKS: dict[str, tuple[Combinable, float]] = {
     "saved": (F("tokens_before") - F("tokens_after"), 0.0),
-    "cost": (F("cost"), -1.0),
-    "duration": (JulianDay("finished_at") - JulianDay("started_at"), -1.0),
+    "cost": (_SPENT, -1.0),
+    "duration": (
+        Coalesce(
+            F("work_seconds") / DAY,
+            JulianDay("finished_at") - JulianDay("started_at"),
+            output_field=FloatField(),
+        ),
+        -1.0,
+    ),
 }
 
 
@@ -49,6 +59,10 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def owned_by(self, user: User) -> Self:
         """Return attempts in the conversations of ``user`` that were not deleted."""
         return self.filter(conversation__owner=user, conversation__deleted_at=None)
+
+    def whole(self) -> Self:
+        """Leave out tries: attempts that another one took the place of, and that are part of it."""
+        return self.filter(made_for=None)
 
     def newest_first(self) -> Self:
         """Return attempts as the history page lists them."""
@@ -107,14 +121,15 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         sums = {
             "attempts": models.Count("pk"),
             "in_force": models.Count("pk", filter=in_force),
-            # Before the sum, which has the column's name.
-            "cost_unknown": models.Count("pk", filter=Q(cost=None)),
-            "cost": models.Sum("cost", default=Decimal(0)),
-            "cost_guesses": models.Count("pk", filter=Q(cost_measured=False)),
+            "cost_unknown": models.Count("pk", filter=Q(spent=None)),
+            "cost": models.Sum("spent", default=Decimal(0)),
+            "cost_guesses": models.Count(
+                "pk", filter=Q(total_measured=False) | Q(total_measured=None, cost_measured=False)
+            ),
             "tokens_saved": models.Sum(saved, filter=in_force, default=0),
         }
         # One look at the rows: of a hundred thousand, each takes its time.
-        columns = self.order_by().values("kind", "status", "profile_name")
+        columns = self.order_by().annotate(spent=_SPENT).values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
         counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
@@ -134,6 +149,10 @@ class Condensation(Recorded, Hiding):
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
     The profile that wrote the summary is the ``writer``, where it was another one. What its calls
     were ``predicted`` to take, in tokens and USD, was written down before the first of them.
+    A try is ``made_for`` the attempt that took its place in the end: one attempt is that row with
+    its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too, and what a person took to
+    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a word
+    why, which the next ones are told.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
     ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
     tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
@@ -147,13 +166,18 @@ class Condensation(Recorded, Hiding):
         "tokens_before_measured", "tokens_after", "tokens_after_measured", "messages_hidden",
         "results_hidden", "condensations_hidden", "cost", "cost_measured", "predicted_input",
         "predicted_cache_read", "predicted_cache_write", "predicted_output", "predicted_cost",
-        "fell_back_to", "started_at", "finished_at", "undone_at", "redone_at",
+        "fell_back_to", "started_at", "finished_at", "undone_at", "redone_at", "rating", "rated_at",
+        "made_for_id", "total_cost", "total_measured", "work_seconds", "review_seconds",
     )  # fmt: skip
     CONTENTS = (
         "prompt", "focus", "summary", "analysis", "notes", "receipt", "folded", "error", "details",
-        "profile_name", "writer_name",
+        "profile_name", "writer_name", "rating_words",
     )  # fmt: skip
-    CHANGING = ("status", "undone_at", "redone_at", "receipt", "cost", "cost_measured")
+    CHANGING = (
+        "status", "undone_at", "redone_at", "receipt", "cost", "cost_measured", "rating",
+        "rating_words", "rated_at", "made_for_id", "total_cost", "total_measured", "work_seconds",
+        "review_seconds",
+    )  # fmt: skip
 
     class Status(models.TextChoices):
         """How the attempt stands or ended."""
@@ -202,6 +226,12 @@ class Condensation(Recorded, Hiding):
         TRUNCATED = "truncated", _("truncated")
         CLEARED = "cleared", _("cleared")
 
+    class Rating(models.IntegerChoices):
+        """What a person found a summary."""
+
+        GOOD = 1, _("good")
+        BAD = -1, _("bad")
+
     # How a draft stands that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
 
@@ -211,6 +241,10 @@ class Condensation(Recorded, Hiding):
     # Of a draft; see ``turns.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
+    # An import stores a try before what it names.
+    made_for = models.ForeignKey(
+        "self", models.SET_NULL, null=True, related_name="tries", db_constraint=False
+    )
     at_seq = models.PositiveIntegerField()
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
     kind = models.CharField(max_length=10, choices=Kind)
@@ -233,6 +267,10 @@ class Condensation(Recorded, Hiding):
     tokens_after_measured = models.BooleanField(default=False)
     cost = fields.usd()
     cost_measured = models.BooleanField(default=True)
+    total_cost = fields.usd(default=None)
+    total_measured = models.BooleanField(null=True)
+    work_seconds = models.FloatField(null=True)
+    review_seconds = models.FloatField(default=0, db_default=0)
     predicted_input = models.PositiveIntegerField(null=True)
     predicted_cache_read = models.PositiveIntegerField(null=True)
     predicted_cache_write = models.PositiveIntegerField(null=True)
@@ -251,6 +289,9 @@ class Condensation(Recorded, Hiding):
     rewind_parent = models.UUIDField(null=True)
     undone_at = models.DateTimeField(null=True)
     redone_at = models.DateTimeField(null=True)
+    rating = models.SmallIntegerField(choices=Rating, null=True)
+    rating_words = fields.TextField(blank=True, db_default="")
+    rated_at = models.DateTimeField(null=True)
 
     objects = CondensationQuerySet.as_manager()
 
@@ -263,6 +304,7 @@ class Condensation(Recorded, Hiding):
                 fields=(
                     *("conversation", "kind", "status", "profile_name", "strategy", "trigger"),
                     *("message", "tokens_before", "tokens_after", "cost", "cost_measured"),
+                    *("made_for", "total_cost", "total_measured", "work_seconds"),
                     *("started_at", "finished_at", "id"),
                 ),
                 name="condensation_figures",
@@ -294,9 +336,27 @@ class Condensation(Recorded, Hiding):
         return condense.Folded.from_json(self.folded) if self.folded else None
 
     @property
-    def duration(self) -> timedelta | None:
-        """How long the attempt took, None while it runs."""
-        return self.finished_at - self.started_at if self.finished_at else None
+    def duration(self) -> float | None:
+        """Seconds of work, its tries' with it and its reviews' without; None while it runs."""
+        if self.work_seconds is not None:
+            return self.work_seconds
+        return (self.finished_at - self.started_at).total_seconds() if self.finished_at else None
+
+    @property
+    def tried(self) -> "list[Condensation]":
+        """Its tries, the oldest first."""
+        return sorted(self.tries.all(), key=attrgetter("started_at"))
+
+    @property
+    def whole_cost(self) -> Decimal | None:
+        """What it cost with its tries, None where that is not known."""
+        cost: Decimal | None = self.cost if self.work_seconds is None else self.total_cost
+        return cost
+
+    @property
+    def whole_measured(self) -> bool:
+        """Whether that is measured."""
+        return self.cost_measured if self.total_measured is None else self.total_measured
 
 
 class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):

@@ -148,6 +148,7 @@ class Review(Recorded):
         ACCEPTED = "accepted", _("accepted")
         EDITED = "edited", _("changed and accepted")
         AGAIN = "again", _("written again")
+        USED = "used", _("refused by a rule, used all the same")
         DISCARDED = "discarded", _("discarded")
         EXPIRED = "expired", _("applied when its time was over")
         WITHDRAWN = "withdrawn", _("withdrawn")

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,7 +29,9 @@ _COLUMNS = (
 )  # fmt: skip
 # All that is read for it, of an attempt and of its conversation.
 TABLE_COLUMNS = (
-    *_COLUMNS, "started_at", "finished_at", "cost", "predicted_cost", "conversation__title",
+    *_COLUMNS, "started_at", "finished_at", "cost", "predicted_cost", "total_cost",
+    "total_measured", "work_seconds", "review_seconds", "rating", "rating_words",
+    "conversation__title",
 )  # fmt: skip
 
 
@@ -39,49 +40,30 @@ class AttemptLine(AttemptWords):
     """One attempt; ``words`` say how and why it was made and what it hid.
 
     ``status`` is how it stands: what it made may have been rewound since. ``instead`` is what
-    happened in place of one that came to nothing, and of one that failed that nothing did. ``row``
-    is the record whose row the chat has: too little to clear leaves none, so there it is of what
-    was made instead.
+    happened in place of one that came to nothing.
     """
 
-    row: Condensation
     status: str
     status_words: str
     words: Sequence[str]
     instead: str
 
 
-def attempt_lines(attempts: Iterable[Condensation]) -> list[AttemptLine]:
-    """Return a line for each attempt, in one query for all."""
-    rows = list(attempts)
-    fallen = [row for row in rows if row.fell_back_to]
-    # What was made of the same messages as attempts that fell back, oldest first.
-    followers: defaultdict[object, list[Condensation]] = defaultdict(list)
-    made = Condensation.objects.filter(
-        conversation__in={row.conversation_id for row in fallen},
-        at_seq__in={row.at_seq for row in fallen},
-        message__isnull=False,
-    )
-    for row in made.with_place().brief().order_by("started_at"):
-        followers[row.conversation_id, row.at_seq].append(row)
-    return [_attempt_line(row, followers[row.conversation_id, row.at_seq]) for row in rows]
-
-
-def _attempt_line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
+def attempt_line(attempt: Condensation) -> AttemptLine:
+    """Return the line of an attempt."""
     failed = attempt.status == Condensation.Status.FAILED
-    other = labels.made_instead(attempt, followers)
     succeeded = attempt.status == Condensation.Status.SUCCEEDED
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
     said = AttemptWords(attempt)
     strategy = labels.strategy_name(attempt.strategy)
-    words = [strategy, said.trigger_text, said.broken_promise, said.hidden_text, said.facts_kept]
+    words = [strategy, said.how, said.trigger_text, said.broken_promise, said.hidden_text]
+    words += [said.facts_kept, said.rated]
     return AttemptLine(
         attempt=attempt,
-        row=(labels.is_unremarkable(attempt) and other) or attempt,
         status="rewound" if was_rewound else attempt.status,
         status_words=_("Rewound") if was_rewound else capfirst(attempt.get_status_display()),
         words=[one for one in words if one],
-        instead=labels.instead_text(other) if failed or other else "",
+        instead=labels.instead_text(attempt.made_for) if failed or attempt.made_for_id else "",
     )
 
 
@@ -107,17 +89,21 @@ def attempts_as_json(attempts: Iterable[Condensation]) -> str:
 def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
     """Yield what a table tells of each: its error as it is stored, and in the reader's language."""
     for attempt in attempts:
-        duration = attempt.duration
         yield {
             "id": str(attempt.pk),
             "conversation": str(attempt.conversation_id),
             "title": attempt.conversation.title,
             "started_at": attempt.started_at.isoformat(),
-            "seconds": duration.total_seconds() if duration is not None else None,
-            "cost": _usd(attempt.cost),
+            "seconds": attempt.duration,
+            "review_seconds": attempt.review_seconds,
+            "cost": _usd(attempt.whole_cost),
             "predicted_cost": _usd(attempt.predicted_cost),
             **{name: getattr(attempt, name) for name in _COLUMNS},
+            "cost_measured": attempt.whole_measured,
             "error_words": in_words(attempt.error),
+            "rating": attempt.rating,
+            "rating_words": attempt.rating_words,
+            "tries": " ".join([one.reason for one in AttemptWords(attempt).tries]),
         }
 
 
@@ -198,7 +184,7 @@ class Spent:
 class Record(AttemptWords):
     """An attempt with what decided, what was tried, what was called for it, and what came of it.
 
-    ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
+    ``rungs`` are its tries and itself. ``decision`` has the
     numbers, ``distance`` says what came since the condensation before, ``spent`` tells input,
     cache and output apart, and ``reviews`` are what people said to its drafts.
     """
@@ -214,9 +200,10 @@ class Record(AttemptWords):
 
 def read_record(attempt: Condensation) -> Record:
     """Return an attempt's record; costs what the attempt had, whatever else is stored."""
-    calls = list(attempt.calls.order_by("pk"))
-    same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
-    rungs = same.brief().select_related("conversation").order_by("started_at", "pk")
+    head = attempt.made_for or attempt
+    rungs = [*head.tried, head]
+    counted = rungs if head == attempt else [attempt]
+    calls = list(ModelCall.objects.filter(condensation__in=counted).order_by("pk"))
     return Record(
         attempt=attempt,
         decision=_(
@@ -226,7 +213,7 @@ def read_record(attempt: Condensation) -> Record:
             percent=100 * attempt.tokens_before / max(1, attempt.allowed),
         ),
         distance=_distance(attempt),
-        rungs=attempt_lines(rungs),
+        rungs=[*map(attempt_line, rungs)],
         calls=calls,
         spent=_spent(attempt, calls),
         reviews=review_lines(attempt),
@@ -267,7 +254,7 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
         name=attempt.writer_name or attempt.profile_name,
         model=attempt.writer_model or attempt.model,
     ).first()
-    costs = _costs(profile, spent, attempt.cost)
+    costs = _costs(profile, spent, attempt.whole_cost)
     predicted_costs = _costs(profile, predicted, attempt.predicted_cost)
     rows = zip(labels, spent, costs, predicted, predicted_costs, strict=True)
     return [

@@ -1,11 +1,12 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.functional import Promise
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
 
 import condense
@@ -22,6 +23,7 @@ CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
+LONGEST_REASON = 60  # characters of one that is told in a line
 # How the engine's error begins where a validator lets no summary stand.
 _REJECTED = "The summary was rejected: "
 # How the engine's note begins that says why a truncation has no summary.
@@ -200,12 +202,63 @@ class AttemptWords:
         return _("automatic · limit of {limit:,} tokens reached", limit=limit)
 
     @property
+    def refused_for(self) -> str:
+        """Why a rule refused the model's summary, "" where none did."""
+        refused = self.attempt.error.startswith(_REJECTED)
+        return in_words(self.attempt.error.removeprefix(_REJECTED)) if refused else ""
+
+    @cached_property
+    def refused_html(self) -> str:
+        """The summary that a rule refused, as safe HTML."""
+        text = self.attempt.details.partition("\n\n")[2] if self.refused_for else ""
+        return render_markdown(text)
+
+    @property
     def reason(self) -> str:
         """Why it came to nothing; the record has the exact words."""
-        if self.attempt.error.startswith(_REJECTED):
-            return _("The model's summary was incomplete, so it was not used.")
         said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
+        if refused_for := self.refused_for:
+            said = _("The model's summary was refused: {reason}", reason=refused_for)
         return said if not said or said[-1] in ".!?…" else f"{said}."
+
+    @cached_property
+    def tries(self) -> Sequence["AttemptWords"]:
+        """The tries that it took the place of, but for those that nobody has to know of."""
+        tried = self.attempt.tried
+        return [AttemptWords(one) for one in tried if not is_unremarkable(one)]
+
+    @property
+    def how(self) -> str:
+        """How it came about where another try failed before it, "" where none did."""
+        if not self.tries:
+            return ""
+        made, refused = self.attempt, next((one for one in self.tries if one.refused_for), None)
+        why = _("the first attempt failed")
+        if refused:
+            short = Truncator(refused.refused_for).chars(LONGEST_REASON)
+            why = _("the model's summary was refused: {reason}", reason=short)
+            if made.summary and refused.attempt.details.endswith(f"\n\n{made.summary}"):
+                return _("the refused summary, as you chose")
+        if made.kind == Condensation.Kind.CONDENSED and not made.prompt:
+            return _("without a model ({why})", why=why)
+        return f"({why})" if made.message_id else ""
+
+    @property
+    def rated(self) -> str:
+        """What a person found the summary, "" where they said nothing."""
+        words = self.attempt.rating_words
+        match self.attempt.rating:
+            case Condensation.Rating.GOOD:
+                return (
+                    _("You found it good: {words}", words=words)
+                    if words
+                    else _("You found it good")
+                )
+            case Condensation.Rating.BAD:
+                return (
+                    _("You found it bad: {words}", words=words) if words else _("You found it bad")
+                )
+        return ""
 
     @property
     def broken_promise(self) -> str:
@@ -291,7 +344,7 @@ class AttemptWords:
 def outcome_name(kind: str, status: str) -> str:
     """Return what an attempt of a ``kind`` came to, or that it runs."""
     clearing = kind == Condensation.Kind.CLEARED
-    declined = _("Not enough to clear") if clearing else _("Nothing to condense")
+    declined = _("Not enough to clear") if clearing else _("Not condensed")
     names = {
         Condensation.Outcome.RUNNING: _("Condensing context…"),
         Condensation.Outcome.CANCELLED: _("Condensation cancelled"),
@@ -342,26 +395,6 @@ def seen_words(counted: Hiding) -> str:
 def cleared_words(count: int) -> str:
     """Say how many results were cleared."""
     return _("{count:,} result cleared", "{count:,} results cleared", count=count)
-
-
-def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
-    """Return what was made in place of a failed attempt, of what its conversation has."""
-    for other in followers if attempt.fell_back_to else ():
-        same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
-        if same_moment and other.message_id:
-            return other
-    return None
-
-
-def replaced_text(made: AttemptWords, replaced: Sequence[AttemptWords]) -> str:
-    """Say how something was made after attempts that failed, "" where none did."""
-    if not replaced:
-        return ""
-    incomplete = replaced[0].attempt.error.startswith(_REJECTED)
-    why = _("the summary was incomplete") if incomplete else _("the first attempt failed")
-    if made.attempt.kind == Condensation.Kind.CONDENSED and not made.attempt.prompt:
-        return _("without a model ({why})", why=why)
-    return f"({why})"
 
 
 def instead_text(other: Condensation | None) -> str:

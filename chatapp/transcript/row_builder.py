@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 
 import condense
 from chatapp.agent import events
@@ -264,7 +264,7 @@ class Builder:
         )
 
     def _condensation_row(self, message: Message) -> Row:
-        attempt: Condensation | None = getattr(message, "condensation", None)
+        attempt = self._attempts.get(message.pk)
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
@@ -288,7 +288,6 @@ class Builder:
             hidden_by=self._hidden_by(message) if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
             named_window=self._named_window(attempt),
-            replaced=self._replaced[attempt],
         )
 
     @cached_property
@@ -303,16 +302,11 @@ class Builder:
         return talk.named_window if is_named and talk.answering is not talk.profile else None
 
     @cached_property
-    def _replaced(self) -> defaultdict[Condensation | None, list[labels.AttemptWords]]:
-        """The failed attempts that each condensation of this page replaced, the oldest first."""
+    def _attempts(self) -> dict[int, Condensation]:
+        """The attempts of this page's summaries and markers, by message, with their tries."""
         made = [row.condensation for row in self.messages if hasattr(row, "condensation")]
-        made.sort(key=lambda one: one.started_at)
-        fallen = self.conversation.condensations.filter(message=None).exclude(fell_back_to="")
-        replaced: defaultdict[Condensation | None, list[labels.AttemptWords]] = defaultdict(list)
-        for one in fallen.filter(at_seq__in={one.at_seq for one in made}).order_by("started_at"):
-            if not labels.is_unremarkable(one):
-                replaced[labels.made_instead(one, made)].append(labels.AttemptWords(one))
-        return replaced
+        prefetch_related_objects(made, "tries")
+        return {one.message_id: one for one in made if one.message_id}
 
     @cached_property
     def _undone_at(self) -> Counter[Any]:

@@ -16,7 +16,6 @@ import condense
 from chatapp.agent import annotated_blocks as blocks
 from chatapp.models import ModelCall, Rewind, Turn
 from chatapp.sentences import translate as _
-from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords, KindWords
 from chatapp.transcript.message_parts import HiddenBy, Part
 
@@ -170,7 +169,7 @@ class CondensationRow(RowPlace, AttemptWords):
     later condensations stand on; ``redone_with`` counts what was undone at the same time. What
     hides no messages is one ``slim`` line. A conversation's first one ``nudges`` to look into it.
     Where the provider refused a request and named a smaller window than the profile's, that is the
-    ``named_window``. It stands for the attempts that it ``replaced``.
+    ``named_window``.
     """
 
     words: KindWords
@@ -184,20 +183,7 @@ class CondensationRow(RowPlace, AttemptWords):
     hidden_by: HiddenBy | None
     nudges: bool
     named_window: int | None = None
-    replaced: Sequence[AttemptWords] = ()
     template: ClassVar[str] = "chat/rows/condensation.html"
-
-    @property
-    def how(self) -> str:
-        """How it came about where another attempt failed before it, "" where none did."""
-        return labels.replaced_text(self, self.replaced)
-
-    @property
-    def cost(self) -> Decimal | None:
-        """What it cost with the attempts before it, None where that is not known."""
-        costs: list[Decimal | None] = [one.attempt.cost for one in (self, *self.replaced)]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,9 +32,19 @@ def summary_parts(
     attempt: Condensation, render: Callable[[str], str] = render_markdown
 ) -> list[SummaryPart]:
     """Return the parts of what an attempt left, in the order in which the model reads them."""
-    blocks = message_store.to_engine(attempt.message).blocks if attempt.message else ()
+    message = message_store.to_engine(attempt.message) if attempt.message else None
+    return parts_of(attempt.summary, message, attempt.read_folded(), render)
+
+
+def parts_of(
+    summary: str,
+    message: condense.Message | None,
+    folded: condense.Folded | None,
+    render: Callable[[str], str] = render_markdown,
+) -> list[SummaryPart]:
+    """Return the parts of a summary and of all that stands beside it in a message."""
+    blocks = message.blocks if message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
-    summary = attempt.summary
     if condense.part_kind(summary) is condense.PartKind.LEDGER:
         texts, found = texts or [summary], []
     else:
@@ -43,7 +53,6 @@ def summary_parts(
         parts = [*condense.split_parts(text)]
         for kind, part in parts or ((condense.part_kind(text), text),):
             found += _read(kind, part, summary)
-    folded = attempt.read_folded()
     files = [one.path for one in folded.files] if folded else []
     return [*found, SummaryPart(_("Files, as signatures"), items=files)] if files else found
 

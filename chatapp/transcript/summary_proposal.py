@@ -4,23 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.utils import timezone
+
 import condense
 from chatapp.condensation import summary_reviews
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import system_of
+from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
-from chatapp.models import ModelCall, Review, message_store
+from chatapp.models import Review, message_store
+from chatapp.models.calls import taken_by
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
 from chatapp.transcript.labels import AttemptWords, FactGroup, fact_groups, facts_kept
+from chatapp.transcript.summary_parts import SummaryPart, parts_of
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What would become of the context with one summary: its size, and which facts it keeps.
 
-    ``html`` is the summary itself, safe to show.
+    ``reads`` is what the model would read, and ``focus`` what the person asked to be kept.
     """
 
     tokens_before: int
@@ -28,12 +33,13 @@ class Figures:
     saved_percent: float
     facts: Sequence[FactGroup]
     facts_kept: str
-    html: str
+    reads: Sequence[SummaryPart]
+    focus: condense.FocusFound | None
 
 
 @dataclass(frozen=True)
 class ShownReview(AttemptWords):
-    """A review as the page shows it; what was paid for all drafts so far is its ``cost``.
+    """A review as the page shows it; what was paid for all tries so far is its ``cost``.
 
     ``summary`` and ``focus`` are what somebody has typed, or else what they would begin with.
     """
@@ -46,28 +52,40 @@ class ShownReview(AttemptWords):
     cost: Decimal | None
     cost_measured: bool
 
+    @property
+    def refusal(self) -> str:
+        """Why the model's summary was refused, "" where it was not."""
+        refused = self.proposal.refused
+        return in_words(refused.lacking[0]) if refused else ""
+
+    @property
+    def refused_html(self) -> str:
+        """The refused summary as safe HTML."""
+        return render_markdown(self.proposal.written.summary)
+
 
 def read_review(review_pk: int) -> ShownReview:
     """Return a review that waits."""
     reviews = Review.objects.select_related("condensation__conversation")
     review = reviews.get(pk=review_pk)
     attempt = review.condensation
-    spent = ModelCall.objects.filter(condensation=attempt).spent()
-    typed = review.typed or {"summary": review.shown, "focus": attempt.focus}
+    taken, proposal = taken_by(attempt, timezone.now()), review.read_proposal()
+    typed = review.typed or {"summary": proposal.written.summary, "focus": attempt.focus}
     return ShownReview(
         attempt=attempt,
         review=review,
-        proposal=review.read_proposal(),
+        proposal=proposal,
         summary=typed["summary"],
         focus=typed["focus"],
         figures=read_figures(review, typed["summary"]),
-        **spent,
+        cost=taken["total_cost"],
+        cost_measured=taken["total_measured"],
     )
 
 
-def read_figures(review: Review, summary: str) -> Figures:
-    """Return what would become of the context with this summary."""
-    reduction = summary_reviews.edited_reduction(review, summary)
+def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figures:
+    """Return what would become of the context with this summary, which somebody ``edits``."""
+    reduction = summary_reviews.edited_reduction(review, summary, edits=edits)
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)
     on_disk = Workspace(folder_of(conversation)).holds
@@ -85,5 +103,8 @@ def read_figures(review: Review, summary: str) -> Figures:
         saved_percent=100 * (1 - after / max(1, before)),
         facts=fact_groups(receipt),
         facts_kept=facts_kept(receipt),
-        html=render_markdown(summary),
+        reads=parts_of(reduction.summary, reduction.message, reduction.folded),
+        focus=condense.find_focus(
+            review.condensation.focus, reduction.hidden_among(effective), [reduction.message]
+        ),
     )

@@ -109,15 +109,10 @@ def _within[Rows: models.QuerySet[Any]](
 
 
 def _attempts(found: CondensationQuerySet) -> Iterator[_Event]:
-    """Yield attempts that left no message, and that none took the place of, or does so now."""
-    running = Condensation.Status.RUNNING
-    attempts = list(found.order_by("started_at"))
-    for number, attempt in enumerate(attempts):
-        if attempt.message_id or attempt.status == running or labels.is_unremarkable(attempt):
-            continue
-        later = attempts[number + 1 :]
-        goes_on = attempt.fell_back_to and any(one.status == running for one in later)
-        if not (goes_on or labels.made_instead(attempt, later)):
+    """Yield attempts that left no message, and that none took the place of."""
+    for attempt in found.whole().prefetch_related("tries").order_by("started_at"):
+        is_running = attempt.status == Condensation.Status.RUNNING
+        if not (attempt.message_id or is_running or labels.is_unremarkable(attempt)):
             row = FailureRow(
                 attempt=attempt,
                 id=f"condensation-{attempt.pk}",

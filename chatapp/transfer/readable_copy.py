@@ -28,6 +28,7 @@ from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.sentences import translate as _
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
+from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.rows import RecalledPart, recalled_part
 
 # What is shown apart from the words, where it has no name of its own.
@@ -67,7 +68,8 @@ class Entry:
     """A message, or a place where the context was made smaller: then there is an ``attempt``.
 
     Of what was ``recalled`` beside it, each passage has the ``seq`` of the entry that it is from,
-    or 0; and no text where that entry does not tell all that its message says.
+    or 0; and no text where that entry does not tell all that its message says. Only a copy
+    for its owner ``shows_cost``.
     """
 
     role: str
@@ -76,6 +78,7 @@ class Entry:
     parts: list[Part] = field(default_factory=list)
     attempt: Condensation | None = None
     recalled: RecalledPart | None = None
+    shows_cost: bool = False
 
     @property
     def label(self) -> str:
@@ -91,6 +94,14 @@ class Entry:
         label = self.label
         with background():
             return self.label if self.role == "made" and self.label != label else ""
+
+    @property
+    def figures(self) -> str:
+        """What making the context smaller took, and how it came about."""
+        if not (self.attempt and self.shows_cost):
+            return ""
+        context = {"attempt": self.attempt, "how": AttemptWords(self.attempt).how}
+        return render_to_string("readable_copy/figures.txt", context).strip()
 
     @property
     def explanation(self) -> str:
@@ -131,6 +142,7 @@ def read_entries(
                 place, is_whole = told.get(one.seq, (0, False))
                 passages.append(replace(one, seq=place, text=one.text if is_whole else ""))
             entry.recalled = replace(recalled, passages=passages)
+        entry.shows_cost = until is None
         if entry.parts or entry.attempt:
             entries.append(entry)
         is_whole = not any(isinstance(block, untold) for block in message.blocks)
@@ -189,6 +201,8 @@ def write_markdown(conversation: Conversation) -> Iterator[str]:
     for entry in read_entries(conversation):
         label = f"{entry.label} ({entry.original})" if entry.original else entry.label
         yield f"\n## {label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
+        if figures := entry.figures:
+            yield f"\n*{figures}*\n"
         for part in entry.parts:
             yield f"\n{_in_markdown(part)}\n"
         if entry.recalled:

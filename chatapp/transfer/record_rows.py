@@ -56,7 +56,7 @@ def empty(column: Column) -> Any:
 
 def _missing(column: Column) -> Any:
     value = empty(column)
-    if _is_no_choice(column, value) or (value is None and not column.null):
+    if value is not None and _is_no_choice(column, value):
         raise Unusable(say("{name} is missing.", name=column.name))
     return value
 

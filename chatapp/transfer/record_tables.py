@@ -91,7 +91,12 @@ TABLES = (
         "condensations",
         models.Condensation,
         order=("started_at", "pk"),
-        references={"turn": "turns", "message": MESSAGES, "rewind_parent": "rewinds"},
+        references={
+            "turn": "turns",
+            "message": MESSAGES,
+            "rewind_parent": "rewinds",
+            "made_for": "condensations",
+        },
         left_out=frozenset({"owner"}),
     ),
     Table(

@@ -134,6 +134,7 @@ _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CONDENSATIONS: list[Labels] = [
     *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 ]
+_RULES: list[Labels] = [(one,) for one in ("sections", "refusal", "repetition", "length", "facts")]
 _CAUSE = ("trigger", "kind", "outcome")
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
@@ -143,6 +144,9 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
     ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
     ("condensations", "condensations", "Attempts to condense a context.", _CAUSE, _CONDENSATIONS),
+    ("condensing_seconds", "condensing_seconds", "Their work, all tries.", _CAUSE, _CONDENSATIONS),
+    ("condensing_cost", "condensing_cost_usd", "Their known cost.", _CAUSE, _CONDENSATIONS),
+    ("refused_summaries", "refused_summaries", "Summaries that a rule refused.", ("rule",), _RULES),
 )
 
 

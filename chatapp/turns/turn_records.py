@@ -22,6 +22,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.models.calls import taken_by
 from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
@@ -48,9 +49,12 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
     )
     for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
         Review.objects.withdraw(attempt.pk)
-        spent = ModelCall.objects.filter(condensation=attempt).spent()
+        ended = timezone.now()
         Condensation.objects.filter(pk=attempt.pk).change(
-            status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
+            status=Condensation.Status.FAILED,
+            error=reason,
+            finished_at=ended,
+            **taken_by(attempt, ended),
         )
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from chatapp import errors
+from chatapp.condensation import ratings
 from chatapp.condensation import undo as undo_
 from chatapp.conversations import rewind
 from chatapp.forms.condensation_filter import AttemptFilter
@@ -53,7 +54,7 @@ TABLES = {
 @signed_in("GET")
 def show_condensations(request: Request) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
-    mine = Condensation.objects.owned_by(request.user)
+    mine = Condensation.objects.owned_by(request.user).whole()
     filters = AttemptFilter(mine, request.GET)
     found = filters.narrow(mine)
     outcome, sort = (filters.chosen.get(name, "") for name in ("outcome", "sort"))
@@ -62,7 +63,8 @@ def show_condensations(request: Request) -> HttpResponse:
         # All that the list shows, however many pages it has.
         rows = listed.select_related("conversation").only(*condensation_page.TABLE_COLUMNS)
         write, kind = TABLES[form]
-        return download(write(rows.iterator()), f"condensations.{form}", kind)
+        found_rows = rows.prefetch_related("tries").iterator(chunk_size=PAGE)
+        return download(write(found_rows), f"condensations.{form}", kind)
     context = list_attempts(listed, sort, request.GET.get("after", ""))
     context |= {"filters": filters, "outcome": outcome}
     if not wants_page(request):
@@ -96,10 +98,15 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
         more = SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
     # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
     # all that the owner has instead.
-    rows = Condensation.objects.with_place().brief().select_related("conversation")
+    rows = (
+        Condensation.objects.with_place()
+        .brief()
+        .prefetch_related("tries")
+        .select_related("conversation")
+    )
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
-    return {"lines": condensation_page.attempt_lines(lines), "more": more}
+    return {"lines": [*map(condensation_page.attempt_line, lines)], "more": more}
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:
@@ -233,4 +240,13 @@ def put_back(request: Request, attempt: Condensation) -> HttpResponse:
     if index is None:
         return refuse(request, _("There is no such fact in this record."))
     undo_.put_back(condensation=attempt, index=index)
+    return announce(request, attempt.conversation)
+
+
+@of_attempt("POST")
+def rate(request: Request, attempt: Condensation) -> HttpResponse:
+    """Keep what a person found a summary, with a word why."""
+    given = {"1": 1, "-1": -1, "0": 0}.get(request.POST.get("rating", ""), 2)
+    words = request.POST.get("words", "")
+    ratings.rate_summary(condensation=attempt, rating=given, words=words)
     return announce(request, attempt.conversation)

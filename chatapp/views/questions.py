@@ -47,6 +47,7 @@ def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpRe
         decision=request.POST.get("decision", ""),
         summary=request.POST.get("summary", ""),
         focus=request.POST.get("focus", ""),
+        edits="edit" in request.POST,
         enqueue=enqueue_turn,
     )
     actions.announce_answer(own.pk)
@@ -67,7 +68,8 @@ def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpRes
     if summary_reviews.hold_review(review=review, summary=summary, focus=focus):
         actions.announce_answer(own.pk)
         actions.announce_change(own.pk)
-    context = {"figures": summary_proposal.read_figures(review, summary), "is_held": True}
+    figures = summary_proposal.read_figures(review, summary, edits="edit" in request.POST)
+    context = {"figures": figures, "focus": review.condensation.focus, "is_held": True}
     return render(request, "chat/_review_figures.html", context)
 
 

@@ -13,6 +13,7 @@ from condense.folded_files.results import Folded, FoldedFile
 from condense.history.effective_history import replace_hidden
 from condense.messages import Block, Json, Message
 from condense.prices import Usage
+from condense.sentences import say
 from condense.tokens.counters import TokenCount, TokenCounter, compact, count_messages
 
 Kind = Literal["condensed", "truncated", "cleared"]
@@ -52,8 +53,8 @@ class Situation:
     ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` is for
-    whoever chooses it.
+    keep above all, ``feedback`` is what the user said of earlier summaries, and ``prompt_key``
+    names the prompt where the user has none. ``model`` is for whoever chooses it.
     ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
     text. ``chosen`` is what a manual run is about, where that is not all of it.
 
@@ -74,6 +75,7 @@ class Situation:
     automatic: bool = True
     prompt: str = ""
     focus: str = ""
+    feedback: tuple[str, ...] = ()
     prompt_key: str = "condense"
     model: str = ""
     environment: Environment | None = None
@@ -165,6 +167,13 @@ class Reduction:
         """Return those of the messages that it hides, or clears results of."""
         ids = frozenset(self.hidden)
         return [message for message in messages if message.id in ids]
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What validators reject it for, one sentence each."""
+        rejecting = [one for one in self.verdicts if one.rejects]
+        issues = [one.issues or (say("{name} rejects it", name=one.name),) for one in rejecting]
+        return tuple([issue for some in issues for issue in some])
 
     @property
     def count(self) -> int:

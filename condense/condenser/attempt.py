@@ -23,6 +23,7 @@ from condense.facts.ledger import ledger_of
 from condense.history.signed_blocks import count_thinking_behind
 from condense.loops import run_apart
 from condense.messages import Block, TextBlock
+from condense.prices import Usage
 from condense.reduction.carryover import carry_answered
 from condense.reduction.strategy import Strategy, asks_model, expected_usage
 from condense.sentences import noop, say
@@ -35,6 +36,7 @@ UNBOUND = noop(
     "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
 )
 REPAIRED = noop("A first summary was rejected, and written again: {lacking}")
+USED = noop("A person had the model's summary used although it was refused: {issue}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
@@ -53,7 +55,8 @@ logger = logging.getLogger(__name__)
 class AttemptRunner:
     """Has a strategy reduce the context, and holds the result to what ladder and hooks demand.
 
-    An attempt that was broken off in its review has its ``id_`` already.
+    An attempt that was broken off in its review has its ``id_`` already. A summary by a model that
+    was ``refused`` stays there for a person to choose.
     """
 
     strategy: Strategy
@@ -63,6 +66,7 @@ class AttemptRunner:
     log: CondensationLog
     reviewer: Reviewer
     id_: InitVar[str] = ""
+    refused: Reduction | None = None
     attempt: Attempt = field(init=False)
     _characters: int = field(default=0, init=False)
 
@@ -112,7 +116,8 @@ class AttemptRunner:
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
-            veto = await self.hooks.on_error(self.ladder.situation, error)
+            if veto := await self.hooks.on_error(self.ladder.situation, error):
+                self.hooks.troubles.append(veto.reason)
             await self._failed(error, () if veto else rest)
             if veto:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
@@ -129,6 +134,13 @@ class AttemptRunner:
         logger.log(level, SUCCEEDED, self.attempt.id, *figures, reduction.cost)
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
+
+    async def vetoed(self, veto: Vetoed) -> None:
+        """Put on record that a hook lets nothing be tried."""
+        self.attempt = replace(self.attempt, prompt="", prompt_key="", expected=Usage())
+        await self.log.started(self.attempt)
+        self.hooks.tell(AttemptStarted(self.attempt))
+        await self._failed(veto, ())
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""
@@ -147,19 +159,28 @@ class AttemptRunner:
 
     async def _reviewed(self, reduction: Reduction) -> Reduction:
         """Return the reduction as a person wants it, however often it is written for them."""
-        by_model, scale = asks_model(self.strategy), self.ladder.gauge.scale
+        scale = self.ladder.gauge.scale
         while True:
-            proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
+            proposal = Proposal(
+                reduction=reduction,
+                by_model=asks_model(self._named(reduction.strategy)),
+                scale=scale,
+                refused=self.refused,
+            )
             answer = await self.reviewer.review(self.attempt, proposal)
             if not isinstance(answer, Accept):
                 focused = replace(self.ladder.situation, focus=answer.focus)
                 self.ladder = replace(self.ladder, situation=focused)
+                self.strategy = self._named(proposal.written.strategy)
                 try:
-                    reduction = await self._reduce()
+                    reduction, self.refused = await self._reduce(), None
                 except CondenseError as error:
                     # The person has the one before, with a note.
                     noted = NOT_WRITTEN.format(error=error)
                     reduction = replace(reduction, notes=(*reduction.notes, noted))
+            elif answer.uses_refused and self.refused:
+                used = USED.format(issue=self.refused.lacking[0])
+                return replace(self.refused, notes=(*self.refused.notes, used))
             elif answer.summary is None:
                 return reduction
             else:
@@ -171,6 +192,10 @@ class AttemptRunner:
                     reduction = replace(reduction, notes=(*reduction.notes, str(error)))
                 else:
                     return reduction
+
+    def _named(self, name: str) -> Strategy:
+        """Return the strategy of this name, this attempt's own where the ladder has none."""
+        return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:
         """Return a summary that nobody asked for with the environment as it is now, if it has room.
@@ -197,7 +222,7 @@ class AttemptRunner:
         """
         try:
             reduction = await self._judged(self.kit)
-            found = _lacking(reduction) if asks_model(self.strategy) else ()
+            found = reduction.lacking if asks_model(self.strategy) else ()
             if not found:
                 return reduction
             # A repair costs what the first try did: it sends the same, and asks for as much. Worth
@@ -208,10 +233,10 @@ class AttemptRunner:
             spared = reduction.tokens_before.value - reduction.tokens_after.value
             worth = self.ladder.policy.distance_messages * spared
             if used.input + cached + WRITTEN * used.output >= worth:
-                raise _rejection(reduction)
+                raise self._rejection(reduction)
             repaired = await self._judged(replace(self.kit, lacking=found))
-            if _lacking(repaired):
-                raise _rejection(repaired)
+            if repaired.lacking:
+                raise self._rejection(repaired)
             notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
             return replace(repaired, notes=notes)
         except CondenseError:
@@ -275,23 +300,17 @@ class AttemptRunner:
         _, after = self.ladder.gauge.compare(reduction.hidden, message)
         return replace(reduction, message=message, tokens_after=after)
 
+    def _rejection(self, made: Reduction) -> SummaryRejected:
+        """Return the error that says what a summary is rejected for, with all of its text."""
+        self.refused, issues = made, made.lacking
+        said = say("The summary was rejected: {issue}", issue=issues[0])
+        error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
+        error.rules = tuple([one.name for one in made.verdicts if one.rejects])
+        return error
+
     async def _on_text(self, text: str) -> None:
         self._characters += len(text)
         # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
         await self.log.progressed(self.attempt, math.ceil(self._characters / 4))
         calls = self.kit.bill.calls
         await self.reviewer.heard(self.attempt, lambda: calls[-1].parsed.summary)
-
-
-def _rejection(made: Reduction) -> SummaryRejected:
-    """Return the error that says what a summary is rejected for, with all of its text."""
-    issues = _lacking(made)
-    said = say("The summary was rejected: {issue}", issue=issues[0])
-    return SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
-
-
-def _lacking(made: Reduction) -> tuple[str, ...]:
-    """Return what a reduction is rejected for, one sentence each."""
-    rejecting = [one for one in made.verdicts if one.rejects]
-    issues = [one.issues or (say("{name} rejects it", name=one.name),) for one in rejecting]
-    return tuple([issue for some in issues for issue in some])

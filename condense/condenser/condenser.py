@@ -85,20 +85,30 @@ class Condenser:
             ladder, rungs = await self._planned(ladder, hooks)
         except errors.Vetoed as veto:
             failures, rungs = [veto], []
+            for first in ladder.rungs()[:1]:
+                given = first, ladder, hooks, self.kit, self.log, self.reviewer
+                await (await asyncio.to_thread(AttemptRunner, *given)).vetoed(veto)
+        refused: Reduction | None = None
         while rungs:
+            given = rungs[0], ladder, hooks, self.kit, self.log, self.reviewer
+            attempt = await asyncio.to_thread(AttemptRunner, *given, refused=refused)
             try:
-                given = ladder, hooks, self.kit, self.log, self.reviewer
-                attempt = await asyncio.to_thread(AttemptRunner, rungs[0], *given)
                 return await attempt.run(rungs[1:])
             except errors.Discarded:
                 raise
             except errors.CondenseError as error:
                 failures.append(error)
-                rungs = ladder.after(rungs[1:], error)
+                rungs, refused = ladder.after(rungs[1:], error), attempt.refused
         self._give_up(ladder, failures)
         return None
 
-    async def resume(self, situation: Situation, attempt_id: str, draft: Reduction) -> Reduction:
+    async def resume(
+        self,
+        situation: Situation,
+        attempt_id: str,
+        draft: Reduction,
+        refused: Reduction | None = None,
+    ) -> Reduction:
         """Go on with an attempt that was broken off while its ``draft`` was reviewed.
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
@@ -106,9 +116,8 @@ class Condenser:
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
-        attempt = AttemptRunner(
-            strategy, ladder, hooks, self.kit, self.log, self.reviewer, id_=attempt_id
-        )
+        given = strategy, ladder, hooks, self.kit, self.log, self.reviewer
+        attempt = AttemptRunner(*given, id_=attempt_id, refused=refused)
         return await attempt.run((), draft)
 
     def _ladder(self, situation: Situation) -> Ladder:
@@ -167,14 +176,15 @@ class Condenser:
         raise error
 
 
-def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
-    With ``clear`` superseded tool output goes first.
+    With ``clear`` superseded tool output goes first; ``alone`` leaves out what hides messages
+    without a summary where that fails.
     """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
     first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
-    return (*(("clear",) if clear else ()), *first, *fallbacks)
+    return (*(("clear",) if clear else ()), *first, *(() if alone else fallbacks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,9 @@ class Ladder:
         if asked or not situation.is_over:
             return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
         new = situation.trigger is Trigger.FORCED or self.has_enough_new()
-        return [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
+        found = [one for one in strategies if not asks_model(one) or (new and situation.may_ask)]
+        # Where only the model can help, it is asked in each turn.
+        return found or [*(strategies if situation.may_ask else ())]
 
     @property
     def asks_nobody(self) -> str:

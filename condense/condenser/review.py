@@ -23,21 +23,34 @@ class Proposal:
     """A reduction that is ready, and not applied yet.
 
     A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
-    is what an estimated token counts in the unit of the reduction's sizes.
+    is what an estimated token counts in the unit of the reduction's sizes. Where a model's summary
+    was ``refused``, that is used, changed or written again, and the reduction stands instead of it.
     """
 
     reduction: Reduction
     by_model: bool
     scale: float = 1.0
+    refused: Reduction | None = None
+
+    @property
+    def written(self) -> Reduction:
+        """What a person can change: the refused summary where there is one."""
+        return self.refused or self.reduction
+
+    @property
+    def can_be_written_again(self) -> bool:
+        """Whether a model can be asked anew."""
+        return self.by_model or self.refused is not None
 
     @property
     def can_be_edited(self) -> bool:
         """Whether a person may put another text in the summary's place."""
-        return self.by_model and (self._place is not None or self._line is not None)
+        placed = self._place is not None or self._line is not None
+        return self.can_be_written_again and placed
 
     def edited(self, summary: str, counter: TokenCounter) -> Reduction:
         """Return the reduction with a person's own summary; a signed one is not sent then."""
-        made = self.reduction
+        made = self.written
         signed = not self._line and any(map(is_compaction, made.message.blocks))
         message = self._with_line(summary) if self._line else self._with_block(summary, counter)
         more = _size(message, counter) - _size(made.message, counter)
@@ -52,7 +65,7 @@ class Proposal:
         )
 
     def _with_block(self, summary: str, counter: TokenCounter) -> Message:
-        made = self.reduction
+        made = self.written
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
         signed, at = len(blocks) < len(made.message.blocks), self._place or 0
         before = blocks[at]
@@ -63,7 +76,7 @@ class Proposal:
 
     def _with_line(self, summary: str) -> Message:
         """Return the clearing with a person's own summary in the place of one tool's output."""
-        made, tags = self.reduction, self.reduction.message.tags
+        made, tags = self.written, self.written.message.tags
         message_id, call = self._line or ("", "")
         lines = tags.cleared[message_id]
         lines = {**lines, call: lines[call].removesuffix(made.summary) + summary}
@@ -73,7 +86,7 @@ class Proposal:
     @property
     def _line(self) -> tuple[str, str] | None:
         """The message and the call whose output the summary stands for, None for none."""
-        made = self.reduction
+        made = self.written
         found = (
             (message_id, call)
             for message_id, lines in made.message.tags.cleared.items()
@@ -85,7 +98,7 @@ class Proposal:
     @property
     def _place(self) -> int | None:
         """Where the summary stands among the blocks that are not signed, None for nowhere."""
-        made = self.reduction
+        made = self.written
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
         if len(blocks) < len(made.message.blocks):
             return 0
@@ -95,34 +108,54 @@ class Proposal:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data, so that a review outlives the process."""
-        made = self.reduction
-        # Blocks and folded files have a form of their own.
-        bare = replace(made, message=replace(made.message, content=()), folded=None)
-        data = {**asdict(bare), "by_model": self.by_model, "scale": self.scale}
-        data["message"]["content"] = content_to_api(made.message.content)
-        data["folded"] = made.folded.to_json() if made.folded else None
-        return {**data, "cost": str(made.cost)}
+        data = {**_to_json(self.reduction), "by_model": self.by_model, "scale": self.scale}
+        return {**data, "refused": self.refused and _to_json(self.refused)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_json` gave."""
-        made, said = dict(data), dict(data["message"])
-        tags = Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])})
-        said |= {"role": "user", "content": content_from_api(said["content"]), "tags": tags}
-        by_model, scale = made.pop("by_model"), made.pop("scale")
-        verdicts = [{**one, "issues": tuple(one["issues"])} for one in made["verdicts"]]
-        made |= {
-            "message": Message(**said),
-            "hidden": tuple(made["hidden"]),
-            "tokens_before": TokenCount(**made["tokens_before"]),
-            "tokens_after": TokenCount(**made["tokens_after"]),
-            "usage": Usage(**made.get("usage", {})),
-            "cost": Decimal(made["cost"]),
-            "notes": tuple(made["notes"]),
-            "verdicts": tuple([Verdict(**one) for one in verdicts]),
-            "folded": Folded.from_json(made["folded"]) if made["folded"] else None,
-        }
-        return cls(reduction=Reduction(**made), by_model=by_model, scale=scale)
+        made = dict(data)
+        by_model, scale, refused = (
+            made.pop("by_model"),
+            made.pop("scale"),
+            made.pop("refused", None),
+        )
+        return cls(
+            reduction=_from_json(made),
+            by_model=by_model,
+            scale=scale,
+            refused=_from_json(refused) if refused else None,
+        )
+
+
+def _to_json(made: Reduction) -> dict[str, Any]:
+    # Blocks and folded files have a form of their own.
+    data = asdict(replace(made, message=replace(made.message, content=()), folded=None))
+    data["message"]["content"] = content_to_api(made.message.content)
+    return {
+        **data,
+        "folded": made.folded.to_json() if made.folded else None,
+        "cost": str(made.cost),
+    }
+
+
+def _from_json(data: Mapping[str, Any]) -> Reduction:
+    made, said = dict(data), dict(data["message"])
+    tags = Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])})
+    said |= {"role": "user", "content": content_from_api(said["content"]), "tags": tags}
+    verdicts = [{**one, "issues": tuple(one["issues"])} for one in made["verdicts"]]
+    made |= {
+        "message": Message(**said),
+        "hidden": tuple(made["hidden"]),
+        "tokens_before": TokenCount(**made["tokens_before"]),
+        "tokens_after": TokenCount(**made["tokens_after"]),
+        "usage": Usage(**made.get("usage", {})),
+        "cost": Decimal(made["cost"]),
+        "notes": tuple(made["notes"]),
+        "verdicts": tuple([Verdict(**one) for one in verdicts]),
+        "folded": Folded.from_json(made["folded"]) if made["folded"] else None,
+    }
+    return Reduction(**made)
 
 
 def _size(message: Message, counter: TokenCounter) -> int:
@@ -133,9 +166,10 @@ def _size(message: Message, counter: TokenCounter) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Apply it: as it is, or with the person's own ``summary``."""
+    """Apply it as it is, with the person's own ``summary``, or the model's refused one instead."""
 
     summary: str | None = None
+    uses_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

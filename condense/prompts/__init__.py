@@ -53,16 +53,24 @@ def unregister_prompt(key: str) -> None:
 
 
 def condense_instruction(
-    custom: str = "", focus: str = "", *, key: str = CONDENSE, words: int = 0
+    custom: str = "",
+    focus: str = "",
+    *,
+    key: str = CONDENSE,
+    words: int = 0,
+    feedback: Sequence[str] = (),
 ) -> str:
     """Return the instruction that ends a summary request.
 
     ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is what this run
     should keep above all; ``words`` is how long the summary may become, 0 where nobody knows.
+    ``feedback`` are the user's verdicts on earlier summaries.
     """
     parts = [custom.strip() or load_prompt(key)]
     if words and not custom.strip():
         parts.append(load_prompt("length", words=f"{words:,}"))
+    if feedback:
+        parts.append(load_prompt("feedback", feedback="\n".join([f"- {one}" for one in feedback])))
     if focus.strip():
         parts.append(load_prompt("focus", focus=focus.strip()))
     return "\n\n".join(parts)

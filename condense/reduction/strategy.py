@@ -57,7 +57,10 @@ class ByModel:
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that ends the summary request."""
         key, words = situation.prompt_key, words_for(situation)
-        return condense_instruction(situation.prompt, situation.focus, key=key, words=words)
+        said = situation.feedback
+        return condense_instruction(
+            situation.prompt, situation.focus, key=key, words=words, feedback=said
+        )
 
 
 class ByRule:

@@ -47,7 +47,7 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     draft.fill("1. Own words:\n   - Nothing but this.")
     expect(figures).not_to_have_text(before)
     chat.page.reload()
-    expect(chat.page.get_by_role("group", name="Summary")).to_have_text(
+    expect(chat.page.get_by_role("group", name="Summary")).to_contain_text(
         re.compile(r"Own words:\s+Nothing but this.")
     )
     expect(figures).not_to_have_text(before)
@@ -58,6 +58,54 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
         tab.finished()
     chat.choose(chat.rows("Context condensed"), "Details")
     expect(chat.page.get_by_text("Draft 2: changed and accepted")).to_be_visible()
+
+
+def test_a_person_sees_what_a_review_is_of_and_has_the_last_word(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The refusal, the cost so far and what was asked to be kept; the refused one can be used.
+
+    Whoever finds it bad says so in a word, which the row shows.
+    """
+    chat, refused = open_chat(), Reply("<summary>It was about **a vault**.</summary>")
+    standin.then(Reply("Noted. " * 150), *[refused] * 4)
+    chat.ask(long(PASSWORD, times=3))
+    chat.button("What must be kept?").click()
+    chat.page.get_by_role("checkbox", name="Let me review the summary").check()
+    focus = chat.page.get_by_role("textbox", name="What must be kept?")
+    focus.fill("the password of the vault")
+    focus.press("Enter")
+    review = chat.page.get_by_role("form", name="Review before it is applied")
+    why = "The model's summary was refused: It has 0 of 9 sections"
+    for said in ("you started it", "so far", why, "These are key facts only.", "Your words"):
+        expect(review).to_contain_text(said)
+    expect(review).not_to_contain_text("## Ledger")
+    expect(review).to_contain_text(
+        re.compile("the password of the vault” · kept|the password of the vault · kept")
+    )
+    assert complaints(chat.page) == []
+    chat.button("Write again").click()
+    expect(review).to_contain_text("Draft 2")
+    expect(review).to_contain_text("It was to be written again, which failed")
+    review.get_by_text("Show the refused summary").click()
+    expect(review.locator("strong").get_by_text("a vault")).to_be_visible()
+    figures = review.get_by_role("group", name="Effect")
+    before = figures.text_content() or ""
+    # What is accepted is what somebody looks at.
+    review.get_by_role("checkbox", name="Edit the refused summary").check()
+    expect(figures).not_to_have_text(before)
+    chat.button("Accept").click()
+    fold = chat.rows("Context condensed")
+    expect(fold).to_contain_text("the refused summary, as you chose")
+    expect(fold).to_contain_text("your review")
+    chat.finished()
+    fold.get_by_role("button", name="View").click()
+    fold.get_by_role("textbox", name="Why").fill("no numbers")
+    fold.get_by_role("button", name="Bad", exact=True).click()
+    expect(fold).to_contain_text("You found it bad: no numbers")
+    chat.choose(fold, "Details")
+    expect(chat.page.get_by_text("Draft 2: refused by a rule, used all the same")).to_be_visible()
+    expect(chat.page.get_by_text("It was about a vault.").first).to_be_visible()
 
 
 def test_a_part_is_condensed_undone_redone_written_again_and_forked(

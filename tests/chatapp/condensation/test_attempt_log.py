@@ -19,7 +19,7 @@ from chatapp.condensation.draft_writer import DraftLog, basis_of
 from chatapp.context import sizes
 from chatapp.context.condense_requests import NO_WISH
 from chatapp.languages import Reader, in_words
-from chatapp.models import BackgroundDraft, Conversation, message_store
+from chatapp.models import BackgroundDraft, Condensation, Conversation, message_store
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
@@ -74,11 +74,17 @@ def test_checks_are_stored_in_english_and_read_in_the_readers_words() -> None:
     assert issue.startswith("Länge: ")
 
 
+async def veto(_plan: condense.Plan) -> condense.Veto:
+    """Stop every run."""
+    return condense.Veto("Not during the audit.")
+
+
 async def condense_with(
     log: AttemptLog,
     *replies: Any,
     trigger: condense.Trigger = FORCED,
     strategies: Sequence[str] = ("fresh_start",),
+    hooks: condense.Hooks | None = None,
 ) -> None:
     """Condense the conversation, which is measured at 20,000 tokens, as the replies say."""
     history = await sync_to_async(message_store.read_effective)(log.run.conversation.pk)
@@ -86,7 +92,7 @@ async def condense_with(
     tokens = condense.TokenCount(20_000, measured=True)
     situation = condense.Situation(effective=history, tokens=tokens, budget=budget, trigger=trigger)
     model = ScriptedSummarizer(*replies)
-    condenser = condense.Condenser(model, sizes.COUNTER, strategies, log=log)
+    condenser = condense.Condenser(model, sizes.COUNTER, strategies, log=log, hooks=hooks)
     await condenser.fit(situation)
 
 
@@ -110,7 +116,7 @@ async def counted(before: dict[tuple[str, str, str], float]) -> dict[tuple[str, 
 async def test_attempts_are_counted_as_the_record_names_them(
     conversation: Conversation, settings: Settings
 ) -> None:
-    """One that fell back too, and a draft once it is dropped; a truncation is no condensation."""
+    """With their tries, a draft once it is dropped, a veto with its reason."""
     settings.ALLOW_METRICS = True
     before = await sync_to_async(read_condensations)()
     await condense_with(await sync_to_async(draft_log)(conversation), "S")
@@ -124,12 +130,17 @@ async def test_attempts_are_counted_as_the_record_names_them(
     assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
     log = await log_in(AttemptLog, conversation, wish=replace(NO_WISH, while_idle=True))
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
+    log = await log_in(AttemptLog, conversation)
+    with pytest.raises(condense.Vetoed):
+        await condense_with(log, "S", hooks=condense.Hooks(before=(veto,)))
     assert await counted(before) == {
         ("ahead", "condensed", "unused"): 1,
         ("idle", "condensed", "succeeded"): 1,
-        ("forced", "condensed", "failed"): 1,
         ("forced", "truncated", "succeeded"): 1,
+        ("forced", "condensed", "failed"): 1,
     }
+    vetoed = await Condensation.objects.aget(status="failed", made_for=None)
+    assert (vetoed.error, vetoed.prompt) == ("Not during the audit.", "")
 
 
 def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(

@@ -1,5 +1,6 @@
 """How a context is made smaller is the user's choice: the strategy, and clearing before it."""
 
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from chatapp.transcript.rows import CondensationRow, MessageRow
 from condense.strategies.sliding_window import SlidingWindow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import UNAUTHORIZED, Reply
 from tests.standin.server import Standin
 
 FILE = "one line of the file\n" * 100
@@ -176,6 +178,30 @@ async def test_a_full_window_is_truncated_unless_its_owner_wants_an_error(
     assert (len(standin.requests), "truncation is off" in turn.error) == (not stops, stops)
     cut = [one async for one in Condensation.objects.filter(kind="truncated")]
     assert [one.messages_hidden > 20 for one in cut] == ([] if stops else [True])
+
+
+@pytest.mark.parametrize("stops", [False, True])
+async def test_a_failed_summary_hides_nothing_where_its_owner_wants_an_error(
+    browser: Client, alice: User, standin: Standin, stops: bool
+) -> None:
+    """The turn ends with the reason, and asks anew when it is tried again."""
+    await sync_to_async(save)(
+        browser, auto_condense="on", **({"stop_when_full": "on"} if stops else {})
+    )
+    full = await sync_to_async(long_conversation)(alice, standin, context_window=9_000)
+    standin.then(UNAUTHORIZED, *([] if stops else [Reply("Here.")]))
+    async with open_page(full, alice) as page:
+        await page.say("And now?")
+        await page.until_idle()
+        turn = await full.turns.alatest("started_at")
+        assert (turn.status, bool(turn.error)) == ("failed" if stops else "succeeded", stops)
+        assert await full.messages.filter(hidden=True).aexists() is not stops
+        if stops:
+            seq = turn.at_seq if turn.last_seq is None else turn.last_seq
+            await page.send("turn.retry", nonce=str(uuid.uuid4()), seq=seq)
+            await page.until_idle()
+    made = Condensation.objects.order_by("started_at").values_list("status", flat=True)
+    assert [one async for one in made] == ["failed", "succeeded"]
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ async def test_a_summary_waits_on_every_page_and_nothing_is_applied_before(
         review = await begin(page, standin, FIRST)
         await other.until("status.changed", waits=True)
         shown = (await other.until("panel.changed"))["condensing"]
-        assert all(name in shown for name in ("Review this summary", "The port is 8123."))
+        assert all(name in shown for name in ("Review before it is applied", "The port is 8123."))
         assert all(name in shown for name in ("Accept", "Discard", "Write again", "must be kept"))
         assert "tokens" in shown
         assert (await Turn.objects.alatest("started_at")).status == Turn.Status.WAITING

@@ -203,14 +203,15 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     record = record_for(conversation, summarise(conversation))
     made = Condensation.objects.filter(pk=record.pk)
     made.change(at_seq=failed.at_seq, status=Condensation.Status.RUNNING, message=None)
+    Condensation.objects.filter(pk=failed.pk).change(made_for=record)
     assert {type(row) for row in row_pages.page(conversation).rows} == {MessageRow}
     made.change(status=Condensation.Status.SUCCEEDED, message=record.message, cost=Decimal(0))
     *rows, fold = row_pages.page(conversation).rows
     assert {type(row) for row in rows} == {MessageRow}
     assert isinstance(fold, CondensationRow)
-    assert (fold.how, fold.cost) == ("without a model (the summary was incomplete)", failed.cost)
-    reason = "The model's summary was incomplete, so it was not used."
-    assert [(one.attempt, one.reason) for one in fold.replaced] == [(failed, reason)]
+    why = "summary was refused: It has 1 of 9 sections"
+    assert fold.how == f"without a model (the model's {why})"
+    assert [(one.attempt, one.reason) for one in fold.tries] == [(failed, f"The model's {why}.")]
 
 
 def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(

@@ -163,15 +163,15 @@ def lines(browser: Client, **query: str) -> list[str]:
 def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """A try that the user makes later is none of that."""
+    """It is told by the line of what was made; a try that the user makes later is none of that."""
     say("user", "Where is the cut?")
     failed = {"status": "failed", "tokens_after": None, "error": "No answer."}
-    attempt(conversation, **failed, fell_back_to="ledger")
-    made = summarise(conversation)
-    attempt(conversation, message=made, messages_hidden=3, strategy="ledger", trigger="auto")
+    summary = summarise(conversation)
+    made = attempt(conversation, message=summary, messages_hidden=3, strategy="ledger")
+    attempt(conversation, **failed, fell_back_to="ledger", made_for=made)
     attempt(conversation, **failed)
-    later, _made, first = lines(browser)
-    assert "No answer. Condensed instead (key facts only): 3 messages hidden." in first
+    later, first = lines(browser)
+    assert "key facts only without a model (the first attempt failed)" in first
     assert "No answer. Nothing was changed." in later
 
 
@@ -180,7 +180,7 @@ def test_too_little_to_clear_is_no_failure(
 ) -> None:
     """Neither in its line nor in the totals; that nothing was changed goes without saying.
 
-    It leads to what was made instead, where something was: the chat has no row of its own for it.
+    Where something was made instead, it is part of that.
     """
     attempt(conversation, status="declined", kind="cleared", strategy="clear", error="Too little.")
     (line,) = lines(browser)
@@ -193,10 +193,11 @@ def test_too_little_to_clear_is_no_failure(
     say("user", "Where is the cut?")
     say("assistant", "At the colon.")
     too_little = {"status": "failed", "kind": "cleared", "fell_back_to": "fresh_start"}
-    attempt(conversation, **too_little, at_seq=2)
     made = attempt(conversation, message=summarise(conversation, keep=1), at_seq=2)
+    attempt(conversation, **too_little, at_seq=2, made_for=made)
     page = browser.get(reverse("condensations")).text
-    assert page.count(f"/c/{conversation.pk}/?at=1#condensation-{made.pk}") == 2
+    assert page.count(f"/c/{conversation.pk}/?at=1#condensation-{made.pk}") == 1
+    assert len(lines(browser)) == 2
 
 
 @pytest.mark.parametrize(

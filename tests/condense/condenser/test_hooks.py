@@ -82,11 +82,12 @@ def test_hooks_add_up_in_their_order_and_each_counts_once() -> None:
 
 @pytest.mark.parametrize("trigger", [Trigger.FORCED, Trigger.MANUAL])
 async def test_a_veto_or_a_plan_of_nothing_stops_a_run_with_its_reason(trigger: Trigger) -> None:
-    """It cannot make a request fit."""
+    """It cannot make a request fit; it is on record as an attempt that asks no model."""
     bench = Bench("S", hooks=Hooks(before=(veto,)))
     with pytest.raises(Vetoed, match="Not now, with 4 messages"):
         await bench.fit(talk(4), trigger=trigger)
-    assert (bench.calls, bench.log.events) == (0, [])
+    assert (bench.calls, bench.failures) == (0, [(Vetoed, None)])
+    assert [(one.strategy, one.prompt) for one in bench.log.of("started")] == [("fresh_start", "")]
     nothing = planning(strategies=("os.path.join", "nowhere"), prompt=None, focus=None)
     with pytest.raises(Vetoed, match="planned nothing") as caught:
         await Bench("S", hooks=Hooks(before=(nothing,))).fit(talk(12), trigger=trigger)
@@ -188,6 +189,7 @@ async def test_a_hook_hears_of_each_failure_and_may_stop_the_ladder() -> None:
     assert caught.value.calls == 1
     assert bench.failures == [(SummaryFailed, None)]
     assert bench.log.names == ["started", "failed"]
+    assert "No summary, no answer." in bench.log.of("failed")[0][0].details
 
 
 async def test_each_decision_and_attempt_is_a_line_in_the_log_without_content(

@@ -124,3 +124,45 @@ async def test_a_review_goes_on_in_another_process() -> None:
     assert later.calls == 0
     assert second.proposals == [proposal]
     assert made.summary == "Own words."
+
+
+async def unless_good(_situation: condense.Situation, made: condense.Reduction) -> condense.Verdict:
+    """Reject what does not say that it is good."""
+    good = "good" in made.summary
+    return condense.Verdict(name="good", issues=() if good else ("It is bad",), rejects=not good)
+
+
+@pytest.mark.parametrize(
+    ("answers", "strategy", "summary", "note"),
+    [
+        ((condense.Accept(),), "ledger", "## Ledger", ""),
+        ((condense.Accept(uses_refused=True),), "fresh_start", "Bad.", "was refused: It is bad"),
+        ((condense.Accept("A person's."),), "fresh_start", "A person's.", EDITED),
+        ((condense.WriteAgain("x"), condense.Accept()), "fresh_start", "Now good.", ""),
+    ],
+    ids=["instead", "used", "edited", "written again"],
+)
+@pytest.mark.parametrize("is_resumed", [False, True])
+async def test_a_refused_summary_is_for_a_person_to_use_change_or_have_written_again(
+    answers: tuple[condense.Accept | condense.WriteAgain, ...],
+    strategy: str,
+    summary: str,
+    note: str,
+    is_resumed: bool,
+) -> None:
+    """In the attempt that stands for it, also after a restart; by itself the ledger applies."""
+    hooks, messages = Hooks(validators=(unless_good,)), talk(12)
+    first = ScriptedReviewer(*([] if is_resumed else answers))
+    bench = Bench("Bad.", "Bad.", "Now good.", "Now good.", hooks=hooks, reviewer=first)
+    made = await bench.condense(messages)
+    if is_resumed:
+        stored = json.loads(json.dumps(first.proposals[0].to_json()))
+        shown = condense.Proposal.from_json(stored)
+        again = Bench("Now good.", hooks=hooks, reviewer=ScriptedReviewer(*answers))
+        now = situation(messages, window=WINDOW, trigger=condense.Trigger.MANUAL)
+        made = await again.condenser.resume(now, "attempt", shown.reduction, shown.refused)
+    (proposal, *_) = first.proposals
+    assert proposal.refused
+    assert (proposal.reduction.strategy, proposal.refused.lacking) == ("ledger", ("It is bad",))
+    assert (made.strategy, made.summary[: len(summary)]) == (strategy, summary)
+    assert note in "\n".join(made.notes)

@@ -1,0 +1,34 @@
+"""Ratings: what people found summaries, with a word why, and what the next ones are told of it."""
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from chatapp.conversations.locks import lock
+from chatapp.errors import Refused
+from chatapp.models import Condensation, message_store
+from chatapp.sentences import translate as _
+
+LONGEST_WORDS = 300  # characters
+# So many of the latest ratings with a word are told.
+TOLD = 5
+
+
+def rate_summary(*, condensation: Condensation, rating: int, words: str = "") -> None:
+    """Keep a person's rating of a summary that a model wrote; 0 takes it back."""
+    if rating not in {0, *Condensation.Rating.values}:
+        raise Refused(_("A summary is good or bad."))
+    if not (condensation.message_id and condensation.prompt):
+        raise Refused(_("Only a summary by a model can be rated."))
+    said = " ".join(words.split())[:LONGEST_WORDS] if rating else ""
+    rated = {"rating": rating or None, "rating_words": said, "rated_at": timezone.now()}
+    with lock(condensation.conversation) as locked:
+        Condensation.objects.filter(pk=condensation.pk).change(**rated)
+        message_store.note_record(locked.pk)
+
+
+def feedback_of(owner: User) -> tuple[str, ...]:
+    """Return the owner's latest ratings that say why, as the next summary is told them."""
+    rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
+    told = rated.order_by("-rated_at").values_list("rating", "rating_words")[:TOLD]
+    good = Condensation.Rating.GOOD
+    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in told])

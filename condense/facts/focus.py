@@ -1,0 +1,38 @@
+"""A person's focus: the sentence of the hidden messages that it asks for, and if that is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from condense.facts.names import names_in
+from condense.facts.texts import Shown, plain_text, sentences
+from condense.messages import Message
+from condense.recall.words import Term, fold, terms_of
+
+
+@dataclass(frozen=True, slots=True)
+class FocusFound:
+    """The ``sentence`` that fits a focus best; it is ``kept`` if its figures are still read."""
+
+    sentence: str
+    kept: bool
+
+
+def find_focus(focus: str, hidden: Sequence[Message], kept: Sequence[Message]) -> FocusFound | None:
+    """Return what a focus asks for, None where no hidden message says it.
+
+    Of sentences that fit alike, the one with most figures and names is meant. Without any, it is
+    kept if the words that fit are.
+    """
+    terms = [one for one in terms_of(focus) if one.kind != "common"]
+    said = sentences(plain_text([one for one in hidden if not one.is_summary]))
+    found = max(said, key=lambda one: (len(_in(terms, one)), len([*names_in(one)])), default="")
+    if not (fitting := _in(terms, found)):
+        return None
+    text, names = plain_text(kept), [name for name, _at in names_in(found)]
+    has_names = all(map(Shown(text).says, names))
+    return FocusFound(found, has_names if names else len(_in(fitting, text)) == len(fitting))
+
+
+def _in(terms: Sequence[Term], text: str) -> list[Term]:
+    folded = fold(text)
+    return [one for one in terms if any(one.places(folded))]
