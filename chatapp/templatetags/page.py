@@ -27,6 +27,8 @@ TEXTS: dict[str, Any] = {
     "copied": _("Copied"),
     "copyFailed": _("Copying failed. Select the text and copy it by hand."),
     "copyCode": _("Copy code"),
+    "preview": _("Preview"),
+    "showCode": _("Show code"),
     "code": _("Code: {name}"),
     "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
     "lines": condense.plural("{count} line", "{count} lines"),
