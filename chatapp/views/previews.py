@@ -26,6 +26,8 @@ SEALED = {
     "base-uri": [CSP.NONE],
     "frame-ancestors": [CSP.SELF],
     "sandbox": ["allow-scripts"],
+    "require-trusted-types-for": ["'script'"],
+    "trusted-types": ["default"],
 }
 
 

