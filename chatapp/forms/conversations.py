@@ -10,6 +10,7 @@ from chatapp.agent.ports import Policy, ToolSpec
 from chatapp.forms import ModelForm
 from chatapp.forms.preferences import own_prompt, prompt_field
 from chatapp.models import Conversation
+from chatapp.tools import TOOL_SPECS
 
 PREFIX = "tool"
 LABELS = {Policy.ALLOW: _("Allow"), Policy.ASK: _("Ask"), Policy.DENY: _("Deny")}
@@ -19,6 +20,8 @@ ACCESS = {
     "execute": _("runs commands"),
     "network": _("calls other servers"),
 }
+# These work with the conversation alone.
+WITHIN = ("ask_user", "update_todo_list")
 
 
 class RewindForm(forms.Form):
@@ -73,7 +76,8 @@ class SystemPromptForm(forms.Form):
 class PoliciesForm(forms.Form):
     """A choice for each tool; what nobody decided is as inherited, or as the tool has it.
 
-    About those that are ``denied`` by the operators, there is nothing to decide.
+    About those that are ``denied`` by the operators there is nothing to decide, nor about ours that
+    are not ``usable`` on this server.
     """
 
     def __init__(
@@ -84,21 +88,27 @@ class PoliciesForm(forms.Form):
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
         denied: Collection[str] = (),
+        usable: Collection[str],
     ) -> None:
         super().__init__(data, prefix=PREFIX)
         self.denied = sorted(denied)
         for spec in specs:
             if spec.name in denied:
                 continue
+            is_off = spec.name in TOOL_SPECS and spec.name not in usable
             holds, words = spec.default_policy, _("%(policy)s (default)")
             if inherited.get(spec.name) in set(Policy):
                 holds, words = Policy(inherited[spec.name]), _("%(policy)s (inherited)")
             self.fields[spec.name] = forms.ChoiceField(
                 label=spec.name,
                 required=False,
-                choices=[("", str(words) % {"policy": LABELS[holds]}), *LABELS.items()],
-                initial=decided.get(spec.name, ""),
-                help_text="" if spec.name == "ask_user" else ACCESS[spec.access],
+                disabled=is_off,
+                choices=[
+                    ("", _("off on this server") if is_off else words % {"policy": LABELS[holds]}),
+                    *LABELS.items(),
+                ],
+                initial="" if is_off else decided.get(spec.name, ""),
+                help_text="" if spec.name in WITHIN else ACCESS[spec.access],
             )
 
     def policies(self) -> dict[str, str]:

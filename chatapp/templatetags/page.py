@@ -34,6 +34,7 @@ TEXTS: dict[str, Any] = {
     "lines": condense.plural("{count} line", "{count} lines"),
     "showLines": condense.plural("Show {count} line", "Show all {count} lines"),
     "showFewer": _("Show fewer"),
+    "showAll": _("Show all"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
     "tryingAgain": _("Trying again in {seconds} s."),
@@ -158,6 +159,25 @@ def isolated(words: object) -> SafeString:
 
 
 register.filter("upright", condense.upright)
+
+# How browsers and systems call themselves in their headers, and how people do; the first one fits.
+_BROWSERS = {
+    "Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox",
+    "Chromium": "Chromium", "Chrome": "Chrome", "CriOS": "Chrome", "Safari": "Safari",
+}  # fmt: skip
+_SYSTEMS = {
+    "Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows",
+    "Mac OS X": "macOS", "CrOS": "ChromeOS", "Linux": "Linux",
+}  # fmt: skip
+
+
+@register.filter
+def browser(header: str) -> str:
+    """Return a browser's name and its system's, or its header where that names neither."""
+    name = next((name for mark, name in _BROWSERS.items() if f"{mark}/" in header), "")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in header), "")
+    told = sentences.translate("{browser} on {system}", browser=name, system=system)
+    return told if name and system else header
 
 
 @register.simple_tag

@@ -14,6 +14,8 @@ register.filter("strategy", strategy_name)
 LONGEST = 120  # characters of an excerpt
 # How lines of a difference begin that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
+# What a new file is compared with.
+_NOTHING = "--- /dev/null"
 PASSAGE = 1_000
 # Parts of a text that no person wrote.
 _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
@@ -26,7 +28,20 @@ def difference(text: str) -> list[tuple[str, str]]:
     return [
         ("file" if line.startswith(_HEADS) else kinds.get(line[:1], "same"), line)
         for line in text.splitlines()
+        if line != _NOTHING
     ]
+
+
+@register.filter
+def is_new(text: str) -> bool:
+    """Return whether a difference makes a file."""
+    return _NOTHING in text.splitlines()
+
+
+@register.filter
+def added(text: str) -> int:
+    """Return how many lines a difference adds."""
+    return sum(kind == "added" for kind, _line in difference(text))
 
 
 @register.filter

@@ -35,6 +35,9 @@ Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
+# How the model is told that there is no such tool.
+NO_TOOL = "There is no tool"
+
 _FILES = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
 _TOOLS = {file.SPEC.name: file for file in _FILES if hasattr(file, "SPEC")}
 TOOL_SPECS = {
@@ -72,6 +75,7 @@ class WorkspaceToolbox:
         defaults = {name: spec.default_policy for name, spec in self._known.items()}
         self._policies: dict[str, Policy] = {**defaults, **policies}
         usable = [one for one in self._known if one in foreign or _WORKS_WITH[one] in self._offers]
+        self.usable = frozenset(usable)
         self._names = [one for one in usable if self._policies[one] is not Policy.DENY]
         self.specs: tuple[ToolSpec, ...] = tuple([self._known[name] for name in self._names])
 
@@ -127,7 +131,7 @@ class WorkspaceToolbox:
     def _check(self, name: str) -> None:
         if name not in self._names:
             names = ", ".join(self._names)
-            raise ToolError(f"There is no tool {quote(name)}. Tools: {names}.")
+            raise ToolError(f"{NO_TOOL} {quote(name)}. Tools: {names}.")
 
     async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what a call would change, "" where it can't be told; raise ToolError."""

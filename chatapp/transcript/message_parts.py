@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ from chatapp.agent import annotated_blocks as blocks
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Question
 from chatapp.sentences import translate as _
-from chatapp.tools import TOOL_SPECS
+from chatapp.tools import NO_TOOL, TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
@@ -24,6 +25,7 @@ LONG_RESULT = 4_000
 MOST = 2**53
 
 RUN_COMMAND = "run_command"
+_WRITTEN = re.compile(r"(?:Made|Replaced) the file; it has ([\d,]+) lines")
 # What stands beside words and is no part of the message.
 UNSAID = (condense.ENVIRONMENT, condense.RECALLED, condense.FORGOTTEN)
 
@@ -175,6 +177,22 @@ class ToolCard:
     asked: Question | None = None
     access: str = ""
     kind: ClassVar[str] = "tool"
+
+    @property
+    def made(self) -> bool:
+        """Whether it made a file that was not there."""
+        return self.result.startswith("Made")
+
+    @property
+    def lines(self) -> int | None:
+        """How many lines the file has that it wrote, None where it wrote none."""
+        found = _WRITTEN.match(self.result)
+        return int(found[1].replace(",", "")) if found else None
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is no such tool on this server."""
+        return self.state == "failed" and self.result.startswith(NO_TOOL)
 
     @property
     def is_long(self) -> bool:

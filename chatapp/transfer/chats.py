@@ -235,6 +235,12 @@ def plain_text(blocks: Sequence[Block]) -> str:
     return "\n".join(one for one in said if isinstance(one, str))
 
 
+# What services put into their archives besides conversations.
+_BESIDE = {
+    *("user.json", "users.json", "user_settings.json", "message_feedback.json", "memories.json"),
+    *("model_comparisons.json", "shared_conversations.json", "projects.json", "sora.json"),
+}
+
 ReadChat = Callable[[Any, Archive], Chat | None]
 
 
@@ -248,6 +254,8 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
             yield from (Begin(name), Problem(1, reason))
         for document in archive.documents:
             title = document.name
+            if title in _BESIDE:
+                continue
             try:
                 for found in read_list_or_object(document):
                     title, pieces = _read(found, archive, read_chat)

@@ -1,5 +1,7 @@
 """Questions to a person: may a tool run, does a summary apply, and what holds in a conversation."""
 
+from pathlib import Path
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,7 +18,7 @@ from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPr
 from chatapp.languages import in_words
 from chatapp.models import Conversation, Profile, Question, Review
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import specs_for
+from chatapp.toolbox.toolbox import specs_for, toolbox_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
@@ -85,6 +87,7 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     form = PoliciesForm(
         sent,
         denied=offered.binding.denied_tools,
+        usable=toolbox_for(Path(), conversation, offered).usable,
         specs=specs_for(offered.mcp_servers).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},

@@ -88,6 +88,28 @@ export function dressCode(root) {
     Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
+  foldWords(root.querySelectorAll(".page .message-user .prose:not([data-dressed])"));
+}
+
+/** Fold a person's words that are long, so that the answer is in view. */
+function foldWords(messages) {
+  const tall = [...messages].filter((one) => one.scrollHeight > one.clientHeight + 2);
+  for (const one of messages) one.dataset.dressed = "";
+  for (const one of tall) {
+    const all = makeButton("button quiet words-all", text("showAll"));
+    all.ariaExpanded = "false";
+    one.classList.add("is-cut");
+    one.after(all);
+  }
+}
+
+function toggleWords(button) {
+  const words = button.previousElementSibling;
+  const isCut = words.classList.toggle("is-cut");
+  words.classList.toggle("is-whole", !isCut);
+  button.ariaExpanded = String(!isCut);
+  button.textContent = text(isCut ? "showAll" : "showFewer");
+  if (isCut) button.dispatchEvent(new Event("code-folded", { bubbles: true }));
 }
 
 export function startCode() {
@@ -96,5 +118,6 @@ export function startCode() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".code-all, .code-fewer");
     if (button) toggle(button.closest(".code-block"), button.matches(".code-all"));
+    else if (target.closest(".words-all")) toggleWords(target.closest(".words-all"));
   });
 }

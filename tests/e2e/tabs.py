@@ -38,7 +38,7 @@ FLAGS = (
     "--disable-background-networking",
     f"--disable-features={','.join(NEEDLESS)}",
 )
-PATIENCE = 15_000  # milliseconds; the machine may be busy
+PATIENCE = 60_000  # milliseconds; the machine may be busy
 # A page without scripts. It is one of the server's, so that the tab keeps its process: after
 # about:blank each test began with a new one, for two fifths of what its first page takes.
 REST = "/static/js/uuid.js"

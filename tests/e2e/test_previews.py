@@ -1,7 +1,10 @@
 """Code that draws something, drawn on the page; what it runs reaches nothing else."""
 
+import contextlib
 import socket
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, FrameLocator, expect
 
 from tests.e2e.accessibility import complaints
@@ -34,66 +37,7 @@ print()
 > The copy is **old**.
 """
 
-# Each is tried by a page that a model wrote; it ends with what became of each.
-HOSTILE = r"""
-```html
-<link rel="preconnect" href="ADDRESS"><link rel="prefetch" href="ADDRESS/prefetched">
-<link rel="stylesheet" href="ADDRESS/sheet"><img src="ADDRESS/image">
-<style>@font-face { font-family: f; src: url(ADDRESS/font) } p { font-family: f }</style>
-<iframe src="ADDRESS/frame"></iframe><object data="ADDRESS/object"></object>
-<script type="speculationrules">{"prefetch": [{"urls": ["ADDRESS/speculation"], "eagerness": "immediate"}]}</script>
-<link rel="dns-prefetch" href="ADDRESS"><form action="ADDRESS/form"><input name="secret"></form><p>Text</p>
-<script>(async () => {
-const inFrame = (act) => new Promise((done, fail) => {
-  const frame = document.createElement("iframe");
-  const page = "<script>parent.postMessage(typeof RTCPeerConnection, '*')<\/script>";
-  addEventListener("message", ({ data }) => (data === "function" ? done() : fail()), { once: true });
-  document.body.append(frame);
-  act(frame, page);
-  setTimeout(fail, 300);
-});
-const tries = {
-  cookie: () => document.cookie,
-  storage: () => localStorage.length,
-  page: () => parent.document.title,
-  address: () => parent.location.href,
-  fetch: () => fetch("ADDRESS/fetched", { mode: "no-cors" }),
-  own: () => fetch("/settings/"),
-  beacon: () => navigator.sendBeacon("ADDRESS/beacon", "x") && Promise.reject(),
-  image: () => new Promise((done, fail) => Object.assign(new Image(), { onload: done, onerror: fail }).src = "ADDRESS/pixel"),
-  script: () => import("ADDRESS/module"),
-  socket: () => new Promise((done, fail) => Object.assign(new WebSocket("ws://HOST/"), { onopen: done, onerror: fail })),
-  events: () => new Promise((done, fail) => Object.assign(new EventSource("ADDRESS/events"), { onopen: done, onerror: fail })),
-  worker: () => new Promise((done, fail) => Object.assign(new Worker("data:text/javascript,postMessage(1)"), { onmessage: done, onerror: fail })),
-  window: () => open("ADDRESS/window") ?? Promise.reject(),
-  call: () => RTCPeerConnection,
-  callOfFrame: () => document.body.appendChild(document.createElement("iframe")).contentWindow.RTCPeerConnection,
-  callOfPage: () => inFrame((frame, page) => (frame["src" + "doc"] = page)),
-  callOfAttribute: () => inFrame((frame, page) => frame.setAttribute("src" + "doc", page)),
-  callOfNode: () => inFrame((frame, page) => {
-    const node = document.createAttribute("src" + "doc");
-    node.value = page;
-    frame.setAttributeNode(node);
-  }),
-  callOfMarkup: () => inFrame((frame, page) => (document.body.innerHTML += `<iframe src${"DOC"}="${page}"></iframe>`)),
-  callOfStyles: () => XSLTProcessor,
-};
-const add = (link) => document.head.append(Object.assign(link, { rel: "preconnect", href: "ADDRESS" }));
-add(document.createElement("link"));
-add(document.createElementNS("http://www.w3.org/1999/xhtml", "x:link"));
-document.body.insertAdjacentHTML("beforeend", '<link rel="pre&#99;onnect" href="ADDRESS">');
-const rules = document.createElement("script");
-Object.assign(rules, { type: "speculationrules", textContent: '{"prefetch": [{"urls": ["ADDRESS/rule"], "eagerness": "immediate"}]}' });
-document.head.append(rules);
-const reached = [];
-for (const [name, act] of Object.entries(tries)) {
-  try { await act(); reached.push(name); } catch { }
-}
-document.forms[0].submit();
-document.querySelector("p").textContent = `reached: ${reached}`;
-})()</script>
-```
-"""
+HOSTILE = Path(__file__).with_name("hostile.html").read_text("utf-8")
 
 
 def drawing(chat: Chat, number: int = 0) -> FrameLocator:
@@ -131,27 +75,27 @@ def test_a_diagram_a_picture_and_a_page_are_drawn_and_notes_stand_out(
 def test_a_page_that_a_model_wrote_reaches_neither_the_chat_nor_the_network(
     browser: Browser, server: Server, open_chat: OpenChat, standin: Standin
 ) -> None:
-    """Nor by leading its frame elsewhere."""
+    """Nor does it ask anybody for anything by leading its frame elsewhere."""
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         socket.socket(type=socket.SOCK_DGRAM) as datagrams,
         browser.new_context(base_url=server.url, storage_state=server.state) as context,
     ):
-        host = "127.0.0.1:{}".format(listener.getsockname()[1])
+        host = f"127.0.0.1:{listener.getsockname()[1]}"
         datagrams.bind(listener.getsockname())
         chat = open_chat(page=context.new_page())
         page = HOSTILE.replace("ADDRESS", f"http://{host}").replace("HOST", host)
-        standin.then(Reply(page))
+        standin.then(Reply(f"```html\n{page}```"))
         chat.ask("Draw it.")
         chat.button("Preview").click()
         expect(drawing(chat).get_by_text("reached:")).to_have_text("reached: ")
+        for one in (listener, datagrams):
+            one.setblocking(False)
+        for receive in (listener.accept, lambda: datagrams.recv(100)):
+            with pytest.raises(BlockingIOError):
+                receive()
         chat.page.frames[1].evaluate(f"location = 'http://{host}/left'")
         chat.ask("And now?")
-        for one in (listener, datagrams):
-            one.setblocking(False)  # noqa: FBT003
-        for receive in (listener.accept, lambda: datagrams.recv(100)):
-            try:
-                got = receive()
-            except BlockingIOError:
-                continue
-            raise AssertionError(got)
+        # Some browsers connect before they ask whether they may.
+        with contextlib.suppress(BlockingIOError):
+            assert not listener.accept()[0].recv(100)
