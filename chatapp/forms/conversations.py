@@ -1,15 +1,17 @@
 """Conversation forms: spending limit, tools and prompt, and places to rewind to."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.ports import Policy, ToolSpec
+from chatapp.agent.ports import Policy
 from chatapp.forms import ModelForm
 from chatapp.forms.preferences import own_prompt, prompt_field
-from chatapp.models import Conversation
+from chatapp.models import Conversation, Profile
+from chatapp.toolbox.toolbox import specs_for, toolbox_for
 from chatapp.tools import TOOL_SPECS
 
 PREFIX = "tool"
@@ -76,24 +78,23 @@ class SystemPromptForm(forms.Form):
 class PoliciesForm(forms.Form):
     """A choice for each tool; what nobody decided is as inherited, or as the tool has it.
 
-    About those that are ``denied`` by the operators there is nothing to decide, nor about ours that
-    are not ``usable`` on this server.
+    About those that are ``denied`` by the operators, or off on this server, there is nothing to
+    decide.
     """
 
     def __init__(
         self,
         data: Any = None,
         *,
-        specs: Iterable[ToolSpec],
+        profile: Profile,
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
-        denied: Collection[str] = (),
-        usable: Collection[str],
     ) -> None:
         super().__init__(data, prefix=PREFIX)
-        self.denied = sorted(denied)
-        for spec in specs:
-            if spec.name in denied:
+        self.denied = sorted(profile.binding.denied_tools)
+        usable = toolbox_for(Path(), None, profile).usable
+        for spec in specs_for(profile.mcp_servers).values():
+            if spec.name in self.denied:
                 continue
             is_off = spec.name in TOOL_SPECS and spec.name not in usable
             holds, words = spec.default_policy, _("%(policy)s (default)")

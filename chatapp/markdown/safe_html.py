@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import nh3
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop as _
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
@@ -56,13 +56,8 @@ _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 _SHORT_CELL, _SHORT_HEADING = 32, 16
 
 # What the notes that begin with a line such as ``[!NOTE]`` are called.
-_ALERTS = {
-    "NOTE": gettext_noop("Note"),
-    "TIP": gettext_noop("Tip"),
-    "IMPORTANT": gettext_noop("Important"),
-    "WARNING": gettext_noop("Warning"),
-    "CAUTION": gettext_noop("Caution"),
-}
+_NAMES = (_("Note"), _("Tip"), _("Important"), _("Warning"), _("Caution"))
+_ALERTS = {name.upper(): name for name in _NAMES}
 
 # Lines: the page folds longer code (`static/js/code.js` counts them while it grows).
 LONG_CODE = 40

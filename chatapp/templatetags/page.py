@@ -160,24 +160,20 @@ def isolated(words: object) -> SafeString:
 
 register.filter("upright", condense.upright)
 
-# How browsers and systems call themselves in their headers, and how people do; the first one fits.
-_BROWSERS = {
-    "Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox",
-    "Chromium": "Chromium", "Chrome": "Chrome", "CriOS": "Chrome", "Safari": "Safari",
-}  # fmt: skip
-_SYSTEMS = {
-    "Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows",
-    "Mac OS X": "macOS", "CrOS": "ChromeOS", "Linux": "Linux",
-}  # fmt: skip
+# How browsers and systems name themselves, if not as people do; the first that is found fits.
+_BROWSERS = ("Edg:Edge", "OPR:Opera", "Firefox", "Chromium", "Chrome", "CriOS:Chrome", "Safari")
+_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X:macOS", "CrOS:ChromeOS", "Linux")
 
 
 @register.filter
 def browser(header: str) -> str:
     """Return a browser's name and its system's, or its header where that names neither."""
-    name = next((name for mark, name in _BROWSERS.items() if f"{mark}/" in header), "")
-    system = next((name for mark, name in _SYSTEMS.items() if mark in header), "")
-    told = sentences.translate("{browser} on {system}", browser=name, system=system)
-    return told if name and system else header
+    found = [
+        next((name or mark for mark, _colon, name in known if mark in header), "")
+        for known in ([one.partition(":") for one in names] for names in (_BROWSERS, _SYSTEMS))
+    ]
+    told = sentences.translate("{browser} on {system}", browser=found[0], system=found[1])
+    return told if all(found) else header
 
 
 @register.simple_tag

@@ -33,15 +33,10 @@ def difference(text: str) -> list[tuple[str, str]]:
 
 
 @register.filter
-def is_new(text: str) -> bool:
-    """Return whether a difference makes a file."""
-    return _NOTHING in text.splitlines()
-
-
-@register.filter
-def added(text: str) -> int:
-    """Return how many lines a difference adds."""
-    return sum(kind == "added" for kind, _line in difference(text))
+def new_lines(text: str) -> int | None:
+    """Return how many lines the file has that a difference makes, None where it changes one."""
+    lines = [line for kind, line in difference(text) if kind == "added"]
+    return len(lines) if _NOTHING in text else None
 
 
 @register.filter

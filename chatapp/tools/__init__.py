@@ -35,9 +35,6 @@ Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
-# How the model is told that there is no such tool.
-NO_TOOL = "There is no tool"
-
 _FILES = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
 _TOOLS = {file.SPEC.name: file for file in _FILES if hasattr(file, "SPEC")}
 TOOL_SPECS = {
@@ -131,7 +128,7 @@ class WorkspaceToolbox:
     def _check(self, name: str) -> None:
         if name not in self._names:
             names = ", ".join(self._names)
-            raise ToolError(f"{NO_TOOL} {quote(name)}. Tools: {names}.")
+            raise ToolError(f"There is no tool {quote(name)}. Tools: {names}.")
 
     async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what a call would change, "" where it can't be told; raise ToolError."""

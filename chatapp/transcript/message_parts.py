@@ -12,7 +12,7 @@ from chatapp.agent import annotated_blocks as blocks
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Question
 from chatapp.sentences import translate as _
-from chatapp.tools import NO_TOOL, TOOL_SPECS
+from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
 from chatapp.tools.mcp.servers import SEPARATOR
@@ -179,20 +179,10 @@ class ToolCard:
     kind: ClassVar[str] = "tool"
 
     @property
-    def made(self) -> bool:
-        """Whether it made a file that was not there."""
-        return self.result.startswith("Made")
-
-    @property
     def lines(self) -> int | None:
         """How many lines the file has that it wrote, None where it wrote none."""
         found = _WRITTEN.match(self.result)
         return int(found[1].replace(",", "")) if found else None
-
-    @property
-    def missing(self) -> bool:
-        """Whether there is no such tool on this server."""
-        return self.state == "failed" and self.result.startswith(NO_TOOL)
 
     @property
     def is_long(self) -> bool:

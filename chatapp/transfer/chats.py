@@ -4,6 +4,7 @@ What a file of many conversations can't give is named with the conversation that
 """
 
 import itertools
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -236,10 +237,10 @@ def plain_text(blocks: Sequence[Block]) -> str:
 
 
 # What services put into their archives besides conversations.
-_BESIDE = {
-    *("user.json", "users.json", "user_settings.json", "message_feedback.json", "memories.json"),
-    *("model_comparisons.json", "shared_conversations.json", "projects.json", "sora.json"),
-}
+_BESIDE = re.compile(
+    r"(users?|user_settings|message_feedback|memories|model_comparisons"
+    r"|shared_conversations|projects|sora)\.json"
+)
 
 ReadChat = Callable[[Any, Archive], Chat | None]
 
@@ -254,7 +255,7 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
             yield from (Begin(name), Problem(1, reason))
         for document in archive.documents:
             title = document.name
-            if title in _BESIDE:
+            if _BESIDE.fullmatch(title):
                 continue
             try:
                 for found in read_list_or_object(document):

@@ -131,7 +131,10 @@ def read_entries(
                 place, is_whole = told.get(one.seq, (0, False))
                 passages.append(replace(one, seq=place, text=one.text if is_whole else ""))
             entry.recalled = replace(recalled, passages=passages)
-        if entry.parts or entry.attempt:
+        only_tools = all(part.kind == "tool" for part in entry.parts)
+        if only_tools and entry.parts and entries and entries[-1].role == entry.role:
+            entries[-1].parts += entry.parts
+        elif entry.parts or entry.attempt:
             entries.append(entry)
         is_whole = not any(isinstance(block, untold) for block in message.blocks)
         told[row.seq] = (entries[-1].seq if entries else 0, is_whole)

@@ -97,5 +97,6 @@ def test_a_page_that_a_model_wrote_reaches_neither_the_chat_nor_the_network(
         chat.page.frames[1].evaluate(f"location = 'http://{host}/left'")
         chat.ask("And now?")
         # Some browsers connect before they ask whether they may.
-        with contextlib.suppress(BlockingIOError):
-            assert not listener.accept()[0].recv(100)
+        with contextlib.suppress(BlockingIOError), listener.accept()[0] as line:
+            line.setblocking(False)
+            assert not line.recv(100)
