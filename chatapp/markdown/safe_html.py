@@ -216,7 +216,7 @@ class Renderer(RendererHTML):
 
     def alert_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A note, its kind a class."""
-        tokens[idx].attrs["class"] = f"alert {tokens[idx].info.lower()}"
+        tokens[idx].attrs["class"] = f"alert alert-{tokens[idx].info.lower()}"
         return self.renderToken(tokens, idx, *rest)
 
     def alert_title_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
@@ -327,7 +327,7 @@ def _cleaner() -> nh3.Cleaner:
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
     lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
     inline = {"a", "br", "code", "em", "s", "span", "strong", "sup"}
-    kinds = {kind.lower() for kind in _ALERTS}
+    kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
         tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 DAY = 86_400
 # A model wrote what is drawn: it runs in an origin of its own, and nothing may be loaded or sent.
-SEALED = {
+SEALED: dict[str, list[str]] = {
     "default-src": [CSP.NONE],
     "script-src": [CSP.UNSAFE_INLINE],
     "style-src": [CSP.UNSAFE_INLINE],

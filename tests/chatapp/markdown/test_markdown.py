@@ -264,6 +264,9 @@ def test_a_note_has_its_kind_as_a_title_and_any_other_quote_is_one() -> None:
     """The text of a note has its own direction."""
     html = render_markdown("> [!Warning]\n> Mind the *gap*.")
     title = '<p class="alert-title">Warning</p>'
-    assert html == f'<div class="alert warning">\n{title}\n<p>Mind the <em>gap</em>.</p>\n</div>\n'
-    assert '<div class="alert tip" dir="rtl">' in render_markdown("> [!TIP]\n> שלום")
+    assert (
+        html
+        == f'<div class="alert alert-warning">\n{title}\n<p>Mind the <em>gap</em>.</p>\n</div>\n'
+    )
+    assert '<div class="alert alert-tip" dir="rtl">' in render_markdown("> [!TIP]\n> שלום")
     assert "<blockquote>\n<p>[!OTHER]" in render_markdown("> [!OTHER]\n> x")
