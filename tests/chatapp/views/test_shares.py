@@ -14,7 +14,7 @@ from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share, hidden_messages, message_store
 from chatapp.views.shares import MOST_VIEWS
 from tests.chatapp.conftest import Say, summarise
-from tests.records import put_on_record
+from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -157,9 +157,8 @@ def test_tools_that_were_called_one_after_the_other_are_one_line(
     say("user", "Look at them.")
     for name, path in (("read_file", "a.md"), ("read_file", "b.md"), ("theirs", "c")):
         call = condense.ToolUseBlock(path, name, {"path": path})
-        message_store.append_message(conversation.pk, condense.Message("assistant", (call,)))
-        result = condense.ToolResultBlock(path, "words")
-        message_store.append_message(conversation.pk, condense.Message("user", (result,)))
+        said = ("assistant", (call,)), ("user", (condense.ToolResultBlock(path, "words"),))
+        append_many(conversation.pk, [(condense.Message(*one), 1) for one in said])
     say("assistant", "Seen.")
     token = conversations.share_conversation(conversation=conversation, tools=True)
     page = Client().get(reverse("shared", args=[token])).text
