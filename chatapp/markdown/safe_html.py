@@ -221,7 +221,8 @@ class Renderer(RendererHTML):
 
     def alert_title_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """The kind of a note, in the reader's language."""
-        tokens[idx].attrs["class"] = "alert-title"
+        # What is written in the note has a direction of its own.
+        tokens[idx].attrs |= {"class": "alert-title", "dir": "auto"}
         title = escape(translate(_ALERTS[tokens[idx - 1].info]))
         return self.renderToken(tokens, idx, *rest) + title
 
