@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.csp import CSP
 from django.views.decorators.cache import cache_control
-from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
 
@@ -32,7 +31,6 @@ SEALED: dict[str, list[str]] = {
 
 
 @require_GET
-@xframe_options_sameorigin
 @csp_override(SEALED)
 def show_preview(request: HttpRequest) -> HttpResponse:
     """Return the frame's page, which draws what the page around it gives it."""
