@@ -84,7 +84,7 @@ def _offer_profiles(user: User) -> Preferences:
 
 
 # What a new user's preferences never have of an operator's.
-_OWN = ("owner", "default_profile", "offered_providers", "allowance", "language")
+_OWN = ("owner", "default_profile", "offered_providers", "allowance", "language", "about_me")
 
 
 def _begun_with() -> Preferences | None:

@@ -59,7 +59,8 @@ def basis_of(terms: TurnSettings) -> Mapping[str, str]:
     """Return digests of what a draft is made by; where one differs, the draft is of no use."""
     profile, writer, wanted = terms.profile, terms.writer, terms.preferences
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
-    own = (terms.conversation.system_prompt, profile.system_prompt, terms.configuration.prompt)
+    told = (terms.conversation.system_prompt, profile.system_prompt, wanted.about_me)
+    own = (*told, terms.configuration.prompt)
     kept = (wanted.messages_kept, terms.tokens_kept, wanted.keep_first)
     beside = (wanted.attach_ledger, wanted.attach_files, wanted.check_summaries)
     made_by = {

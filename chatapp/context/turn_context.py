@@ -22,7 +22,7 @@ import condense
 from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
-from chatapp.agent.prompts import BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
+from chatapp.agent.prompts import ABOUT, BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import (
     Conversation,
@@ -56,10 +56,13 @@ MOST_FILES = 60
 def system_of(conversation: Conversation, profile: Profile) -> str:
     """Return the system prompt with which a conversation's next turn would begin.
 
-    What the workspace's AGENTS.md says is part of it, less what would end it before it is over. The
-    file is read each time; the prompt is the same, byte for byte, while that is.
+    What the owner says of themselves is part of it, and what the workspace's AGENTS.md says, less
+    what would end it before it is over. The file is read each time; the prompt is the same, byte
+    for byte, while that is.
     """
     told = conversation.system_prompt or profile.system_prompt or SYSTEM_PROMPT
+    if about := preferences_of(conversation.owner).about_me.strip():
+        told = f"{told}\n\n{ABOUT.format(text=about)}"
     text, folder = "", folder_of(conversation)
     if folder.is_dir():
         with suppress(ToolError):

@@ -1,15 +1,18 @@
 """Conversation forms: spending limit, tools and prompt, and places to rewind to."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.ports import Policy, ToolSpec
+from chatapp.agent.ports import Policy
 from chatapp.forms import ModelForm
 from chatapp.forms.preferences import own_prompt, prompt_field
-from chatapp.models import Conversation
+from chatapp.models import Conversation, Profile
+from chatapp.toolbox.toolbox import specs_for, toolbox_for
+from chatapp.tools import TOOL_SPECS
 
 PREFIX = "tool"
 LABELS = {Policy.ALLOW: _("Allow"), Policy.ASK: _("Ask"), Policy.DENY: _("Deny")}
@@ -19,6 +22,8 @@ ACCESS = {
     "execute": _("runs commands"),
     "network": _("calls other servers"),
 }
+# These work with the conversation alone.
+WITHIN = ("ask_user", "update_todo_list")
 
 
 class RewindForm(forms.Form):
@@ -73,32 +78,38 @@ class SystemPromptForm(forms.Form):
 class PoliciesForm(forms.Form):
     """A choice for each tool; what nobody decided is as inherited, or as the tool has it.
 
-    About those that are ``denied`` by the operators, there is nothing to decide.
+    About those that are ``denied`` by the operators, or off on this server, there is nothing to
+    decide.
     """
 
     def __init__(
         self,
         data: Any = None,
         *,
-        specs: Iterable[ToolSpec],
+        profile: Profile,
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
-        denied: Collection[str] = (),
     ) -> None:
         super().__init__(data, prefix=PREFIX)
-        self.denied = sorted(denied)
-        for spec in specs:
-            if spec.name in denied:
+        self.denied = sorted(profile.binding.denied_tools)
+        usable = toolbox_for(Path(), None, profile).usable
+        for spec in specs_for(profile.mcp_servers).values():
+            if spec.name in self.denied:
                 continue
+            is_off = spec.name in TOOL_SPECS and spec.name not in usable
             holds, words = spec.default_policy, _("%(policy)s (default)")
             if inherited.get(spec.name) in set(Policy):
                 holds, words = Policy(inherited[spec.name]), _("%(policy)s (inherited)")
             self.fields[spec.name] = forms.ChoiceField(
                 label=spec.name,
                 required=False,
-                choices=[("", str(words) % {"policy": LABELS[holds]}), *LABELS.items()],
-                initial=decided.get(spec.name, ""),
-                help_text="" if spec.name == "ask_user" else ACCESS[spec.access],
+                disabled=is_off,
+                choices=[
+                    ("", _("off on this server") if is_off else words % {"policy": LABELS[holds]}),
+                    *LABELS.items(),
+                ],
+                initial="" if is_off else decided.get(spec.name, ""),
+                help_text="" if spec.name in WITHIN else ACCESS[spec.access],
             )
 
     def policies(self) -> dict[str, str]:

@@ -116,7 +116,7 @@ def prompt_field(label: Any, rows: int = 12) -> forms.CharField:
 
 # Settings by the section of the page that shows them, in their order.
 SECTIONS = {
-    "general": ("language", "shortcuts", "name_conversations"),
+    "general": ("language", "about_me", "shortcuts", "name_conversations"),
     "context": ("auto_condense", "threshold"),
     "timing": ("adaptive", "draft_ahead", "draft_share", "condense_idle"),
     "review": ("review_automatic", "review_seconds"),
@@ -177,7 +177,8 @@ class PreferencesForm(ModelForm[Preferences]):
         model = Preferences
         fields = (*chain(*SECTIONS.values()), *PLACED)
         widgets: ClassVar[dict[str, forms.Widget]] = {
-            "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"})
+            "about_me": forms.Textarea(attrs={"rows": 5}),
+            "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

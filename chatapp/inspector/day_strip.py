@@ -10,7 +10,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from chatapp.models import Condensation
-from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.condensations import SPENT, CondensationQuerySet
 
 DAYS = 30
 # Of a day, and of each side of the line, in the units of the chart.
@@ -40,7 +40,7 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     saved = Sum(F("tokens_before") - F("tokens_after"), filter=in_force, default=0)
     days = attempts.order_by().annotate(day=TruncDate("started_at", tzinfo=zone))
     latest = days.filter(day__gte=dates[0]).values("day")
-    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum("cost"))]
+    rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum(SPENT))]
     by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
     most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
     found = list[Day]()

@@ -94,7 +94,9 @@ def _highlight(part: str, lexer: Lexer) -> str | None:
 @functools.lru_cache(maxsize=256)
 def _find_lexer(language: str) -> Lexer | None:
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        return get_lexer_by_name(
+            "xml" if language == "svg" else language, stripnl=False, ensurenl=False
+        )
     except ClassNotFound:
         return None
 

@@ -9,10 +9,12 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from html import escape
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
 import nh3
+from django.utils.translation import gettext_noop as _
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
@@ -27,6 +29,7 @@ from chatapp.markdown.formulas import add_formulas, is_display, source
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
+from chatapp.sentences import translate
 
 Environment = dict[str, Any]
 
@@ -52,6 +55,10 @@ _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 
 # Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
 _SHORT_CELL, _SHORT_HEADING = 32, 16
+
+# What the notes that begin with a line such as ``[!NOTE]`` are called.
+_NAMES = (_("Note"), _("Tip"), _("Important"), _("Warning"), _("Caution"))
+_ALERTS = {name.upper(): name for name in _NAMES}
 
 # Lines: the page folds longer code (`static/js/code.js` counts them while it grows).
 LONG_CODE = 40
@@ -105,7 +112,7 @@ def parser_for(text: str) -> MarkdownIt:
 
 @functools.cache
 def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
-    options: dict[str, Any] = {"html": False, "alerts": False, "strikethrough_single_tilde": False}
+    options: dict[str, Any] = {"html": False, "strikethrough_single_tilde": False}
     options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
     if parser.linkify is not None:
@@ -128,6 +135,9 @@ class _Parser(MarkdownIt):
 
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
+    for before, token in pairwise(state.tokens):
+        if before.type == "alert_title_open":
+            token.content = ""  # it is written in the reader's language
     first = 0
     for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
         if token.level == 0 and token.nesting != 1:
@@ -206,6 +216,18 @@ class Renderer(RendererHTML):
         """The label of a note; the link to that is made later."""
         label = tokens[idx].content
         return f'<sup data-note="{label}">{label}</sup>'
+
+    def alert_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        """A note, its kind a class."""
+        tokens[idx].attrs["class"] = f"alert alert-{tokens[idx].info.lower()}"
+        return self.renderToken(tokens, idx, *rest)
+
+    def alert_title_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
+        """The kind of a note, in the reader's language."""
+        # What is written in the note has a direction of its own.
+        tokens[idx].attrs |= {"class": "alert-title", "dir": "auto"}
+        title = escape(translate(_ALERTS[tokens[idx - 1].info]))
+        return self.renderToken(tokens, idx, *rest) + title
 
     def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A table, in the box that it scrolls in."""
@@ -309,6 +331,7 @@ def _cleaner() -> nh3.Cleaner:
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
     lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
     inline = {"a", "br", "code", "em", "s", "span", "strong", "sup"}
+    kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
         tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),
@@ -323,9 +346,10 @@ def _cleaner() -> nh3.Cleaner:
         },
         allowed_classes={
             "a": {"elsewhere"},
-            "div": {"code-block", "footnote", "formula", "table-box"},
+            "div": {"alert", "code-block", "footnote", "formula", "table-box"} | kinds,
             "li": {"task"},
             "mtd": {"ruled"},
+            "p": {"alert-title"},
             "span": {"formula", "part"} | set(STANDARD_TYPES.values()) - {""},
             "td": cells,
             "th": cells,

@@ -37,11 +37,11 @@ class JulianDay(Func):
 
 DAY = 24 * 3600.0  # seconds
 # What a record of before its whole was written down cost is what it cost by itself.
-_SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
+SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
 # What a list is sorted by, as numbers, and what stands for one that is not known.
 _RANKS: dict[str, tuple[Combinable, float]] = {
     "saved": (F("tokens_before") - F("tokens_after"), 0.0),
-    "cost": (_SPENT, -1.0),
+    "cost": (SPENT, -1.0),
     "duration": (
         Coalesce(
             F("work_seconds") / DAY,
@@ -129,7 +129,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
             "tokens_saved": models.Sum(saved, filter=in_force, default=0),
         }
         # One look at the rows: of a hundred thousand, each takes its time.
-        columns = self.order_by().annotate(spent=_SPENT).values("kind", "status", "profile_name")
+        columns = self.order_by().annotate(spent=SPENT).values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
         counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()

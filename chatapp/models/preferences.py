@@ -19,6 +19,8 @@ from chatapp.models.profiles import Profile
 
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000
+# Characters of what users write about themselves, which goes with every request too.
+LONGEST_ABOUT = 4_000
 
 
 def _number(
@@ -151,6 +153,16 @@ class Preferences(models.Model):
         _("tell the agent about its surroundings"),
         default=True,
         help_text=_("Adds time, file names, to-do list and context level to your messages."),
+    )
+    about_me = fields.TextField(
+        _("about me and how to answer"),
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Part of the system prompt of each of your conversations."),
+        validators=[
+            MaxLengthValidator(LONGEST_ABOUT, _("Shorten this to %(limit_value)d characters."))
+        ],
     )
     # One of ``settings.LANGUAGES``; without one it is the browser's.
     language = models.CharField(_("language"), max_length=10, blank=True, default="")

@@ -27,11 +27,14 @@ TEXTS: dict[str, Any] = {
     "copied": _("Copied"),
     "copyFailed": _("Copying failed. Select the text and copy it by hand."),
     "copyCode": _("Copy code"),
+    "preview": _("Preview"),
+    "showCode": _("Show code"),
     "code": _("Code: {name}"),
     "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
     "lines": condense.plural("{count} line", "{count} lines"),
     "showLines": condense.plural("Show {count} line", "Show all {count} lines"),
     "showFewer": _("Show fewer"),
+    "showAll": _("Show all"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
     "tryingAgain": _("Trying again in {seconds} s."),
@@ -163,6 +166,21 @@ def isolated(words: object) -> SafeString:
 
 
 register.filter("upright", condense.upright)
+
+# How browsers and systems name themselves, if not as people do; the first that is found fits.
+_BROWSERS = ("Edg:Edge", "OPR:Opera", "Firefox", "Chromium", "Chrome", "CriOS:Chrome", "Safari")
+_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X:macOS", "CrOS:ChromeOS", "Linux")
+
+
+@register.filter
+def browser(header: str) -> str:
+    """Return a browser's name and its system's, or its header where that names neither."""
+    found = [
+        next((name or mark for mark, _colon, name in known if mark in header), "")
+        for known in ([one.partition(":") for one in names] for names in (_BROWSERS, _SYSTEMS))
+    ]
+    told = sentences.translate("{browser} on {system}", browser=found[0], system=found[1])
+    return told if all(found) else header
 
 
 @register.simple_tag

@@ -14,6 +14,8 @@ register.filter("strategy", strategy_name)
 LONGEST = 120  # characters of an excerpt
 # How lines of a difference begin that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
+# What a new file is compared with.
+_NOTHING = "--- /dev/null"
 # Parts of a text that no person wrote.
 _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
 
@@ -25,7 +27,15 @@ def difference(text: str) -> list[tuple[str, str]]:
     return [
         ("file" if line.startswith(_HEADS) else kinds.get(line[:1], "same"), line)
         for line in text.splitlines()
+        if line != _NOTHING
     ]
+
+
+@register.filter
+def new_lines(text: str) -> int | None:
+    """Return how many lines the file has that a difference makes, None where it changes one."""
+    lines = [line for kind, line in difference(text) if kind == "added"]
+    return len(lines) if _NOTHING in text else None
 
 
 @register.filter

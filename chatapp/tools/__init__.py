@@ -72,6 +72,7 @@ class WorkspaceToolbox:
         defaults = {name: spec.default_policy for name, spec in self._known.items()}
         self._policies: dict[str, Policy] = {**defaults, **policies}
         usable = [one for one in self._known if one in foreign or _WORKS_WITH[one] in self._offers]
+        self.usable = frozenset(usable)
         self._names = [one for one in usable if self._policies[one] is not Policy.DENY]
         self.specs: tuple[ToolSpec, ...] = tuple([self._known[name] for name in self._names])
 

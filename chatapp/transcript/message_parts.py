@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,6 +25,7 @@ LONG_RESULT = 4_000
 MOST = 2**53
 
 RUN_COMMAND = "run_command"
+_WRITTEN = re.compile(r"(?:Made|Replaced) the file; it has ([\d,]+) lines")
 # What stands beside words and is no part of the message.
 UNSAID = (condense.ENVIRONMENT, condense.RECALLED, condense.FORGOTTEN)
 
@@ -175,6 +177,12 @@ class ToolCard:
     asked: Question | None = None
     access: str = ""
     kind: ClassVar[str] = "tool"
+
+    @property
+    def lines(self) -> int | None:
+        """How many lines the file has that it wrote, None where it wrote none."""
+        found = _WRITTEN.match(self.result)
+        return int(found[1].replace(",", "")) if found else None
 
     @property
     def is_long(self) -> bool:

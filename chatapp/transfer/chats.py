@@ -4,6 +4,7 @@ What a file of many conversations can't give is named with the conversation that
 """
 
 import itertools
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -235,6 +236,12 @@ def plain_text(blocks: Sequence[Block]) -> str:
     return "\n".join(one for one in said if isinstance(one, str))
 
 
+# What services put into their archives besides conversations.
+_BESIDE = re.compile(
+    r"(users?|user_settings|message_feedback|memories|model_comparisons"
+    r"|shared_conversations|projects|sora)\.json"
+)
+
 ReadChat = Callable[[Any, Archive], Chat | None]
 
 
@@ -248,6 +255,8 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
             yield from (Begin(name), Problem(1, reason))
         for document in archive.documents:
             title = document.name
+            if _BESIDE.fullmatch(title):
+                continue
             try:
                 for found in read_list_or_object(document):
                     title, pieces = _read(found, archive, read_chat)

@@ -7,10 +7,12 @@ server told the model of itself, nor what it thought.
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from django.conf import settings
@@ -26,6 +28,7 @@ from chatapp.languages import background
 from chatapp.markdown import NAME, render_markdown
 from chatapp.models import Condensation, Conversation, Message, message_store
 from chatapp.sentences import translate as _
+from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import bytes_of
 from chatapp.transcript import message_parts
 from chatapp.transcript.labels import AttemptWords
@@ -89,6 +92,15 @@ class Entry:
         return _("You") if self.role == "user" else _("Agent")
 
     @property
+    def runs(self) -> list[tuple[str, list[Part]]]:
+        """The parts in their order; several calls in a row are together, under what they did."""
+        runs = []
+        for is_tool, found in groupby(self.parts, key=lambda part: part.kind == "tool"):
+            parts = list(found)
+            runs.append((_tally(parts) if is_tool and len(parts) > 1 else "", parts))
+        return runs
+
+    @property
     def original(self) -> str:
         """What happened in English, as it is on record, "" where the label says just that."""
         label = self.label
@@ -113,6 +125,15 @@ class Entry:
             count=count,
         )
         return said if count else ""
+
+
+def _tally(calls: list[Part]) -> str:
+    """Return what calls did: "Read 6 files · Searched once"."""
+    counted = Counter(call.name.partition(" ")[0] for call in calls)
+    tallies = {name: one.tally for name, one in TOOL_SPECS.items() if one.tally}
+    other = ("{count} \N{MULTIPLICATION SIGN} {name}",)
+    said = (_(*tallies.get(one, other), count=count, name=one) for one, count in counted.items())
+    return " · ".join(said)
 
 
 def read_entries(
@@ -143,7 +164,10 @@ def read_entries(
                 passages.append(replace(one, seq=place, text=one.text if is_whole else ""))
             entry.recalled = replace(recalled, passages=passages)
         entry.shows_cost = until is None
-        if entry.parts or entry.attempt:
+        only_tools = all(part.kind == "tool" for part in entry.parts)
+        if only_tools and entry.parts and entries and entries[-1].role == entry.role:
+            entries[-1].parts += entry.parts
+        elif entry.parts or entry.attempt:
             entries.append(entry)
         is_whole = not any(isinstance(block, untold) for block in message.blocks)
         told[row.seq] = (entries[-1].seq if entries else 0, is_whole)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.accounts import invitations, users
 from chatapp.forms.server_settings import ServerSettingsForm
-from chatapp.models import Invitation, ServerSettings
+from chatapp.models import Invitation, Profile, ServerSettings
 from chatapp.models.deletions import people
 from chatapp.sentences import translate
 from chatapp.turns import actions
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 # These let an operator into an account, so that their session alone is not enough.
 OPENING = ("/factor/", "/password/")
+
+# Where a session keeps the token of the last invitation that it made.
+_MADE = "made_invitation"
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
@@ -81,15 +84,22 @@ def show_server(request: Request) -> HttpResponse:
     return render(request, "operator/server.html", {"form": form}, status=422 if sent else 200)
 
 
-@for_operators("POST")
+@for_operators("GET", "POST")
 def invite(request: Request) -> HttpResponse:
-    """Make an invitation and show its link, this once."""
+    """Make an invitation; or show the link of the last one, in the session that made it."""
+    if request.method == "GET":
+        if not invitations.usable(token := request.session.get(_MADE, "")):
+            return redirect("users")
+        link = request.build_absolute_uri(reverse("invitation", args=[token]))
+        shared = Profile.objects.filter(is_shared=True).order_by("name")
+        context = {"days": invitations.LIFETIME.days, "shared": shared}
+        return _show_link(request, translate("Invitation"), link, **context)
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return refuse(request, translate("An invitation needs a role."))
-    token = invitations.invite(by=request.user, role=form.cleaned_data["role"])
-    link = request.build_absolute_uri(reverse("invitation", args=[token]))
-    return _show_link(request, translate("Invitation"), link)
+    made = invitations.invite(by=request.user, role=form.cleaned_data["role"])
+    request.session[_MADE] = made
+    return redirect("invite")
 
 
 @for_operators("POST")
@@ -132,5 +142,5 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     return redirect("users")
 
 
-def _show_link(request: Request, heading: str, link: str) -> HttpResponse:
-    return render(request, "operator/link.html", {"heading": heading, "link": link})
+def _show_link(request: Request, heading: str, link: str, **more: Any) -> HttpResponse:
+    return render(request, "operator/link.html", {"heading": heading, "link": link, **more})

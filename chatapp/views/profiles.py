@@ -27,7 +27,6 @@ from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import find_local_servers, list_models, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import specs_for
 from chatapp.turns import actions
 from chatapp.views.common import Request, refuse, signed_in
 
@@ -57,9 +56,7 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
     profile = own_profile(request, pk)
     sent = request.POST if request.method == "POST" else None
     form = ProfileForm(sent, instance=profile)
-    specs = specs_for(profile.mcp_servers).values()
-    policies, denied = profile.tool_policies, profile.binding.denied_tools
-    tools = PoliciesForm(sent, specs=specs, decided=policies, inherited={}, denied=denied)
+    tools = PoliciesForm(sent, profile=profile, decided=profile.tool_policies, inherited={})
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save(commit=False)

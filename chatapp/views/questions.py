@@ -16,7 +16,6 @@ from chatapp.forms.conversations import ConversationForm, PoliciesForm, SystemPr
 from chatapp.languages import in_words
 from chatapp.models import Conversation, Profile, Question, Review
 from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import specs_for
 from chatapp.transcript import summary_proposal
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
@@ -83,11 +82,9 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
     """Show which tools may run in a conversation and what the model is told, and change that."""
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
-    offered = profile or Profile(owner=request.user)
     form = PoliciesForm(
         sent,
-        denied=offered.binding.denied_tools,
-        specs=specs_for(offered.mcp_servers).values(),
+        profile=profile or Profile(owner=request.user),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )

@@ -1,6 +1,7 @@
 """The sidebar: the list of conversations by page, its folders, search in all, and the palette."""
 
 import functools
+from collections import Counter
 from datetime import datetime, tzinfo
 from itertools import chain, groupby
 from typing import Any, NamedTuple
@@ -56,6 +57,7 @@ def list_conversations(
     """Return one page of conversations by day, and a cursor: those with ``text`` in their title.
 
     Without a text, those in a ``folder``, which is its number or ARCHIVE; or else those in none.
+    The ``twins`` are titles that several of the page have.
     """
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
@@ -73,10 +75,11 @@ def list_conversations(
         found = found.filter(behind("updated_at", place))
         last = name(place[0])
     rows = list(found.defer("system_prompt")[: PAGE + 1])
+    twins = {name for name, count in Counter(map(str, rows)).items() if count > 1}
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
     days = [Day(day, list(items), day == last) for day, items in by_day]
-    return {"days": days, "more": more, "text": text, "chosen": folder}
+    return {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:

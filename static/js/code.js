@@ -1,6 +1,7 @@
 // Code blocks: a bar that stays in view names language and length, and copies; long ones fold.
 // What scrolls sideways is reachable by keyboard.
 import { make, makeButton } from "./elements.js";
+import { canBeDrawn, draw, startPreviews } from "./preview.js";
 import { inARow, text } from "./text.js";
 
 const LONG = 40;
@@ -11,7 +12,8 @@ const lengths = new WeakMap();
 function addBar(block) {
   const copy = makeButton("button quiet code-copy", text("copyCode"));
   copy.dataset.copyCode = "";
-  block.prepend(make("div", { className: "code-bar" }, make("span", {}, block.dataset.language), copy));
+  const preview = canBeDrawn(block) ? [makeButton("button quiet code-preview", text("preview"))] : [];
+  block.prepend(make("div", { className: "code-bar" }, make("span", {}, block.dataset.language), ...preview, copy));
 }
 
 /** Say how long a block is, where it folds. */
@@ -54,11 +56,11 @@ function toggle(block, isWhole) {
   if (isBelow) block.dispatchEvent(new Event("code-folded", { bubbles: true }));
 }
 
-/** Open in `fresh` the long blocks that a reader has opened in `old`. */
+/** Open in `fresh` the long blocks that a reader has opened in `old`, and draw those that were drawn. */
 export function keepWhole(old, fresh) {
   const blocks = fresh.querySelectorAll(".code-block");
   for (const [at, block] of old.querySelectorAll(".code-block").entries()) {
-    if (block.matches(".is-whole")) blocks[at]?.classList.add("is-whole");
+    for (const kept of ["is-whole", "is-drawn"]) if (block.classList.contains(kept)) blocks[at]?.classList.add(kept);
   }
 }
 
@@ -78,6 +80,7 @@ export function dressCode(root) {
     block.querySelector("pre").tabIndex = 0;
     addBar(block);
     tellLength(block);
+    if (block.matches(".is-drawn")) draw(block, true);
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
     const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
@@ -85,12 +88,36 @@ export function dressCode(root) {
     Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
+  foldWords(root.querySelectorAll(".page .message-user .prose:not([data-dressed])"));
+}
+
+/** Fold a person's words that are long, so that the answer is in view. */
+function foldWords(messages) {
+  const tall = [...messages].filter((one) => one.scrollHeight > one.clientHeight + 2);
+  for (const one of messages) one.dataset.dressed = "";
+  for (const one of tall) {
+    const all = makeButton("button quiet words-all", text("showAll"));
+    all.ariaExpanded = "false";
+    one.classList.add("is-cut");
+    one.after(all);
+  }
+}
+
+function toggleWords(button) {
+  const words = button.previousElementSibling;
+  const isCut = words.classList.toggle("is-cut");
+  words.classList.toggle("is-whole", !isCut);
+  button.ariaExpanded = String(!isCut);
+  button.textContent = text(isCut ? "showAll" : "showFewer");
+  if (isCut) button.dispatchEvent(new Event("code-folded", { bubbles: true }));
 }
 
 export function startCode() {
+  startPreviews();
   addEventListener("resize", () => focusWide(document.querySelectorAll(FORMULAS)));
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".code-all, .code-fewer");
     if (button) toggle(button.closest(".code-block"), button.matches(".code-all"));
+    else if (target.closest(".words-all")) toggleWords(target.closest(".words-all"));
   });
 }

@@ -222,6 +222,7 @@ export class Composer {
     const words = this.#words();
     // Written anew, the same words would be read out again.
     if (this.#status.textContent !== words) this.#status.textContent = words;
+    this.#status.classList.toggle("is-past", words === this.#news && !this.running);
     const refused = this.#refused || this.#excess(this.#box.value) || this.#hint;
     this.#status.classList.toggle("is-refusal", Boolean(refused));
   }

@@ -141,7 +141,7 @@ def test_no_link_has_a_name_that_a_stranger_chose(
         reverse("change_user", args=[bob.pk, "password"]),
         reverse("share", args=[conversation.pk]),
     ):
-        page = operator.post(place, {"role": "member"}, **THERE)
+        page = operator.post(place, {"role": "member"}, follow=True, **THERE)
         assert f"{public}/" in page.text, place
         forged = operator.post(place, {"role": "member"}, **THERE | {"HTTP_HOST": "evil.example"})
         assert (forged.status_code, "evil.example" in forged.text) == (400, False)

@@ -54,10 +54,11 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     standin.then(Reply("I write.", tools=(WRITE, *others)), Reply("All right."))
     chat.type("Write them.")
     approval = chat.page.get_by_role("form", name="Approval")
-    cards = chat.rows("Agent").locator("summary").filter(has_text="write_file")
+    cards = chat.rows("Agent").locator("summary")
     expect(approval).to_be_focused()
-    asked = "May the agent change this file? write_file a.txt"
+    asked = "Create a.txt (+1 line)? write_file a.txt"
     expect(approval).to_have_accessible_description(asked)
+    expect(approval.get_by_text("/dev/null")).to_have_count(0)
     expect(cards).to_contain_text(["waiting for you", "Waiting its turn", "Waiting its turn"])
     assert complaints(chat.page) == []
     chat.page.keyboard.type("Why")
@@ -65,15 +66,15 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
     expect(chat.box).to_be_focused()
     chat.box.fill("")
     chat.page.keyboard.press("Alt+Enter")
-    expect(cards).to_contain_text(["characters", "waiting for you", "Waiting its turn"])
+    expect(cards).to_contain_text(["Created a.txt 1 line", "waiting for you", "Waiting its turn"])
     reason = chat.page.get_by_role("textbox", name="Reason for the model")
     reason.fill("Not this file.")
     reason.press("Enter")
-    expect(cards).to_contain_text(["characters", "denied", "waiting for you"])
+    expect(cards).to_contain_text(["Created a.txt 1 line", "denied", "waiting for you"])
     expect(approval).to_be_focused()
     chat.page.keyboard.press("Alt+Backspace")
     chat.finished()
-    expect(cards).to_contain_text(["characters", "denied", "denied"])
+    expect(cards).to_contain_text(["Created a.txt 1 line", "denied", "denied"])
     expect(chat.page).not_to_have_title(re.compile("^●"))
     expect(chat.box).to_be_focused()
     assert [path.name for path in server.workspace(chat.url).iterdir()] == ["a.txt"]

@@ -190,7 +190,7 @@ def test_what_is_opened_at_the_end_stays_under_the_pointer(chat: tuple[Page, Lin
     """Opening and closing, of a tool's card as well as of all of its output."""
     page, line = chat
     line.show(message(card("notes.md", 300)))
-    summary = page.locator("#transcript summary").filter(has_text="read_file").last
+    summary = page.locator("#transcript summary").filter(has_text="notes.md").last
     summary.wait_for()
     place = top(summary)
     assert 0 < place < 800

@@ -15,7 +15,12 @@ SIGNUP = {"username": "carol", "password1": "a long sentence", "password2": "a l
 
 def link_of(operator: Client, role: str = "member") -> str:
     """Invite somebody from the operator's page, and return the path of the link it shows."""
-    shown = operator.post(reverse("invite"), {"role": role}).text
+    made = operator.post(reverse("invite"), {"role": role})
+    shown = operator.get(made["Location"]).text
+    assert "It works once, within 7 days." in shown
+    assert "Shares: no profile yet." in shown
+    # Its address may be opened again.
+    assert operator.get(made["Location"]).text.count("/invitations/") == 1
     (link,) = {*re.findall(r"(/invitations/[^/]+/)", shown)}
     return str(link)
 

@@ -198,7 +198,7 @@ async def test_what_a_person_makes_of_a_refused_summary_is_on_record(
 
 def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation) -> None:
     """By the moment they began at; what both cost and worked is on the one that was applied."""
-    migration = import_module("chatapp.migrations.0060_attempts")
+    migration = import_module("chatapp.migrations.0061_attempts")
     made = condense_on_record(conversation, cost=Decimal("0.25"), finished_at=timezone.now())
     made.refresh_from_db()
     columns = {one.attname: getattr(made, one.attname) for one in made._meta.concrete_fields}

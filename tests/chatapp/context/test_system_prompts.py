@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.turn_context import LONGEST, PROJECT_FILE, system_of
-from chatapp.models import Conversation, ModelCall, Question, message_store
+from chatapp.models import Conversation, ModelCall, Question, ServerSettings, message_store
 from chatapp.toolbox import toolbox
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Reply, ToolCall
@@ -96,6 +98,25 @@ def test_long_instructions_are_cut_and_say_so(conversation: Conversation, folder
     system = told(conversation)
     assert f"{'x' * 10}\n[The rest of AGENTS.md is left out here: read the file.]" in system
     assert len(system) < LONGEST + 3_000
+
+
+def test_what_a_user_says_of_themselves_goes_with_every_prompt(
+    conversation: Conversation, browser: Client, folder: Path
+) -> None:
+    """Whichever prompt that is; a new user begins without it, and a long one is refused."""
+    form = {"threshold": "100", "step_limit": "50"}
+    assert browser.post("/settings/", form | {"about_me": "I sail."}).status_code == 302
+    about = "About the user and how to answer, in the user's own words:\n\nI sail."
+    assert told(conversation) == f"{SYSTEM_PROMPT}\n\n{about}"
+    Conversation.objects.update(system_prompt="Answer in Latin.")
+    (folder / PROJECT_FILE).write_text("Use tabs.")
+    assert told(conversation).startswith(f"Answer in Latin.\n\n{about}\n\n")
+    shown = browser.get(f"/c/{conversation.pk}/inspector/").content.decode()
+    assert "I sail." in shown
+    long = browser.post("/settings/", form | {"about_me": "x" * 4_001})
+    assert "Shorten this to 4000 characters." in long.content.decode()
+    ServerSettings.objects.update_or_create(defaults={"begin_with": conversation.owner})
+    assert preferences_of(User.objects.create(username="newcomer")).about_me == ""
 
 
 def test_a_conversation_s_own_prompt_goes_before_the_profile_s(

@@ -48,6 +48,7 @@ ATTACKS = [
     "[a](/sign-out)",
     "[a](//evil.example)",
     "[a](https:/\\evil.example)",
+    "> [!NOTE]\n> <script>alert(1)</script>",
     "\ud800<script>",
 ]
 
@@ -56,7 +57,7 @@ BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "p
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong", "sup"}
 LINKS = {"href", "title", "target", "rel", "data-place"}
-ALLOWED_ATTRIBUTES = LINKS | {"class", "data-language", "data-lines", "data-note", "start"}
+ALLOWED_ATTRIBUTES = LINKS | {"class", "dir", "data-language", "data-lines", "data-note", "start"}
 
 
 def test_nothing_but_allowed_tags_attributes_and_addresses_comes_out() -> None:
@@ -257,3 +258,15 @@ def test_an_images_description_is_text_and_no_markup() -> None:
         image = "![<b>a cat</b> & &lt;i>](https://b.example/x.png)"
         html = render_markdown(link.format(image))
         assert "Image: &lt;b&gt;a cat&lt;/b&gt; &amp; &lt;i&gt;" in html
+
+
+def test_a_note_has_its_kind_as_a_title_and_any_other_quote_is_one() -> None:
+    """The text of a note has its own direction."""
+    html = render_markdown("> [!Warning]\n> Mind the *gap*.")
+    title = '<p class="alert-title" dir="auto">Warning</p>'
+    assert (
+        html
+        == f'<div class="alert alert-warning">\n{title}\n<p>Mind the <em>gap</em>.</p>\n</div>\n'
+    )
+    assert '<div class="alert alert-tip" dir="rtl">' in render_markdown("> [!TIP]\n> שלום")
+    assert "<blockquote>\n<p>[!OTHER]" in render_markdown("> [!OTHER]\n> x")

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from chatapp.conversations import conversations
@@ -33,6 +35,23 @@ def test_commands_are_there_where_the_operator_allows_them(
     settings.ALLOW_COMMANDS = False
     conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
     assert offered(conversation) == READING | {"apply_diff"}
+
+
+def test_the_page_offers_what_the_model_is_offered(
+    conversation: Conversation, browser: Client, settings: Settings
+) -> None:
+    """A tool that is off on this server says so, and keeps no decision from being saved."""
+    page = reverse("tool_policies", args=[conversation.pk])
+    for allowed, off in ((False, 2), (True, 0)):
+        settings.ALLOW_COMMANDS = allowed
+        shown = browser.get(page).text
+        assert shown.count("off on this server") == off
+        assert shown.count(" disabled") == off
+    settings.ALLOW_COMMANDS = False
+    sent = {"system_prompt": "", "tool-run_command": "allow", "tool-write_file": "deny"}
+    assert browser.post(page, sent).status_code == 302
+    conversation.refresh_from_db()
+    assert conversation.tool_policies == {"write_file": "deny"}
 
 
 def test_what_is_not_known_is_denied(conversation: Conversation, tmp_path: Path) -> None:

@@ -71,6 +71,9 @@ FOR_ALL = {
     "/healthz",
     "/readyz",
     "/manifest.webmanifest",
+    # An empty page, and a script of a package.
+    "/preview/",
+    "/preview/mermaid.js",
 }
 # Of accounts, too, all that says nothing of anybody.
 FOR_ALL |= {

@@ -14,7 +14,7 @@ from chatapp.conversations import conversations
 from chatapp.models import Conversation, Share, hidden_messages, message_store
 from chatapp.views.shares import MOST_VIEWS
 from tests.chatapp.conftest import Say, summarise
-from tests.records import put_on_record
+from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -148,3 +148,20 @@ def test_a_page_takes_two_queries_none_for_its_text_again_and_opens_only_so_ofte
     assert {Client().get(link).status_code for _ in range(MOST_VIEWS - 2)} == {200}
     answer = Client().get(link)
     assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+
+
+def test_tools_that_were_called_one_after_the_other_are_one_line(
+    conversation: Conversation, say: Say
+) -> None:
+    """It opens to each of them, with what it was called with where that is shared."""
+    say("user", "Look at them.")
+    for name, path in (("read_file", "a.md"), ("read_file", "b.md"), ("theirs", "c")):
+        call = condense.ToolUseBlock(path, name, {"path": path})
+        said = ("assistant", (call,)), ("user", (condense.ToolResultBlock(path, "words"),))
+        append_many(conversation.pk, [(condense.Message(*one), 1) for one in said])
+    say("assistant", "Seen.")
+    token = conversations.share_conversation(conversation=conversation, tools=True)
+    page = Client().get(reverse("shared", args=[token])).text
+    assert "<summary>Read 2 files · 1 \N{MULTIPLICATION SIGN} theirs</summary>" in page
+    assert "<summary>read_file b.md</summary>" in page
+    assert page.count("<h2>Agent") == 2

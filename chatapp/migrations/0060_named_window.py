@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0058_forgotten'),
+        ('chatapp', '0059_tokens_kept'),
     ]
 
     operations = [

@@ -38,7 +38,7 @@ def link_tries(apps: Any, _editor: Any) -> None:
 
 class Migration(migrations.Migration):
 
-    dependencies = [("chatapp", "0058_forgotten")]
+    dependencies = [("chatapp", "0060_named_window")]
 
     operations = [
         migrations.AddField(

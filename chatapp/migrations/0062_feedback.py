@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0060_attempts'),
+        ('chatapp', '0061_attempts'),
     ]
 
     operations = [
