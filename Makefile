@@ -12,6 +12,7 @@ help: ## List these targets
 
 .PHONY: run
 run: ## Start Palimpsest and print the address to open
+	@.ci/port
 	@.ci/install app
 	@$(PYTHON_IN)/python manage.py serve
 

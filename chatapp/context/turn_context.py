@@ -297,11 +297,13 @@ def read_run(
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    if fresh.profile is None:
+    # A turn may be answered by another profile than the conversation's.
+    profile = fresh.profile if turn.profile_id in {None, fresh.profile_id} else turn.profile
+    if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
         conversation=fresh,
-        profile=fresh.profile,
+        profile=profile,
         preferences=preferences_of(fresh.owner),
         turn=turn,
         question=question,

@@ -12,12 +12,14 @@ from django.utils.safestring import SafeString
 
 from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
+from chatapp.providers.specs import short_name
 from chatapp.sentences import money, number, sign
 from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)
 register.filter("source_label", source_label)
+register.filter("short_name", short_name)
 
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60

@@ -4,7 +4,10 @@ import asyncio
 import functools
 import signal
 import sys
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -98,7 +101,8 @@ class Command(BaseCommand):
         checks.refuse_unfit()
         with processes.joined("web"):
             if not settings.DEBUG:
-                static_files.collect()
+                with stage(gettext_noop("Preparing the pages")):
+                    static_files.collect()
             self.serve()
 
     def serve(self) -> None:
@@ -146,6 +150,9 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         # By now the addresses have loaded all pages.
         keep_collections_short()
+        with terminal.speaking():
+            # Whoever reads standard output wants the bare link.
+            say(_("Open this link to sign in:"), file=sys.stderr)
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             with terminal.speaking():
@@ -153,11 +160,22 @@ class Command(BaseCommand):
                 say(_("Everything is stored in {at}, unless DATA_DIR says otherwise.", at=folder))
 
 
+@contextmanager
+def stage(said: str) -> Iterator[None]:
+    """Say what is done meanwhile, and how many seconds it took, once it took any."""
+    began = time.monotonic()
+    yield
+    if seconds := round(time.monotonic() - began):
+        with terminal.speaking():
+            say(f"{_(said)} … {_('{seconds} s', seconds=seconds)}", file=sys.stderr)
+
+
 def migrate_if_needed() -> None:
     """Apply the migrations that the database lacks, and cost next to nothing otherwise."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", verbosity=0, interactive=False)
+        with stage(gettext_noop("Preparing the database")):
+            call_command("migrate", verbosity=0, interactive=False)
     else:
         # A squashed migration is recorded where all that it replaces are.
         executor.check_replacements()

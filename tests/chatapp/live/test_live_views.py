@@ -96,7 +96,7 @@ async def test_one_that_no_worker_takes_is_shown_as_that(reader: Reader) -> None
         await reader.views.look()
     await reader.until("status.changed", text="Waiting for a free worker…", turn=str(turn.pk))
     channel.open(turn.pk, turn.attempt).publish(events.StepStarted(1))
-    await reader.until("status.changed", text="Thinking…")
+    await reader.until("status.changed", text="Waiting for the model…")
 
 
 async def test_an_end_that_was_not_heard_is_shown(
