@@ -78,6 +78,7 @@ soak: .venv ## Run the tests that take long: hundreds of faults and kills
 
 .PHONY: bench
 bench: .venv ## Measure speed and memory, and compare them with the bounds
+	@.ci/browser
 	$(PYTHON_IN)/python -m tests.bench
 
 .PHONY: cluster-bench

@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.accounts.accounts import LONGEST_NAME
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms import KeyInput, check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
@@ -229,8 +230,9 @@ class ProfileForm(ThresholdChoice):
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has; a path becomes a short one."""
         name: str = self.cleaned_data["name"]
-        if self.data.get("model", "").startswith(name):
-            name = short_name(name)
+        model = self.data.get("model", "")
+        if model.startswith(name) and short_name(name) != name:
+            name = short_name(model)[:LONGEST_NAME]
         same = Profile.objects.filter(owner=self.instance.owner, name=name)
         if same.exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("You have another profile of this name."))

@@ -1,6 +1,6 @@
 """Profiles that are named by a path get the short name that a new one would have.
 
-So do the records of what they did: by its name and its model a page finds a record's profile.
+The records of what they did keep the name that they were written with.
 """
 
 import itertools
@@ -12,11 +12,6 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 FILE = re.compile(r"\.(?:gguf|bin|safetensors|llamafile)$", re.IGNORECASE)
 WEIGHTS = re.compile(r"[.-](?=(?:I?Q\d|BF16|FP?16|F32|MXFP)\w*$)", re.IGNORECASE)
-RECORDS = (
-    ("ModelCall", "profile_name", "model"),
-    ("Condensation", "profile_name", "model"),
-    ("Condensation", "writer_name", "writer_model"),
-)
 
 
 def shorten(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
@@ -31,13 +26,8 @@ def shorten(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
         short = WEIGHTS.sub(" ", FILE.sub("", last))[:70]
         taken = {*profiles.filter(owner=profile.owner_id).values_list("name", flat=True)}
         names = itertools.chain([short], (f"{short} {number}" for number in itertools.count(2)))
-        before, profile.name = profile.name, next(name for name in names if name not in taken)
+        profile.name = next(name for name in names if name not in taken)
         profile.save(update_fields=["name"])
-        for kind, name, model in RECORDS:
-            found = apps.get_model("chatapp", kind).objects.filter(
-                **{"conversation__owner": profile.owner_id, name: before, model: profile.model}
-            )
-            found.update(**{name: profile.name})
 
 
 class Migration(migrations.Migration):

@@ -2,7 +2,7 @@
 import { text } from "./text.js";
 
 const KEYS = { ArrowDown: 1, ArrowUp: -1 };
-const picker = document.getElementById("picker");
+const picker = document.getElementById("models");
 const box = document.getElementById("picker-box");
 const list = document.getElementById("picker-choices");
 const form = document.getElementById("profile-choice");
