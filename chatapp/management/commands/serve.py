@@ -101,7 +101,7 @@ class Command(BaseCommand):
         checks.refuse_unfit()
         with processes.joined("web"):
             if not settings.DEBUG:
-                with stage(gettext_noop("Preparing the pages")):
+                with stage(gettext_noop("Prepared the pages: {seconds} s")):
                     static_files.collect()
             self.serve()
 
@@ -150,9 +150,7 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         # By now the addresses have loaded all pages.
         keep_collections_short()
-        with terminal.speaking():
-            # Whoever reads standard output wants the bare link.
-            say(_("Open this link to sign in:"), file=sys.stderr)
+        tell(gettext_noop("Open this link to sign in:"))
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             with terminal.speaking():
@@ -160,21 +158,26 @@ class Command(BaseCommand):
                 say(_("Everything is stored in {at}, unless DATA_DIR says otherwise.", at=folder))
 
 
+def tell(said: str, **values: object) -> None:
+    """Say something to a person; whoever reads a log wants lines of its own form there."""
+    if sys.stderr.isatty():
+        with terminal.speaking():
+            say(_(said, **values), file=sys.stderr)
+
+
 @contextmanager
 def stage(said: str) -> Iterator[None]:
-    """Say what is done meanwhile, and how many seconds it took, once it took any."""
+    """Say what was done meanwhile, and how many seconds it took."""
     began = time.monotonic()
     yield
-    if seconds := round(time.monotonic() - began):
-        with terminal.speaking():
-            say(f"{_(said)} … {_('{seconds} s', seconds=seconds)}", file=sys.stderr)
+    tell(said, seconds=round(time.monotonic() - began))
 
 
 def migrate_if_needed() -> None:
     """Apply the migrations that the database lacks, and cost next to nothing otherwise."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        with stage(gettext_noop("Preparing the database")):
+        with stage(gettext_noop("Prepared the database: {seconds} s")):
             call_command("migrate", verbosity=0, interactive=False)
     else:
         # A squashed migration is recorded where all that it replaces are.
