@@ -80,7 +80,9 @@ class TurnView:
         self._terms, self._context, self._is_outdated = terms, None, False
         self._asked = None
         self._unsaved.clear()
-        self._show_status(_("Waiting for you.") if waits else _("Thinking…"), waits=waits)
+        self._show_status(
+            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
+        )
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all have enough to do, or none is there."""
@@ -169,7 +171,8 @@ class TurnView:
         """Forget what runs was at: it is told anew."""
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
-        self.condensing, self.notice, self.waits = None, None, False
+        self.condensing = self.notice = self._asked = None
+        self.waits = False
 
     @show.register(events.TextStreamed)
     @show.register(events.ThinkingStreamed)
@@ -231,7 +234,7 @@ class TurnView:
 
     async def _show_awaited(self) -> None:
         """Show where the answer will be that it is awaited, and from whom."""
-        if self._asked is None or (self.streaming and self.streaming.parts):
+        if self._asked is None or self.part:
             return
         awaited = Awaited(self._asked)
         if (terms := self._terms) and (context := self._context) and self.watchers:
