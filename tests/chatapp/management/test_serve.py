@@ -114,7 +114,7 @@ def test_a_person_at_a_terminal_reads_what_the_address_is_for(
         os.fdopen(theirs, "w") as terminal,
         started("manage.py", "serve", stderr=terminal, **folder) as (_pid, link),
     ):
-        assert SIGN_IN.match(link)
+        assert "/sign-in/" in link
         assert "Open this link to sign in:" in os.read(ours, 4_096).decode()
     os.close(ours)
 
