@@ -48,7 +48,11 @@ def measure_browser() -> Iterator[Row]:
         yield Row(work, here[FASTEST], "ms", 3)
         bare = _bare(browser)
         yield Row(f"… of {FAST} a second", here[FAST], "ms", 3, "a bare page's", bare)
-        worst, rest = [_slowest_key(browser, server, pace) for pace in (FASTEST, 0)]
+        worst, rest = [
+            # What else the machine does only ever adds time.
+            min(_slowest_key(browser, server, pace) for _ in range(3))
+            for pace in (FASTEST, 0)
+        ]
         work = f"the slowest of {KEYS} keys meanwhile, until it is shown"
         # On a machine that does nothing else, 60 ms at most.
         yield Row(work, worst, "ms", 5, "with no answer", rest)
