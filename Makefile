@@ -12,6 +12,7 @@ help: ## List these targets
 
 .PHONY: run
 run: ## Start Palimpsest and print the address to open
+	@.ci/port
 	@.ci/install app
 	@$(PYTHON_IN)/python manage.py serve
 
@@ -77,6 +78,7 @@ soak: .venv ## Run the tests that take long: hundreds of faults and kills
 
 .PHONY: bench
 bench: .venv ## Measure speed and memory, and compare them with the bounds
+	@.ci/browser
 	$(PYTHON_IN)/python -m tests.bench
 
 .PHONY: cluster-bench

@@ -14,7 +14,7 @@ from chatapp.models import Profile
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import list_models, probe
-from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel
+from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel, short_name
 from chatapp.sentences import translate as _
 
 LEAST_WINDOW = 1_000
@@ -58,7 +58,7 @@ def connect(profile: Profile) -> Outcome:
             return replace(choice, problem=tried.failure)
         profile.text_only = tried.images is False
     known = profile.spec.find_model(profile.model)
-    name = known.name if known else profile.model
+    name = known.name if known else short_name(profile.model)
     profile.name = accounts.free_name(profile.owner, name[: accounts.LONGEST_NAME])
     store_profile(profile)
     return Outcome(profile)

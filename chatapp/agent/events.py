@@ -145,9 +145,10 @@ _PIECES = (TextStreamed, ThinkingStreamed, OutputStreamed)
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A model call begins; ``step`` counts from 1 within the turn."""
+    """A model call begins, at ``since`` (Unix seconds); ``step`` counts from 1 within the turn."""
 
     step: int
+    since: float = field(default_factory=time.time, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

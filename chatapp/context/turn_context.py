@@ -316,7 +316,9 @@ def read_run(
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    if (profile := fresh.answering) is None:
+    # A turn may be answered by another profile than the conversation's.
+    profile = fresh.answering if turn.profile_id in {None, fresh.profile_id} else turn.profile
+    if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
         conversation=fresh,

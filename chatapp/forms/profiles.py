@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.accounts.accounts import LONGEST_NAME
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms import KeyInput, check_address
 from chatapp.forms.preferences import ThresholdChoice, own_prompt, prompt_field
@@ -18,7 +19,7 @@ from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices, server_key
 from chatapp.network import without_userinfo
 from chatapp.providers import provider_spec, provider_specs
-from chatapp.providers.specs import SAFE_WINDOW, Preset
+from chatapp.providers.specs import SAFE_WINDOW, Preset, short_name
 from chatapp.sentences import translate
 
 # Far beyond any model, and within what every database can hold and a page can show.
@@ -228,8 +229,11 @@ class ProfileForm(ThresholdChoice):
         return describe_surcharge(self.instance.prices)
 
     def clean_name(self) -> str:
-        """Refuse a name that another profile of the owner has."""
+        """Refuse a name that another profile of the owner has; a path becomes a short one."""
         name: str = self.cleaned_data["name"]
+        model = self.data.get("model", "")
+        if model.startswith(name) and short_name(name) != name:
+            name = short_name(model)[:LONGEST_NAME]
         same = Profile.objects.filter(owner=self.instance.owner, name=name)
         if same.exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("You have another profile of this name."))

@@ -15,6 +15,7 @@ from chatapp.inspector.next_request import hiders
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
 from chatapp.providers import request_bytes
+from chatapp.providers.specs import short_name
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.storage.request_log import LONGEST_CHAIN
@@ -190,7 +191,9 @@ def read_call(call: ModelCall) -> SentCall:
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
     same = Profile.objects.filter(
-        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
+        owner__conversations=call.conversation_id,
+        name__in=(call.profile_name, short_name(call.model)),
+        model=call.model,
     )
     # Perhaps no profile knows the model any more.
     window = same.values_list("context_window", flat=True).first() or 0

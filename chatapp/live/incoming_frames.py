@@ -76,12 +76,13 @@ class SendQueued:
 class TakeUp:
     """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
 
-    ``seq`` is the answer to regenerate.
+    ``seq`` is the answer to regenerate, for once by another ``profile`` where one is given.
     """
 
     how: str
     nonce: uuid.UUID
     seq: int = 0
+    profile: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,12 @@ def _begun(frame: object) -> Command | None:
             "type": "turn.retry" | "turn.continue" | "turn.regenerate" as name,
             "nonce": str(nonce),
             "seq": int(seq),
+            **rest,
         }:
-            return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
+            profile = rest.get("profile")
+            if not (profile is None or type(profile) is int):
+                raise BadFrame("profile is a number")
+            return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq, profile)
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
             focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
             review = rest.get("review") is True

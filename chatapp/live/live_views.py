@@ -128,8 +128,8 @@ class LiveView:
     async def _present(self, told: Events) -> None:
         """Show events as they come, and text when it is due, until the turn has ended."""
         while True:
-            streaming = self.turn_view.streaming
-            due = streaming.parts[-1].due if streaming else None
+            part = self.turn_view.part
+            due = part.due if part else None
             seconds = due and due - time.monotonic()
             if told.empty():
                 self._caught_up.set()

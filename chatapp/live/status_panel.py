@@ -249,7 +249,7 @@ async def panel_of(
     state = state_of(terms, context, spent)
     if state.due:
         state = await reading(with_draft)(state)
-    return render_panel(state, condensing, notice, terms.profile.pk)
+    return render_panel(state, condensing, notice, terms.conversation.profile_id)
 
 
 def render_panel(

@@ -5,7 +5,7 @@ import math
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -118,12 +118,27 @@ class StreamedText:
         self._markdown.feed("".join(pieces))
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A reply that is awaited: of which ``model``, since when (Unix seconds), and what that reads.
+
+    It is ``expected`` after so many seconds, None where nobody knows.
+    """
+
+    since: float
+    model: str = ""
+    tokens: int = 0
+    measured: bool = False
+    expected: float | None = None
+
+
 class StreamedReply:
     """The reply that is being written: its parts, of which the last one grows."""
 
     id = "streaming"
 
-    def __init__(self) -> None:
+    def __init__(self, awaited: Awaited | None = None) -> None:
+        self.awaited = awaited
         self.parts: list[StreamedText] = []
 
     @property
@@ -138,7 +153,9 @@ class StreamedReply:
 
     def render(self) -> SafeString:
         """Return the article with a place for each part."""
-        return render_to_string("chat/_streaming.html", {"id": self.id, "parts": self.parts})
+        awaited = None if self.parts else self.awaited
+        context = {"id": self.id, "parts": self.parts, "awaited": awaited}
+        return render_to_string("chat/_streaming.html", context)
 
     async def snapshot(self) -> list[outgoing_frames.Frame]:
         """Return all that was written, for one who has nothing of it."""

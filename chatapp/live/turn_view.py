@@ -23,8 +23,8 @@ from chatapp.live.status_panel import (
     render_panel,
     written_of,
 )
-from chatapp.live.streamed_text import StreamedReply
-from chatapp.models import Condensation
+from chatapp.live.streamed_text import Awaited, StreamedReply, StreamedText
+from chatapp.models import Condensation, ModelCall
 from chatapp.models.database import reading
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
@@ -49,6 +49,8 @@ class TurnView:
         self.streaming: StreamedReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
         self._terms: TurnSettings | None = None
+        # Since when the model is asked, None where it is not, or has answered.
+        self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
         # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
@@ -61,6 +63,11 @@ class TurnView:
         self._panels = asyncio.Lock()
 
     @property
+    def part(self) -> StreamedText | None:
+        """The part that grows, None before the first one."""
+        return self.streaming.parts[-1] if self.streaming and self.streaming.parts else None
+
+    @property
     def growing(self) -> StreamedReply | None:
         """The reply that is being written; None once it is stored, and pages fetch its row."""
         return None if self._is_final_reply else self.streaming
@@ -71,8 +78,11 @@ class TurnView:
         """Show that a turn runs, on these ``terms`` where they are known, or ``waits``."""
         self.turn, self.notice, self._is_final_reply = str(turn), None, False
         self._terms, self._context, self._is_outdated = terms, None, False
+        self._asked = None
         self._unsaved.clear()
-        self._show_status(_("Waiting for you.") if waits else _("Thinking…"), waits=waits)
+        self._show_status(
+            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
+        )
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all have enough to do, or none is there."""
@@ -143,7 +153,7 @@ class TurnView:
 
     async def flush(self) -> None:
         """Send streamed text that is due."""
-        part = self.streaming.parts[-1] if self.streaming else None
+        part = self.part
         if part is None or part.due is None:
             return
         # Not due any more, even where sending fails: the row brings the whole text in the end.
@@ -161,18 +171,19 @@ class TurnView:
         """Forget what runs was at: it is told anew."""
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
-        self.condensing, self.notice, self.waits = None, None, False
+        self.condensing = self.notice = self._asked = None
+        self.waits = False
 
     @show.register(events.TextStreamed)
     @show.register(events.ThinkingStreamed)
     async def _(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
-        growing = self.streaming.parts[-1] if self.streaming else None
+        growing = self.part
         if isinstance(event, events.TextStreamed) and (growing is None or growing.thought):
             if not event.text.strip("\n"):  # Nothing is said yet.
                 return
             await self._begin_part()
-        if self.streaming:
-            self.streaming.parts[-1].feed(event.text)
+        if part := self.part:
+            part.feed(event.text)
 
     @show.register
     async def _(self, event: events.ThinkingStarted) -> None:
@@ -185,6 +196,7 @@ class TurnView:
     async def _begin_part(self, thought_since: float | None = None) -> None:
         """Show that the reply begins, or goes on, with a thought or a text."""
         await self._end_part()
+        self._asked = None
         self.streaming = self.streaming or StreamedReply()
         began = self.streaming.begin(thought_since=thought_since)
         if self.watchers:
@@ -194,7 +206,7 @@ class TurnView:
 
     async def _end_part(self, seconds: int | None = None) -> None:
         """Show the rest of a part, and of a thought how long it took."""
-        part = self.streaming.parts[-1] if self.streaming else None
+        part = self.part
         if part and not part.is_over:
             part.end(seconds)
             if self.watchers:
@@ -203,8 +215,10 @@ class TurnView:
                     self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
 
     @show.register
-    async def _(self, _event: events.StepStarted) -> None:
-        self._show_status(_("Thinking…"))
+    async def _(self, event: events.StepStarted) -> None:
+        self._asked = event.since
+        self._show_status(_("Waiting for the model…"))
+        await self._show_awaited()
         # A cancelled attempt may not have said that it ended.
         if (self.condensing and not self.condensing.awaited) or self.notice:
             self.condensing = self.notice = None
@@ -218,8 +232,29 @@ class TurnView:
             self.condensing = None
         await self.show_panel()
 
+    async def _show_awaited(self) -> None:
+        """Show where the answer will be that it is awaited, and from whom."""
+        if self._asked is None or self.part:
+            return
+        awaited = Awaited(self._asked)
+        if (terms := self._terms) and (context := self._context) and self.watchers:
+            looks_up = reading(ModelCall.objects.seconds_to_read)
+            expected = await looks_up(terms.profile.pk, context.tokens)
+            model, tokens = terms.profile.name, context.tokens
+            awaited = Awaited(self._asked, model, tokens, context.measured, expected)
+        self._show_streaming(StreamedReply(awaited))
+
+    def _show_streaming(self, reply: StreamedReply) -> None:
+        """Show a reply of which there is nothing yet."""
+        self.streaming = reply
+        if self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(reply.id, reply.render()))
+
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
+        if self.streaming and not self.part:
+            self._asked = None
+            self._show_streaming(StreamedReply())
         self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()
 
@@ -256,7 +291,7 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
-        self.notice = None
+        self.notice = self._asked = None
         # Results are shown in the row of the message that called for them. Another message forgets
         # the events of calls before it, whose ids may come again.
         if not event.holds_results:
@@ -272,6 +307,7 @@ class TurnView:
         self._context = event
         if not self._is_final_reply:
             await self.show_panel()
+            await self._show_awaited()
 
     @show.register
     async def _(self, _event: events.StreamDiscarded) -> None:
@@ -279,8 +315,10 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.RetryScheduled) -> None:
-        if self.streaming and not self.streaming.texts:
+        if self.part and self.streaming and not self.streaming.texts:
             self._remove_streaming()  # The model will think anew.
+            self._asked = event.since
+            await self._show_awaited()
         self.notice = Notice("retry", event.reason, until=event.since + event.seconds)
         self._show_status(
             _("Trying again: {number} of {count}", number=event.attempt, count=event.attempts)
@@ -289,6 +327,8 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.CondensingStarted) -> None:
+        if not self.part:
+            self._remove_streaming()
         # Several attempts in a row are shown as one condensation, with one start.
         if self.condensing is None or self.condensing.awaited:
             self.condensing = CondensingStatus(event.trigger, event.since)
@@ -349,6 +389,7 @@ class TurnView:
         self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()
         await self.show_panel()
+        await self._show_awaited()
 
     async def _clear_retry_notice(self) -> None:
         """Take back the notice of a retry that worked."""

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -19,6 +20,9 @@ from chatapp.models.database import execute, select
 from chatapp.models.messages import Message
 from chatapp.models.turns import Turn
 
+# The newest calls of all, among which those of one profile are looked for.
+LOOKED_AT = 1_000
+
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     """Calls, summed."""
@@ -34,6 +38,21 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             "guesses": models.Count("pk", filter=Q(usage_measured=False)),
         }
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
+
+    def seconds_to_read(self, profile: int, tokens: int) -> float | None:
+        """Return how long a profile's model will read before its first word, None if unknown.
+
+        The latest calls of the profile tell, each by how much it had to read.
+        """
+        rows = execute(
+            "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
+            "FROM chatapp_modelcall c JOIN chatapp_turn t ON t.id = c.turn_id "
+            "WHERE c.id > (SELECT MAX(id) FROM chatapp_modelcall) - %s AND t.profile_id = %s "
+            "AND c.purpose = 'chat' AND seconds_to_first > 0 ORDER BY c.id DESC LIMIT 3",
+            LOOKED_AT, profile,
+        )  # fmt: skip
+        known = [seconds * tokens / read for seconds, read in rows if read]
+        return median(known) if known else None
 
     def owned_by(self, user: User) -> Self:
         """Return calls in the conversations of ``user`` that were not deleted."""

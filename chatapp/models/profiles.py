@@ -3,7 +3,7 @@
 import enum
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -60,6 +60,18 @@ class KeySource(enum.StrEnum):
     OWN = "own"
     SERVER = "server"
     MISSING = "missing"
+
+
+class ProfileQuerySet(models.QuerySet["Profile"]):
+    """Profiles, in the order in which a person looks for one."""
+
+    def last_used_first(self, user: Any) -> Self:
+        """Return a user's profiles with when each answered last (``used_at``), the newest first."""
+        turns = apps.get_model("chatapp", "Turn").objects.filter(profile=models.OuterRef("pk"))
+        newest = turns.order_by("-started_at").values("started_at")[:1]
+        found = self.filter(owner=user).select_related("owner", "origin__owner")
+        used = models.F("used_at").desc(nulls_last=True)
+        return found.annotate(used_at=models.Subquery(newest)).order_by(used, "name")
 
 
 class Profile(models.Model):
@@ -123,6 +135,8 @@ class Profile(models.Model):
     origin = models.ForeignKey(
         "self", models.CASCADE, null=True, editable=False, related_name="copies"
     )
+
+    objects = ProfileQuerySet.as_manager()
 
     class Meta:
         ordering = ("name",)

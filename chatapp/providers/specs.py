@@ -1,5 +1,6 @@
 """Specs of vendors and models, which forms, settings and checks read."""
 
+import re
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -62,6 +63,17 @@ class Preset:
     label: str
     url: str
     is_local: bool = False
+
+
+# How a model's file ends, and how its weights are stored, as local servers name both.
+_FILE = re.compile(r"\.(?:gguf|bin|safetensors|llamafile)$", re.IGNORECASE)
+_WEIGHTS = re.compile(r"[.-](?=(?:I?Q\d|BF16|FP?16|F32|MXFP)\w*$)", re.IGNORECASE)
+
+
+def short_name(model: str) -> str:
+    """Return a model's name as people say it: of a path only the file, without its ending."""
+    last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+    return _WEIGHTS.sub(" ", _FILE.sub("", last)) or model
 
 
 @dataclass(frozen=True, slots=True)

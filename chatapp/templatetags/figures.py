@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from chatapp.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
+from chatapp.providers.specs import short_name
 from chatapp.sentences import TINY, apportion, money, number, percent, sign
 from chatapp.sentences import translate as _
 
@@ -21,6 +22,7 @@ register.filter("percent", percent)
 # Of a budget, nothing is an amount too.
 register.filter("dollars", money)
 register.filter("source_label", source_label)
+register.filter("short_name", short_name)
 
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60

@@ -37,6 +37,8 @@ TEXTS: dict[str, Any] = {
     "showAll": _("Show all"),
     "table": _("Table: {headings}"),
     "elapsed": _("{seconds} s"),
+    "use": _("Use {name}"),
+    "noModel": _("No model of this name."),
     "tryingAgain": _("Trying again in {seconds} s."),
     "appliesIn": _("Applies in {seconds} s"),
     "sending": _("Sending…"),

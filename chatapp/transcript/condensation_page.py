@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 import condense
 from chatapp.languages import in_words
 from chatapp.models import Condensation, ModelCall, Profile, Review
+from chatapp.providers.specs import short_name
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.labels import AttemptWords
@@ -249,10 +250,11 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
     usage = attempt.predicted or condense.Usage()
     predicted = [getattr(usage, part) for part in _PARTS]
     # The profile that wrote the summary, if it is there still.
+    model = attempt.writer_model or attempt.model
     profile = Profile.objects.filter(
         owner=attempt.conversation.owner_id,
-        name=attempt.writer_name or attempt.profile_name,
-        model=attempt.writer_model or attempt.model,
+        name__in=(attempt.writer_name or attempt.profile_name, short_name(model)),
+        model=model,
     ).first()
     costs = _costs(profile, spent, attempt.whole_cost)
     predicted_costs = _costs(profile, predicted, attempt.predicted_cost)

@@ -174,6 +174,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
         how=command.how,
         nonce=command.nonce,
         seq=command.seq,
+        profile=command.profile,
     )
     await _begin(conversation, store)
 

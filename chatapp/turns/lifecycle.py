@@ -125,11 +125,13 @@ def open_turn(
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
     zone: str = "",
+    profile_id: int | None = None,
 ) -> Turn:
     """Store a turn, owned by this process unless a worker is to claim it, and return it.
 
-    It answers message ``question_seq`` of somebody in this time ``zone``. Refused at a spending
-    limit, unless it condenses, which may need no model; and where its owner has too many turns.
+    The conversation's profile answers, unless another is given, message ``question_seq`` of
+    somebody in this time ``zone``. Refused at a spending limit, unless it condenses, which may need
+    no model; and where its owner has too many turns.
     """
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
@@ -144,7 +146,7 @@ def open_turn(
         origin=origin,
         question_seq=question_seq,
         at_seq=locked.last_seq,
-        profile_id=locked.profile_id,
+        profile_id=profile_id or locked.profile_id,
     )
     return insert(turn)
 

@@ -29,13 +29,16 @@ def take_up(
     nonce: uuid.UUID,
     seq: int = 0,
     zone: str = "",
+    profile: int | None = None,
 ) -> TurnContext | None:
     """Open a turn to "retry", "continue" or "regenerate" message ``seq``; None for a known nonce.
 
     What it begins with is taken off the rows that offered it. ``zone`` is that
-    of whoever asks.
+    of whoever asks. Another of their profiles may answer, this once.
     """
-    opened = partial(open_turn, nonce=nonce, zone=zone)
+    if profile and not conversation.owner.profiles.filter(pk=profile).exists():
+        raise Refused(_("This profile is gone. Choose another."))
+    opened = partial(open_turn, nonce=nonce, zone=zone, profile_id=profile)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None

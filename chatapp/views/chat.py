@@ -16,7 +16,7 @@ from chatapp.context.turn_context import read_todo
 from chatapp.conversations import conversations, forgotten_passages, pins
 from chatapp.languages import in_words
 from chatapp.live.status_panel import context_state
-from chatapp.models import Conversation, message_index, message_store
+from chatapp.models import Conversation, Profile, message_index, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.search import Query
 from chatapp.sentences import translate as _
@@ -41,7 +41,6 @@ def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
         "page": read_page(request, conversation),
         "context": context_state(conversation, preferences),
         "todo": read_todo(conversation),
-        "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
@@ -111,8 +110,9 @@ def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
-    """Return the profiles that can answer, and which one does."""
-    context = {"conversation": conversation, "profiles": request.user.profiles.all()}
+    """Return the profiles that can answer, the one used last first, and which one does."""
+    profiles = Profile.objects.last_used_first(request.user)
+    context = {"conversation": conversation, "profiles": profiles}
     return render(request, "chat/_profile_options.html", context)
 
 

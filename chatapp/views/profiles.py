@@ -24,7 +24,12 @@ from chatapp.forms.profiles import (
 )
 from chatapp.models import Preferences, Profile
 from chatapp.models.errors import DecryptionFailed
-from chatapp.providers.model_servers import find_local_servers, list_models, probe
+from chatapp.providers.model_servers import (
+    LOCAL_PATIENCE,
+    find_local_servers,
+    list_models,
+    probe,
+)
 from chatapp.providers.specs import ListedModel
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
@@ -135,9 +140,13 @@ def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
 
 @signed_in("POST")
 def look_around(request: Request) -> HttpResponse:
-    """Offer the models that run on this machine to its owner."""
-    found = asyncio.run(find_local_servers()) if accounts.is_alone(request.user) else []
-    return render(request, "profiles/_nearby.html", {"found": found, "to": ELSEWHERE})
+    """Offer the models that run on this machine to its owner; a second look is more patient."""
+    if not accounts.is_alone(request.user):
+        return HttpResponse()
+    again = "again" in request.POST
+    found = asyncio.run(find_local_servers(LOCAL_PATIENCE * (3 if again else 1)))
+    context = {"found": found, "to": ELSEWHERE, "again": again}
+    return render(request, "profiles/_nearby.html", context)
 
 
 @signed_in("POST")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.facts.names import names_in
+from condense.facts.quotes import quotes_in
 from condense.facts.texts import Shown, plain_text, sentences
 from condense.messages import Message
 from condense.recall.words import Term, fold, terms_of
@@ -25,12 +25,13 @@ def find_focus(focus: str, hidden: Sequence[Message], kept: Sequence[Message]) -
     """
     terms = [one for one in terms_of(focus) if one.kind != "common"]
     said = sentences(plain_text([one for one in hidden if not one.is_summary]))
-    found = max(said, key=lambda one: (len(_in(terms, one)), len([*names_in(one)])), default="")
+    found = max(said, key=lambda one: (len(_in(terms, one)), len([*quotes_in(one)])), default="")
     if not (fitting := _in(terms, found)):
         return None
-    text, names = plain_text(kept), [name for name, _at in names_in(found)]
-    has_names = all(map(Shown(text).says, names))
-    return FocusFound(found, has_names if names else len(_in(fitting, text)) == len(fitting))
+    text, quotes = plain_text(kept), [*quotes_in(found)]
+    shown = Shown(text)
+    has_figures = all(any(map(shown.says, one.spellings)) for one in quotes)
+    return FocusFound(found, has_figures if quotes else len(_in(fitting, text)) == len(fitting))
 
 
 def _in(terms: Sequence[Term], text: str) -> list[Term]:

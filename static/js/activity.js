@@ -57,7 +57,8 @@ export function showOutput({ card, output }) {
   place.scrollTop = place.scrollHeight;
 }
 
-function tick() {
+/** Show of what runs how many seconds it has. */
+export function tick() {
   for (const clock of document.querySelectorAll("[data-running-since]")) {
     const seconds = Math.max(0, Math.round(serverNow() - Number(clock.dataset.runningSince)));
     clock.textContent = text("elapsed", { seconds });

@@ -12,6 +12,7 @@ import { closeInspector, refreshInspector, startInspector } from "./inspector.js
 import { notify, startNotifications } from "./notify.js";
 import { startOriginals } from "./originals.js";
 import { closeContext, refusePanel, showDraft, showFold, showPanel, showWritten, startPanel } from "./panel.js";
+import { startPicker } from "./picker.js";
 import { startPinning } from "./pins.js";
 import { goToPlace } from "./places.js";
 import { showQuestion, startQuestions } from "./questions.js";
@@ -152,8 +153,8 @@ document.addEventListener("click", (event) => {
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
   const menu = event.target.closest(":is(.actions, .actions-rest, .menu):popover-open");
-  // Copying says in the menu that it worked, and a download leaves no page.
-  const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
+  // Copying says in the menu that it worked, a picker stands beside it, and a download leaves no page.
+  const done = ".actions button:not([data-copy], [popovertarget], [data-again-with]), a[download]";
   if (menu && event.target.closest(done)) menu.hidePopover();
 });
 
@@ -183,6 +184,7 @@ startQuestions();
 startNotifications();
 startTodo();
 startPinning();
+startPicker((seq, profile) => composer.begin({ type: "turn.regenerate", seq, profile }));
 startInspector();
 startPanel(socket, () => composer.turn);
 startViews(scroll);

@@ -49,9 +49,21 @@ form.addEventListener("formdata", ({ formData }) => {
   for (const id of attachments.ids) formData.append("attachments", id);
 });
 
-// An answer about one address says nothing of another.
-document.getElementById("connect")?.addEventListener("change", ({ target }) => {
+/** The button says which model it is that one more click connects. */
+function nameChoice() {
+  const words = document.querySelector("#connect-button > span");
+  const chosen = document.querySelector(".connect form:not(.nearby) .connect-answer select")?.selectedOptions[0];
+  if (!words) return;
+  words.dataset.words ??= words.textContent;
+  words.textContent = chosen ? text("use", { name: chosen.dataset.name }) : words.dataset.words;
+}
+
+const connect = document.getElementById("connect");
+connect?.addEventListener("htmx:afterSwap", nameChoice);
+connect?.addEventListener("change", ({ target }) => {
+  // An answer about one address says nothing of another.
   if (["to", "address"].includes(target.name)) target.form.querySelector(".connect-answer").replaceChildren();
+  nameChoice();
 });
 
 document.body.addEventListener("connected", () => box.focus());

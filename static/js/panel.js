@@ -89,7 +89,7 @@ function showNotice(html) {
 
 /** Another tab may have chosen another, or removed the one that was chosen. */
 function showProfile(chosen) {
-  const isShown = document.querySelector(".profile-choice select").value === chosen;
+  const isShown = document.getElementById("answered-by").dataset.profile === chosen;
   if (!isShown) document.body.dispatchEvent(new Event("profile-changed"));
 }
 

@@ -3,7 +3,7 @@ const defaults = read("model-defaults");
 const providers = read("provider-traits");
 const model = document.getElementById("id_model");
 const name = document.getElementById("id_name");
-let named = defaults[model.value]?.name ?? model.value;
+let named = nameOf(model.value);
 const provider = document.getElementById("id_provider");
 const address = document.getElementById("id_base_url");
 const server = document.getElementById("server");
@@ -11,6 +11,12 @@ const surcharge = document.getElementById("surcharge");
 const key = document.querySelector("[data-needs-key]");
 const serverKey = document.querySelector("[data-server-key]");
 const connection = document.getElementById("connection");
+
+/** A model's name as people say it; the server says the same of a path. */
+function nameOf(id) {
+  const last = id.split(/[/\\]/).findLast(Boolean) ?? id;
+  return defaults[id]?.name ?? last.replace(/\.(gguf|bin|safetensors|llamafile)$/i, "").replace(/[.-](?=(I?Q\d|BF16|FP?16|F32|MXFP)\w*$)/i, " ");
+}
 
 function read(id) {
   return JSON.parse(document.getElementById(id).textContent);
@@ -38,7 +44,7 @@ function clear() {
 
 model.addEventListener("input", () => {
   const known = defaults[model.value];
-  const called = known?.name ?? model.value;
+  const called = nameOf(model.value);
   if (known) provider.value = known.provider;
   if (["", named].includes(name.value)) name.value = called;
   name.dispatchEvent(new Event("input", { bubbles: true }));

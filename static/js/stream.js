@@ -13,10 +13,26 @@ const BOXES = ".table-box, .formula, math, pre";
 // that is there if it is code.
 const streams = new WeakMap();
 
-function append(target, html) {
-  const nodes = [...parse(html).childNodes];
-  target.append(...nodes);
-  return nodes;
+function isSame(old, fresh) {
+  if (old?.nodeName !== fresh.nodeName || old.attributes?.length !== fresh.attributes?.length) return false;
+  return [...(old.attributes ?? [])].every(({ name, value }) => fresh.getAttribute(name) === value);
+}
+
+/** Have `olds`, the last nodes of `parent`, become `fresh`, and return these; what only grew stays as it is. */
+function become(parent, olds, fresh) {
+  for (const one of olds.slice(fresh.length)) one.remove();
+  return fresh.map((one, at) => {
+    const old = olds[at];
+    if (!isSame(old, one)) {
+      if (old) old.replaceWith(one);
+      else parent.append(one);
+      return one;
+    }
+    if (!old.data) become(old, [...old.childNodes], [...one.childNodes]);
+    else if (one.data.startsWith(old.data)) old.appendData(one.data.slice(old.length));
+    else old.data = one.data;
+    return old;
+  });
 }
 
 function boxesIn(nodes) {
@@ -33,10 +49,10 @@ export function showBlocks(target, { index, closed, open }, dress) {
   const gone = blocks.splice(index).flat();
   const isWhole = (box) => Boolean(box.closest(".code-block.is-whole"));
   const places = boxesIn(gone).map((box) => [box.scrollLeft, isWhole(box)]);
-  for (const node of gone) node.remove();
-  for (const html of closed) blocks.push(append(target, html));
-  const done = blocks.slice(index).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
-  if (open) blocks.push(append(target, open));
+  const made = [...closed, ...(open ? [open] : [])].map((html) => [...parse(html).childNodes]);
+  const nodes = become(target, gone, made.flat());
+  for (const { length } of made) blocks.push(nodes.splice(0, length));
+  const done = blocks.slice(index, index + closed.length).flat().filter((node) => node.nodeType === Node.ELEMENT_NODE);
   streams.set(target, { blocks, isOpen: Boolean(open) });
   dress();
   for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {

@@ -1,4 +1,5 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
+import { tick } from "./activity.js";
 import { dressCode, keepWhole } from "./code.js";
 import { parse } from "./elements.js";
 import { drawFolds } from "./folds.js";
@@ -79,6 +80,7 @@ export class Transcript {
       else this.root.append(fresh);
       written?.remove();
       this.#dress(fresh.matches(".tool") ? fresh : fresh.parentElement);
+      if (fresh.matches(".is-streaming")) tick();
       if (fresh.matches(WRITTEN)) this.#speech.end(fresh);
       else if (!old && fresh.matches(".is-streaming")) this.#speech.begin();
       return written && fresh;

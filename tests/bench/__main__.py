@@ -26,6 +26,7 @@ def measure() -> Iterator[Row]:
     """Yield every row."""
     # Django must be set up.
     from tests.bench import attempts, drafts, facts, folded_files, pages, storage, tokens, turns  # noqa: PLC0415
+    from tests.bench.browser import measure_browser  # noqa: PLC0415
 
     root = Path(sysconfig.get_path("purelib"))
     sources = find_sources(root)
@@ -38,6 +39,7 @@ def measure() -> Iterator[Row]:
     yield from drafts.measure_drafts()
     yield from turns.measure_turns()
     yield from turns.measure_streaming()
+    yield from measure_browser()
 
 
 def main() -> int:

@@ -118,7 +118,7 @@ def test_the_inspector_s_tabs_have_what_else_is_known(
     for width in (1440, 900, 450):
         page.set_viewport_size({"width": width, "height": 800})
         expect(opener.first).to_be_in_viewport(ratio=1)
-        expect(page.get_by_role("combobox", name="Answered by")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("button", name="Answered by")).to_be_in_viewport(ratio=1)
         if width == 1440:
             opener.click()
             page.get_by_role("tab", name="History").click()

@@ -262,8 +262,12 @@ def test_an_answer_grows_around_what_a_reader_holds(line: Line, addresses: dict[
     expect(copy).to_be_focused()
     # What a reader marks stays marked while its paragraph grows, and when its row comes.
     assert page.evaluate(MARK, "That is") == "That is"
+    # A word comes into the paragraph that is there: a new one takes a browser ten times as long.
+    paragraph = page.query_selector("#streaming .prose > p:last-child")
     streaming.feed("And more of it. ")
     line.show(streaming.news())
+    assert paragraph
+    assert paragraph.evaluate("one => one.isConnected && one.textContent.length > 20")
     expect(page.locator("#streaming")).to_contain_text("And more of it.")
     assert page.evaluate("getSelection().toString()") == "That is"
     text = f"Look:\n\n```python\n{code.text_content()}```\n\nThat is all. And more of it."

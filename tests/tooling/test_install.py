@@ -1,6 +1,9 @@
 """.ci/install installs once; .ci/browser and .ci/services say what is missing."""
 
+import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +73,39 @@ def test_what_is_installed_is_installed_once(
     asked = (checkout / "calls").read_text().splitlines()
     assert len(asked) == calls
     assert all("--require-hashes" in call for call in asked)
+
+
+def test_each_stage_is_a_line_with_its_seconds(checkout: Path) -> None:
+    """So that nobody wonders for minutes."""
+    said = subprocess.run(
+        ["/bin/sh", str(checkout / ".ci" / "install"), "app"],
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    stages = r"Installing 0 packages into \.venv … \d+ s\nCompiling the translations … \d+ s\n"
+    assert re.fullmatch(stages, said)
+
+
+def test_a_taken_port_is_told_before_anything_is_installed() -> None:
+    """With what can be done; a free one is fine."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = [_try_port(port), _try_port("0")]
+    refusal = f"Cannot listen on 127.0.0.1 port {port}: Address already in use. Set HOST or PORT"
+    assert told[0].startswith(refusal)
+    assert told[1] == ""
+    make = (ROOT / "Makefile").read_text()
+    assert make.index("@.ci/port") < make.index("@.ci/install app")
+
+
+def _try_port(port: str) -> str:
+    tried = [str(ROOT / ".ci" / "port")]
+    environment = {"PATH": os.environ["PATH"], "PORT": port, "PYTHON": sys.executable}
+    return subprocess.run(
+        tried, env=environment, capture_output=True, text=True, check=False
+    ).stderr
 
 
 def test_the_lock_files_have_hashes_and_agree() -> None:

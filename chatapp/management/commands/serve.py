@@ -4,7 +4,10 @@ import asyncio
 import functools
 import signal
 import sys
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -98,7 +101,8 @@ class Command(BaseCommand):
         checks.refuse_unfit()
         with processes.joined("web"):
             if not settings.DEBUG:
-                static_files.collect()
+                with stage(gettext_noop("Prepared the pages: {seconds} s")):
+                    static_files.collect()
             self.serve()
 
     def serve(self) -> None:
@@ -146,6 +150,7 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         # By now the addresses have loaded all pages.
         keep_collections_short()
+        tell(gettext_noop("Open this link to sign in:"))
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
             with terminal.speaking():
@@ -153,11 +158,27 @@ class Command(BaseCommand):
                 say(_("Everything is stored in {at}, unless DATA_DIR says otherwise.", at=folder))
 
 
+def tell(said: str, **values: object) -> None:
+    """Say something to a person; whoever reads a log wants lines of its own form there."""
+    if sys.stderr.isatty():
+        with terminal.speaking():
+            say(_(said, **values), file=sys.stderr)
+
+
+@contextmanager
+def stage(said: str) -> Iterator[None]:
+    """Say what was done meanwhile, and how many seconds it took."""
+    began = time.monotonic()
+    yield
+    tell(said, seconds=round(time.monotonic() - began))
+
+
 def migrate_if_needed() -> None:
     """Apply the migrations that the database lacks, and cost next to nothing otherwise."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", verbosity=0, interactive=False)
+        with stage(gettext_noop("Prepared the database: {seconds} s")):
+            call_command("migrate", verbosity=0, interactive=False)
     else:
         # A squashed migration is recorded where all that it replaces are.
         executor.check_replacements()

@@ -96,7 +96,22 @@ async def test_one_that_no_worker_takes_is_shown_as_that(reader: Reader) -> None
         await reader.views.look()
     await reader.until("status.changed", text="Waiting for a free worker…", turn=str(turn.pk))
     channel.open(turn.pk, turn.attempt).publish(events.StepStarted(1))
-    await reader.until("status.changed", text="Thinking…")
+    await reader.until("status.changed", text="Waiting for the model…")
+
+
+async def test_what_is_awaited_makes_way_for_a_condensation_and_a_call(reader: Reader) -> None:
+    """It comes back behind the one, and says nothing more beside the other."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    publisher = channel.open(turn.pk, turn.attempt)
+    publisher.publish(events.StepStarted(1))
+    await reader.views.look()
+    assert "is reading" in (await reader.until("article.upserted", id="streaming"))["html"]
+    publisher.publish(events.CondensingStarted("auto"))
+    await reader.until("article.removed", id="streaming")
+    publisher.publish(events.CondensingEnded("condensed", "succeeded"))
+    assert "is reading" in (await reader.until("article.upserted", id="streaming"))["html"]
+    publisher.publish(events.ToolUseStarted("call_1", "read_file"))
+    assert "reading" not in (await reader.until("article.upserted", id="streaming"))["html"]
 
 
 async def test_an_end_that_was_not_heard_is_shown(

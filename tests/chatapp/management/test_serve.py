@@ -1,6 +1,8 @@
 """`manage.py serve`: one address when it works, one sentence when it cannot."""
 
 import json
+import os
+import pty
 import signal
 import socket
 import subprocess
@@ -28,6 +30,7 @@ from chatapp.management.commands.serve import QuietServer, address
 from chatapp.sentences import translate
 from tests.chatapp.server_processes import PATIENCE, SIGN_IN, refusal, serving
 from tests.first_start import FirstStart
+from tests.processes import started
 
 
 class Answer(NamedTuple):
@@ -98,6 +101,22 @@ def test_a_server_prints_one_address_and_ends_in_order(life: Life, first_start: 
     assert SIGN_IN.match(life.link), life.link
     assert life.stdout == ""
     assert life.server.returncode in {0, 130}
+
+
+def test_a_person_at_a_terminal_reads_what_the_address_is_for(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
+    """Standard output has the bare one all the same."""
+    first_start.copy(tmp_path)
+    ours, theirs = pty.openpty()
+    folder = {"DATA_DIR": str(tmp_path), "PORT": "0"}
+    with (
+        os.fdopen(theirs, "w") as terminal,
+        started("manage.py", "serve", stderr=terminal, **folder) as (_pid, link),
+    ):
+        assert "/sign-in/" in link
+        assert "Open this link to sign in:" in os.read(ours, 4_096).decode()
+    os.close(ours)
 
 
 def test_a_server_stays_alone(life: Life) -> None:

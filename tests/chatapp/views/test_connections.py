@@ -1,9 +1,11 @@
 """Trying a profile's server, and being offered one that runs on this machine."""
 
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
@@ -34,12 +36,14 @@ def owner(alice: User, settings: LazySettings) -> User:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A model on this machine; how often it was looked for."""
+    """A model on this machine, which is busy; how many seconds it was looked for each time."""
     looked: list[int] = []
 
-    async def find() -> list[LocalServer]:
-        looked.append(1)
-        return [LocalServer("openai", OLLAMA, (ListedModel("llama<3", 16_384),))]
+    async def find(patience: float) -> list[LocalServer]:
+        looked.append(round(patience))
+        # One that is busy takes longer to answer.
+        slow = ListedModel("/models/llama<3.Q4_1.gguf", 16_384)
+        return [LocalServer("openai", OLLAMA, (slow,))] if patience > 1 else []
 
     monkeypatch.setattr(profiles, "find_local_servers", find)
     return looked
@@ -122,6 +126,8 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
     assert "did not accept" in connect(browser, to="elsewhere", address=called, key="sk-wrong")
     assert "did not accept this key" in connect(browser, **sent, key="sk-wrong")
     assert 'value="mystery"' in connect(browser, **sent, key="sk-right", model="of-another")
+    offer = connect(browser, **sent, key="sk-right")
+    assert f"Key accepted · {len(MODELS)} models" in offer
     page = connect(browser, **sent, key="sk-right", model="mystery")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
@@ -192,15 +198,57 @@ def test_a_model_on_this_machine_is_offered(
 ) -> None:
     """Until one is connected, and nobody else is offered it."""
     assert reverse("look_around") in browser.get(reverse("conversations")).text
-    offer = browser.post(reverse("look_around")).text
+    nothing = browser.post(reverse("look_around")).text
+    assert "No model runs on this machine yet." in nothing
+    assert 'hx-trigger="load delay:3s, focus from:window' in nothing
+    offer = browser.post(reverse("look_around"), {"again": ""}).text
     assert "Use <bdi>Ollama</bdi>" in offer
-    assert ("llama&lt;3" in offer, "llama<3" in offer) == (True, False)
+    assert ">llama&lt;3 Q4_1</option>" in offer
+    assert ("llama<3" in offer, "delay:3s" in offer, "Look again" in offer) == (False, False, True)
     anthropic_standin.served["/v1/models"] = {"data": [{"id": "llama<3"}]}
     connect(browser, to="elsewhere", address=f"{anthropic_standin.url}/v1", model="llama<3")
     profile = accounts.preferences_of(owner).default_profile
     assert profile
     assert (profile.model, profile.key_source) == ("llama<3", "not needed")
     assert reverse("look_around") not in browser.get(reverse("conversations")).text
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("/models/SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2-135M-Instruct Q4_1"),
+        ("C:\\models\\tiny-llama.IQ2_XS.GGUF", "tiny-llama IQ2_XS"),
+        ("/srv/" + "deep/" * 14 + "qwen3-f16.gguf", "qwen3 f16"),
+        ("Qwen/Qwen3-8B/", "Qwen3-8B"),
+        ("gpt-oss:20b", "gpt-oss:20b"),
+        ("/", "/"),
+    ],
+)
+def test_a_model_is_named_by_its_last_part(
+    browser: Client, owner: User, anthropic_standin: Standin, model: str, name: str
+) -> None:
+    """Through each door; a second one of that name gets a number, and a name of one's own stays."""
+    anthropic_standin.served["/v1/models"] = {"data": [{"id": model}]}
+    connect(browser, to="elsewhere", address=f"{anthropic_standin.url}/v1", model=model)
+    typed = form(anthropic_standin, model=model[:100], max_output="")
+    browser.post(reverse("new_profile"), {**typed, "name": f"My {model[-20:]}"})
+    made = Profile.objects.filter(provider="openai")
+    assert set(made.values_list("name", flat=True)) == {name, f"My {model[-20:]}"}
+    made.filter(name=name).update(name="Before")
+    browser.post(reverse("new_profile"), {**typed, "name": model[:70]})
+    assert made.filter(name=name).exists()
+
+
+def test_a_profile_that_was_named_by_a_path_is_renamed(owner: User) -> None:
+    """Other names stay, and none comes twice."""
+    path, short = f"/models/{'deep/' * 14}SmolLM2.Q4_1.gguf", "SmolLM2 Q4_1"
+    limits = {"provider": "openai", "context_window": 9_000, "max_output": 9}
+    cut = path[:70]
+    for name, model in ((cut, path), (f"{cut} 2", path), ("Mine / yours", path), ("a/b", "c")):
+        Profile.objects.create(owner=owner, name=name, model=model, **limits)
+    import_module("chatapp.migrations.0064_short_names").shorten(apps, None)
+    names = set(owner.profiles.filter(provider="openai").values_list("name", flat=True))
+    assert names == {short, f"{short} 2", "Mine / yours", "a/b"}
 
 
 @pytest.mark.parametrize("reason", ["not alone", "not allowed", "no owner"])
