@@ -53,7 +53,9 @@ LOOKED_AT = 5
 MOST_FILES = 60
 
 
-def system_of(conversation: Conversation, profile: Profile) -> str:
+def system_of(
+    conversation: Conversation, profile: Profile, preferences: Preferences | None = None
+) -> str:
     """Return the system prompt with which a conversation's next turn would begin.
 
     What the owner says of themselves is part of it, and what the workspace's AGENTS.md says, less
@@ -61,7 +63,8 @@ def system_of(conversation: Conversation, profile: Profile) -> str:
     for byte, while that is.
     """
     told = conversation.system_prompt or profile.system_prompt or SYSTEM_PROMPT
-    if about := preferences_of(conversation.owner).about_me.strip():
+    wanted = preferences or preferences_of(conversation.owner)
+    if about := wanted.about_me.strip():
         told = f"{told}\n\n{ABOUT.format(text=about)}"
     text, folder = "", folder_of(conversation)
     if folder.is_dir():
@@ -238,7 +241,7 @@ class TurnSettings:
     @cached_property
     def system(self) -> str:
         """What the model is told before the conversation; it stays as it is read first."""
-        return system_of(self.conversation, self.profile)
+        return system_of(self.conversation, self.profile, self.preferences)
 
     @cached_property
     def configuration(self) -> condense.Configuration:

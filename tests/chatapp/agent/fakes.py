@@ -26,7 +26,7 @@ from chatapp.agent.ports import (
 )
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
-MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
+MODEL = Model(name="scripted", context_window=1_000_000, max_output=100, prices=PRICES)
 
 SENT = events.SentRequest(b"", (), b"", (), b"", b"")
 
