@@ -1,6 +1,5 @@
-import chatapp.models.fields
 import django.core.validators
-from django.db import migrations
+from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
@@ -13,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='preferences',
             name='about_me',
-            field=chatapp.models.fields.TextField(blank=True, db_default='', default='', help_text='Part of the system prompt of each of your conversations.', validators=[django.core.validators.MaxLengthValidator(4000, 'Shorten this to %(limit_value)d characters.')], verbose_name='about me and how to answer'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='Part of the system prompt of each of your conversations.', validators=[django.core.validators.MaxLengthValidator(4000, 'Shorten this to %(limit_value)d characters.')], verbose_name='about me and how to answer'),
         ),
     ]

@@ -51,8 +51,9 @@ class _WellFormed(AnyField):
     @override
     def get_prep_value(self, value: Any) -> Any:
         """Return the value as it can be written."""
-        value = super().get_prep_value(value)
-        return value if isinstance(value, BaseExpression) else condense.well_formed_json(value)
+        if isinstance(value, BaseExpression):
+            return value
+        return condense.well_formed_json(super().get_prep_value(value))
 
     @override
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
