@@ -106,6 +106,12 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
         end += 1
     found = hidden.filter(pk__in=[pk for pk, _results in keys[first:end]])
     rows = list(found.select_related(*SHOWN_WITH))
+    # A clearing hides results alone; people see them on the cards of their calls.
+    calls = {row.seq - 1 for row in rows if row.holds_results} - {row.seq for row in rows}
+    if calls:
+        asked = attempt.conversation.messages.filter(seq__in=calls, role=Message.Role.ASSISTANT)
+        rows += asked.select_related(*SHOWN_WITH)
+        rows.sort(key=lambda row: (row.position, row.seq))
     shown = list[Original]()
     built = Builder(attempt.conversation, rows, [], {}, live={}).placed(is_last=False)
     by_seq = {one.row.seq: one.row for one in built}

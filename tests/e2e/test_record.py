@@ -59,7 +59,7 @@ def test_what_was_hidden_opens_in_place(open_page: OpenPage, addresses: dict[str
     hidden = row.locator(".originals")
     hidden.get_by_text("Move the billing database (212 GB) to eu-west-1.").first.click()
     expect(hidden.locator("strong", has_text="billing")).to_be_visible()
-    expect(hidden.get_by_text("read_file")).to_have_count(2)
+    expect(hidden.locator('[data-tool="read_file"]')).to_have_count(2)
     expect(hidden.get_by_text("api.md", exact=True)).to_be_hidden()
     hidden.get_by_role("button", name="Read 2 files").click()
     hidden.get_by_text("api.md", exact=True).click()
