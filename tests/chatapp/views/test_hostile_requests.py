@@ -230,7 +230,7 @@ def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
 
 
 def test_each_address_is_among_those_that_are_called(places: list[str]) -> None:
-    """They are found by their names; unnamed are redirects, and what stands before allauth's own."""
+    """They are found by their names; unnamed are redirects, and one before allauth's own."""
     every = [*patterns(get_resolver())]
     unnamed = [one.callback for one in every if not one.name]
     assert {getattr(view, "view_class", view) for view in unnamed} == {
