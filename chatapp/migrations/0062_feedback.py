@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='condensation',
             name='rating_words',
-            field=models.TextField(blank=True, db_default=''),
+            field=models.TextField(blank=True, db_default='', default=''),
         ),
     ]

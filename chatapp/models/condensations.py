@@ -290,7 +290,7 @@ class Condensation(Recorded, Hiding):
     undone_at = models.DateTimeField(null=True)
     redone_at = models.DateTimeField(null=True)
     rating = models.SmallIntegerField(choices=Rating, null=True)
-    rating_words = fields.TextField(blank=True, db_default="")
+    rating_words = fields.TextField(blank=True, default="", db_default="")
     rated_at = models.DateTimeField(null=True)
 
     objects = CondensationQuerySet.as_manager()

@@ -51,8 +51,10 @@ class _WellFormed(AnyField):
     @override
     def get_prep_value(self, value: Any) -> Any:
         """Return the value as it can be written."""
-        value = super().get_prep_value(value)
-        return value if isinstance(value, BaseExpression) else condense.well_formed_json(value)
+        # Django makes text of an expression, such as the default that a database gives.
+        if isinstance(value, BaseExpression):
+            return value
+        return condense.well_formed_json(super().get_prep_value(value))
 
     @override
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:

@@ -78,7 +78,7 @@ def test_the_history_shows_what_was_saved_and_spent(
     page = open_page("/condensations/")
     expect(page.get_by_role("img", name="the last 30 days")).to_be_visible()
     page.get_by_text("Show the days as a table").click()
-    expect(page.get_by_role("table")).to_contain_text("$0.0")
+    expect(page.get_by_role("table")).to_contain_text("$0.")
     page.get_by_role("link", name="By you", exact=True).click()
     expect(page.locator(".attempt").first).to_contain_text("by you")
     expect(page.get_by_text("automatic · limit")).to_have_count(0)
