@@ -19,8 +19,8 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Of every page, and of those beside the chat.
-SHEETS = ("css/site.css", "css/beside.css")
+# Of every page, of those beside the chat, and of records, which a chat loads once one opens.
+SHEETS = ("css/site.css", "css/beside.css", "css/records.css")
 _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
 
 # Holds each module that several pages need; where one begins, such as ``chat.js``, has its own.

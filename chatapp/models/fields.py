@@ -51,6 +51,7 @@ class _WellFormed(AnyField):
     @override
     def get_prep_value(self, value: Any) -> Any:
         """Return the value as it can be written."""
+        # Django makes text of an expression, such as the default that a database gives.
         if isinstance(value, BaseExpression):
             return value
         return condense.well_formed_json(super().get_prep_value(value))

@@ -17,7 +17,7 @@ from chatapp.condensation import undo
 from chatapp.markdown import SENTENCES, fill_sentences, render_markdown
 from chatapp.models import Condensation, Message, message_store
 from chatapp.sentences import translate as _
-from chatapp.transcript.labels import FROM_ORIGINALS
+from chatapp.transcript.labels import FROM_ORIGINALS, Fact, facts_of
 from chatapp.transcript.message_parts import Part, TextPart
 from chatapp.transcript.row_builder import SHOWN_WITH, Builder
 from chatapp.transcript.rows import MessageRow, Row
@@ -36,12 +36,14 @@ _ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 class Original:
     """A hidden message's row with its ``tokens``, and the ``keys`` of all messages shown in it.
 
-    Its first ``line`` stands for its ``words``; calls and thoughts are apart.
+    Its first ``line`` stands for its ``words``; calls and thoughts are apart. ``missing`` are its
+    facts that the summary does not keep as they were.
     """
 
     row: Row
     tokens: int
     keys: list[int]
+    missing: list[Fact]
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -106,14 +108,25 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
         end += 1
     found = hidden.filter(pk__in=[pk for pk, _results in keys[first:end]])
     rows = list(found.select_related(*SHOWN_WITH))
+    # A clearing hides results alone; people see them on the cards of their calls.
+    calls = {row.seq - 1 for row in rows if row.holds_results} - {row.seq for row in rows}
+    if calls:
+        asked = attempt.conversation.messages.filter(seq__in=calls, role=Message.Role.ASSISTANT)
+        rows += asked.select_related(*SHOWN_WITH)
+        rows.sort(key=lambda row: (row.position, row.seq))
+    missing = defaultdict[int | None, list[Fact]](list)
+    for fact in facts_of(attempt.receipt):
+        if fact.state != "kept":
+            missing[fact.source].append(fact)
     shown = list[Original]()
     built = Builder(attempt.conversation, rows, [], {}, live={}).placed(is_last=False)
     by_seq = {one.row.seq: one.row for one in built}
     for message in rows:
         if row := by_seq.get(message.seq):
-            shown.append(Original(row, message.tokens, [message.pk]))
+            shown.append(Original(row, message.tokens, [message.pk], missing[message.pk]))
         elif shown:
             shown[-1].keys.append(message.pk)
+            shown[-1].missing.extend(missing[message.pk])
     return Originals(
         shown,
         earlier=keys[max(0, first - PAGE)][0] if first else None,

@@ -1,18 +1,25 @@
 // Code blocks: a bar that stays in view names language and length, and copies; long ones fold.
 // What scrolls sideways is reachable by keyboard.
 import { make, makeButton } from "./elements.js";
-import { canBeDrawn, draw, startPreviews } from "./preview.js";
 import { inARow, text } from "./text.js";
+import { orSay } from "./toast.js";
 
 const LONG = 40;
+const DRAWN = ["html", "mermaid", "svg"];
 const FORMULAS = ".prose :is(.formula, :not(.formula) > math)";
 // Block that grows -> its line breaks.
 const lengths = new WeakMap();
 
+/** Have a preview shown or hidden by the script of previews, which loads with the first. */
+async function draw(block, isDrawn) {
+  await import(document.getElementById("main").dataset.drawing);
+  block.dispatchEvent(new CustomEvent("preview", { bubbles: true, detail: isDrawn }));
+}
+
 function addBar(block) {
   const copy = makeButton("button quiet code-copy", text("copyCode"));
   copy.dataset.copyCode = "";
-  const preview = canBeDrawn(block) ? [makeButton("button quiet code-preview", text("preview"))] : [];
+  const preview = DRAWN.includes(block.dataset.language) ? [makeButton("button quiet code-preview", text("preview"))] : [];
   block.prepend(make("div", { className: "code-bar" }, make("span", {}, block.dataset.language), ...preview, copy));
 }
 
@@ -80,7 +87,7 @@ export function dressCode(root) {
     block.querySelector("pre").tabIndex = 0;
     addBar(block);
     tellLength(block);
-    if (block.matches(".is-drawn")) draw(block, true);
+    if (block.matches(".is-drawn")) orSay(draw(block, true));
   }
   for (const box of root.querySelectorAll(".prose .table-box:not([tabindex])")) {
     const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
@@ -113,11 +120,12 @@ function toggleWords(button) {
 }
 
 export function startCode() {
-  startPreviews();
   addEventListener("resize", () => focusWide(document.querySelectorAll(FORMULAS)));
   document.addEventListener("click", ({ target }) => {
     const button = target.closest(".code-all, .code-fewer");
     if (button) toggle(button.closest(".code-block"), button.matches(".code-all"));
     else if (target.closest(".words-all")) toggleWords(target.closest(".words-all"));
+    const drawn = target.closest(".code-preview")?.closest(".code-block");
+    if (drawn) orSay(draw(drawn, !drawn.matches(".is-drawn")));
   });
 }

@@ -18,6 +18,16 @@ export function makeButton(className, words, act = null) {
   return button;
 }
 
+let records = null;
+
+/** Load the styles of records and the inspector, once; resolve when they are there. */
+export function loadRecords() {
+  records ??= new Promise((resolve) => {
+    document.head.append(make("link", { rel: "stylesheet", href: document.body.dataset.records, onload: resolve, onerror: resolve }));
+  });
+  return records;
+}
+
 /** Return what HTML says, as a fragment. */
 export function parse(html) {
   const holder = document.createElement("template");

@@ -1,6 +1,6 @@
 // Groups of messages that the model no longer sees: one line above each, which collapses them.
 import { foldCalls, openCalls } from "./calls.js";
-import { make, makeButton } from "./elements.js";
+import { loadRecords, make, makeButton } from "./elements.js";
 import { session } from "./storage.js";
 import { locale, text } from "./text.js";
 import { toast } from "./toast.js";
@@ -56,7 +56,14 @@ function showOpen(details) {
   details.parentElement.classList.toggle("is-opened", details.open);
 }
 
-document.addEventListener("toggle", ({ target }) => target.matches?.(".milestone-view") && showOpen(target), true);
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (target.matches?.(".milestone-more")) loadRecords();
+    if (target.matches?.(".milestone-view")) showOpen(target);
+  },
+  true,
+);
 
 /** Open or close a fold's view, or the ways to undo it; what opens is brought into view. */
 export function startViews(scroll) {
@@ -67,10 +74,11 @@ export function startViews(scroll) {
     target.show();
     scroll.bring(target);
   });
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", async ({ target }) => {
     const row = target.closest("[data-view], .milestone-head")?.closest(".row");
     const view = row?.querySelector(".milestone-view");
     if (!view) return;
+    await loadRecords();
     view.open = !view.open;
     if (view.open) scroll.bring(row);
   });

@@ -1,5 +1,5 @@
 // The inspector: what the model sees, saw and cost, in tabs; a column, or a drawer without room.
-import { BACK, ONWARD } from "./elements.js";
+import { BACK, loadRecords, ONWARD } from "./elements.js";
 import { local } from "./storage.js";
 
 const panel = document.getElementById("inspector");
@@ -41,8 +41,9 @@ async function load(address) {
   body.scrollTop = top;
 }
 
-function show(address, from) {
+async function show(address, from) {
   opener = from ?? opener;
+  await loadRecords();
   panel.hidden = false;
   if (!narrow.matches) local.set("inspector", "open");
   tell();

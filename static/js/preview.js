@@ -4,7 +4,6 @@ import { fetchText } from "./source.js";
 import { text } from "./text.js";
 import { orSay } from "./toast.js";
 
-const DRAWN = ["html", "mermaid", "svg"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 // Frame -> its block.
 const frames = new Map();
@@ -14,12 +13,8 @@ let drawing = null;
 const languageOf = ({ dataset }) => dataset.language;
 const isDark = () => (document.documentElement.dataset.theme ?? (DARK.matches ? "dark" : "light")) === "dark";
 
-export function canBeDrawn(block) {
-  return DRAWN.includes(languageOf(block));
-}
-
 /** Show the drawing instead of the code, or the code again. */
-export function draw(block, isDrawn) {
+function draw(block, isDrawn) {
   const button = block.querySelector(".code-preview");
   block.classList.toggle("is-drawn", isDrawn);
   button.textContent = text(isDrawn ? "showCode" : "preview");
@@ -48,18 +43,13 @@ async function fill(frame, block) {
   }
 }
 
-export function startPreviews() {
-  addEventListener("message", ({ source, data }) => {
-    const [frame, block] = [...frames].find(([one]) => one.contentWindow === source) ?? [];
-    if (data === "ready" && frame) orSay(fill(frame, block));
-    else if (frame && Number.isFinite(data)) frame.style.height = `${data}px`;
-  });
-  document.addEventListener("click", ({ target }) => {
-    const block = target.closest(".code-preview")?.closest(".code-block");
-    if (block) draw(block, !block.matches(".is-drawn"));
-  });
-  // A diagram has the colours of the page.
-  const redraw = () => [...frames].filter(([, block]) => languageOf(block) === "mermaid").forEach(([, block]) => draw(block, true));
-  DARK.addEventListener("change", redraw);
-  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-}
+addEventListener("message", ({ source, data }) => {
+  const [frame, block] = [...frames].find(([one]) => one.contentWindow === source) ?? [];
+  if (data === "ready" && frame) orSay(fill(frame, block));
+  else if (frame && Number.isFinite(data)) frame.style.height = `${data}px`;
+});
+document.addEventListener("preview", ({ target, detail }) => draw(target, detail));
+// A diagram has the colours of the page.
+const redraw = () => [...frames].filter(([, block]) => languageOf(block) === "mermaid").forEach(([, block]) => draw(block, true));
+DARK.addEventListener("change", redraw);
+new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });

@@ -75,23 +75,23 @@ def test_collected_files_are_kept_by_browsers_for_good(collected: Path) -> None:
 
 
 def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Path) -> None:
-    """In their order; what is for paper stays so. Beside the chat a page asks for one more."""
+    """In their order; what is for paper stays so. Beside the chat pages ask for more."""
     page = Client().get("/sign-in/").text
     assert page.count(static("css/site.css")) == page.count(static("css/beside.css")) == 1
     assert page.count('rel="stylesheet"') == 2
-    sheet, beside = map(read, static_files.SHEETS)
-    assert "@import" not in sheet + beside
+    sheet, beside, records = map(read, static_files.SHEETS)
+    assert "@import" not in sheet + beside + records
     names = ("variables", "code", "settings", "print")
     variables, code, form, paper = (cssmin((SHEETS / f"{one}.css").read_text()) for one in names)
     assert sheet.index(variables) < sheet.index(code)
     assert form in beside
     assert f"@media print{{{paper}}}" in sheet
-    assert "/*" not in sheet + beside
+    assert "/*" not in sheet + beside + records
 
 
 BEGINS = (
     *("chat.js", "files.js", "home.js", "notify_switch.js", "palette.js"),
-    *("profile.js", "prompt.js", "proof.js", "settings.js"),
+    *("preview.js", "profile.js", "prompt.js", "proof.js", "settings.js"),
 )
 
 

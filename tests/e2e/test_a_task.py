@@ -19,7 +19,7 @@ FIXED = {"greet.sh": "Hello, $1", "check.sh": "'Hello, Ada'"}
 
 READ = ("greet.sh", "check.sh", "NOTES.md")
 FIX = "<<<<<<< SEARCH\necho Helo, $1\n=======\necho Hello, $1\n>>>>>>> REPLACE"
-# Each of its two logs is a third of the window.
+# Each of its two logs is half of the window.
 LOG = "seq 2000 | sed 's/$/: one more step of the check is done now/' | tee log.txt > old.txt"
 RUN = f"sh check.sh && {LOG} && echo All is well"
 
@@ -28,7 +28,7 @@ def test_a_task_is_done_folded_remembered_and_taken_back(
     open_chat: OpenChat, server: Server, standin: Standin
 ) -> None:
     """Edits wait for a yes; the context folds in the middle; all of it can be rewound."""
-    chat, folding = open_chat(window=100_000, max_output=1_000, threshold="60"), Gate()
+    chat, folding = open_chat(window=70_000, max_output=3_000, threshold="60"), Gate()
     place = server.workspace(chat.url)
     for name, text in zip(READ, (GREET, CHECK, NOTES), strict=True):
         (place / name).write_text(text)

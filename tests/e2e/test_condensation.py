@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.e2e.accessibility import complaints
 from tests.e2e.chat import HEADING, Chat, figures, texts, wants_summary
-from tests.e2e.conftest import OpenChat
+from tests.e2e.conftest import OpenChat, OpenPage
 from tests.e2e.server import SETTINGS, Desk
 from tests.e2e.words import PASSWORD, SMALL, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -236,6 +236,20 @@ def test_a_fold_is_one_line_until_it_is_opened(open_chat: OpenChat, standin: Sta
     expect(row.get_by_role("heading", name="Current Work")).to_be_visible()
     expect(row.get_by_text("Nothing on: Pending Tasks")).to_be_visible()
     expect(row).not_to_contain_text("hidden from the model, not gone")
+
+
+def test_a_persons_first_fold_says_more_once_it_is_opened(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """That nothing is gone; no words are there twice."""
+    row = open_page(addresses["rows"]).get_by_role("article", name="Context condensed")
+    said = row.get_by_text("hidden from the model, not gone")
+    assert height(row) <= 48
+    expect(said).to_be_hidden()
+    row.get_by_role("button", name="View").click()
+    expect(said).to_be_visible()
+    expect(row).not_to_contain_text("3 messages hidden")
+    expect(row.get_by_role("textbox", name="Why")).to_have_value("")
 
 
 def height(row: Locator) -> float:

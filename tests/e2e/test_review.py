@@ -48,7 +48,7 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     expect(figures).not_to_have_text(before)
     chat.page.reload()
     expect(chat.page.get_by_role("group", name="Summary")).to_contain_text(
-        re.compile(r"Own words:\s+Nothing but this.")
+        re.compile(r"Own words\s+Nothing but this.")
     )
     expect(figures).not_to_have_text(before)
     chat.button("Accept").click()

@@ -33,7 +33,7 @@ def test_before_the_first_word_stands_who_reads_what(
     expect(line).to_have_text(READS)
     expect(line).not_to_have_attribute("aria-live", "polite")
     calls.open()
-    expect(chat.rows("Agent").first).to_contain_text("list_files")
+    expect(chat.rows("Agent").first).to_contain_text("Listed")
     expect(line).to_have_text(READS)
     expect(Chat(own_page.context.new_page(), chat.url).page.locator(".awaited")).to_have_text(READS)
     own_page.reload()
@@ -101,7 +101,7 @@ def test_an_address_takes_one_round_and_its_model_has_a_short_name(
     expect(page.get_by_role("button", name="Use tiny")).to_be_visible()
     page.get_by_role("combobox", name="Model").select_option(PATH)
     use.click()
-    expect(page.get_by_text("is connected and answers from now on")).to_contain_text("Q4_1")
+    expect(page.get_by_text("is connected and will answer from now on")).to_contain_text("Q4_1")
     page.goto("/profiles/")
     expect(page.get_by_role("heading", name="SmolLM2-135M-Instruct Q4_1")).to_be_visible()
     right = "[...document.querySelectorAll('main *')].map(one => one.getBoundingClientRect().right)"

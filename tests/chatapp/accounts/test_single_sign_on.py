@@ -123,7 +123,7 @@ def test_who_has_left_the_group_is_refused(db: None, provider: str, settings: La
     settings.OIDC_GROUPS = ["readers"]
     status, page = come_from(provider, Client(), "dana")
     assert status == 403
-    assert "not one of those that may use this server" in page
+    assert "allowed on this server. Ask its operator." in page
 
 
 def test_the_sign_in_page_offers_it(db: None, provider: str) -> None:

@@ -284,7 +284,8 @@ def check_row(conversation: Conversation, owner: User) -> None:
     page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
     assert "Undo clearing" in page
     hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
-    assert hidden.content.decode().count("<li>") == 1
+    assert hidden.text.count('class="row original') == 1
+    assert FILE.split("\n", maxsplit=1)[0] in hidden.text
 
 
 ASKED: set[tuple[str, str, str]] = set()

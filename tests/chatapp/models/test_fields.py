@@ -6,14 +6,16 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import Value
+from django.db.models.expressions import DatabaseDefault
 from django.test import Client
 from django.urls import reverse
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Message, Preferences, Turn, message_store
+from chatapp.models import Condensation, Conversation, Message, Preferences, Turn, message_store
 from chatapp.toolbox.toolbox import workspace_of
-from tests.records import append_many
+from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +54,14 @@ def test_what_is_stored_otherwise_is_mended_too(conversation: Conversation, alic
     conversation.refresh_from_db()
     assert conversation.title == MENDED
     assert Preferences.objects.get(owner=alice).condensing_prompt == MENDED
+
+
+def test_what_the_database_gives_is_no_text_of_an_expression(conversation: Conversation) -> None:
+    """Where a row leaves a column out, it has the column's own default, at hand and stored."""
+    made = put_on_record(conversation, at_seq=0)
+    assert made.rating_words == Condensation.objects.get().rating_words == ""
+    column = Condensation._meta.get_field("rating_words")
+    assert column.get_prep_value(given := DatabaseDefault(Value(""))) is given
 
 
 def test_a_migration_knows_these_columns_as_django_s_own() -> None:

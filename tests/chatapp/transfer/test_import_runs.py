@@ -76,7 +76,7 @@ def texts() -> list[str]:
 def test_a_user_has_one_import_at_a_time(alice: User, bob: User) -> None:
     """The database says so, whichever process asks; others import beside it."""
     run = sent(alice)
-    with pytest.raises(errors.Refused, match="Another file of yours"):
+    with pytest.raises(errors.Refused, match="Another import is still running"):
         begin_import(owner=alice)
     assert begin_import(owner=bob).pk != run.pk
     run.finish("")
