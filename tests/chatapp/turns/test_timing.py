@@ -128,7 +128,7 @@ async def test_not_now_puts_it_off_by_one_turn(
     await shown(page, due="condense this turn.")
     await page.ask("And now?")
     assert await purposes(conversation) == ["chat", "chat"]
-    assert "Will condense before your next message." in page.frames[-1]["due"]
+    assert "Your next message will condense the context first." in page.frames[-1]["due"]
     anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
     await page.ask("Go on.")
     assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]
