@@ -92,7 +92,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     say("user", "More", tokens=50_000)
     full = state_of(conversation, threshold=30).due
     assert full
-    assert (full.words, full.note) == ("Your next message will condense the context first.", "")
+    assert (full.words, full.note) == (over.words, "")
     assert not full.may_wait
     cut = state_of(conversation, auto_condense=False).due
     assert cut
