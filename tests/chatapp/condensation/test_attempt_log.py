@@ -70,7 +70,7 @@ def test_checks_are_stored_in_english_and_read_in_the_readers_words() -> None:
     ]
     with Reader("de", "de").reading():
         checked, issue = map(in_words, notes)
-    assert checked.endswith(": Abschnitte 88 %, my_hook und keine Verweigerung")
+    assert checked.endswith(": Abschnitte 88\xa0%, my_hook und keine Verweigerung")
     assert issue.startswith("Länge: ")
 
 
