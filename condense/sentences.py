@@ -75,7 +75,7 @@ class Phrasebook:
 class _Template:
     def __init__(self, template: str) -> None:
         parts = [*Formatter().parse(template)]
-        self._fields = [(name, spec) for _text, name, spec, _conversion in parts if name]
+        self._fields = [(name, spec or "") for _text, name, spec, _conversion in parts if name]
         texts = [text for text, _name, _spec, _conversion in parts]
         self._beginning, *self._gaps = texts if len(texts) > len(self._fields) else [*texts, ""]
         self.specs = dict(self._fields)
