@@ -22,7 +22,7 @@ from django.utils.translation import to_locale
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
-from chatapp.sentences import first_known, in_a_row, number, reader_locale
+from chatapp.sentences import first_known, in_a_row, number, percent, reader_locale
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -124,6 +124,16 @@ def readers_language(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
+# What version 0.1.0 said, which records still say.
+FORMER = (
+    condense.noop("A first summary was rejected, and written again: {lacking}"),
+    condense.noop("Checked: {checks}"),
+    condense.noop("It copies what it should summarise"),
+    condense.noop("The summary was rejected: {issue}"),
+    condense.noop("{name} rejects it"),
+)
+
+
 def in_words(stored: str) -> str:
     """Return a stored sentence in the reader's language."""
     return _phrasebook(reader().language).retell(stored)
@@ -139,4 +149,4 @@ def _phrasebook(language: str) -> condense.Phrasebook:
             with path.open("rb") as file:
                 known = read_mo(file)
             translations |= {str(one.id): str(one.string) for one in known if one.context == STORED}
-    return condense.Phrasebook(translations, number, in_a_row)
+    return condense.Phrasebook(translations, number, in_a_row, percent)

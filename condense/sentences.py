@@ -16,8 +16,8 @@ SENTENCES = frozenset(
 LISTS = frozenset({"check", "checks"})
 # How deep sentences stand in sentences: a failed call is told in a truncation that took its place.
 DEPTH = 4
-# Numbers as a template's ``{size:,}`` writes them.
-GROUPED = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3}){0,6}")
+# A share as a template's ``{part:.0%}`` writes it, and numbers as its ``{size:,}`` does.
+WRITTEN = {".0%": re.compile(r"[0-9]{1,9}%"), ",": re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3}){0,6}")}
 
 
 def say(template: str, /, **values: object) -> str:
@@ -43,10 +43,12 @@ class Phrasebook:
         translations: Mapping[str, str],
         number: Callable[[int], str] = "{:,}".format,
         listed: Callable[[Iterable[str]], str] = ", ".join,
+        percent: Callable[[int], str] = "{}%".format,
     ) -> None:
-        """Know these templates; ``number`` writes what one groups, and ``listed`` its lists."""
+        """Know these templates; ``number`` writes what one groups, ``listed`` its lists."""
         self._translations = translations
-        self._number, self._listed = number, listed
+        self._listed = listed
+        self._written = {",": number, ".0%": percent}
         # The more words of its own a template has, the surer is that a sentence was made of it.
         templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
         self._templates = [(_Template(one), translations[one]) for one in templates]
@@ -63,8 +65,8 @@ class Phrasebook:
         return sentence
 
     def _told(self, template: "_Template", name: str, value: str, depth: int) -> str:
-        if name in template.grouped:
-            return self._number(int(value.replace(",", "")))
+        if write := self._written.get(template.specs[name]):
+            return write(int(value.rstrip("%").replace(",", "")))
         if name in LISTS:
             return self._listed([self.retell(one, depth - 1) for one in value.split(", ")])
         return self.retell(value, depth - 1) if name in SENTENCES else value
@@ -73,10 +75,10 @@ class Phrasebook:
 class _Template:
     def __init__(self, template: str) -> None:
         parts = [*Formatter().parse(template)]
-        self._fields = [(name, spec) for _text, name, spec, _conversion in parts if name]
+        self._fields = [(name, spec or "") for _text, name, spec, _conversion in parts if name]
         texts = [text for text, _name, _spec, _conversion in parts]
         self._beginning, *self._gaps = texts if len(texts) > len(self._fields) else [*texts, ""]
-        self.grouped = {name for name, spec in self._fields if spec == ","}
+        self.specs = dict(self._fields)
         self.has_words = any(map(str.isalpha, "".join(texts)))
 
     def values_in(self, sentence: str) -> dict[str, str] | None:
@@ -95,7 +97,7 @@ class _Template:
             if end < at or not sentence.startswith(gap, end):
                 return None
             values[name] = value = sentence[at:end]
-            if spec == "," and not GROUPED.fullmatch(value):
+            if (written := WRITTEN.get(spec)) and not written.fullmatch(value):
                 return None
             if not at and name not in SENTENCES and " " in value:
                 return None

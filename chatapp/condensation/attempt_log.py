@@ -37,9 +37,19 @@ from chatapp.toolbox.history_search import StoredRecall
 from condense import noop, say
 
 BROKEN_PROMISE = noop(
-    "You asked to wait; the next request ({tokens:,} tokens) would not fit in {room:,}."
+    "You asked to wait; condensing could not wait: the next request ({tokens:,} tokens) would not "
+    "fit in {room:,}."
 )
-REFUSED_PROMISE = noop("You asked to wait; the provider refused the request as too long.")
+REFUSED_PROMISE = noop(
+    "You asked to wait; condensing could not wait: the provider refused the request as too long."
+)
+
+# How checks are called that found nothing at all.
+_PASSED = {
+    "sections": noop("all sections"),
+    "refusal": noop("no refusal"),
+    "repetition": noop("no repetition"),
+}
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, Any]:
@@ -47,12 +57,12 @@ def told_by(reduction: condense.Reduction) -> dict[str, Any]:
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
     checked = [
-        one.name
-        if one.score is None
-        else say("{check} {share}%", check=one.name, share=f"{100 * one.score:.0f}")
+        _PASSED.get(one.name, one.name)
+        if one.score in {None, 1}
+        else say("{check} {share:.0%}", check=one.name, share=one.score)
         for one in passed
     ]
-    said = [say("Checked: {checks}", checks=", ".join(checked))] if checked else []
+    said = [say("Checks passed: {checks}", checks=", ".join(checked))] if checked else []
     issues = [
         say("{check}: {issue}", check=one.name, issue=issue)
         for one in verdicts

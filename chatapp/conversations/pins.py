@@ -21,11 +21,11 @@ MOST_PINNED = 25
 
 MESSAGE_TOO_LARGE = noop(
     "This message takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
-    "take {most:,}: {percent}% of the window of {window:,}."
+    "take {most:,}: {percent:.0%} of the window of {window:,}."
 )
 TEXT_TOO_LARGE = noop(
     "This text takes about {tokens:,} tokens, and your pins already take {before:,}. Pins may "
-    "take {most:,}: {percent}% of the window of {window:,}."
+    "take {most:,}: {percent:.0%} of the window of {window:,}."
 )
 
 # Characters of a rule, and of what is selected.
@@ -194,4 +194,4 @@ def _refuse_if_too_large(conversation: Conversation, tokens: int, words: str) ->
     if not take.window or take.tokens + tokens <= take.most:
         return
     figures = {"before": take.tokens, "most": take.most, "window": take.window}
-    raise Refused(words.format(tokens=tokens, percent=MOST_PINNED, **figures))
+    raise Refused(words.format(tokens=tokens, percent=MOST_PINNED / 100, **figures))

@@ -156,7 +156,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
         words = _("Almost full: about {tokens:,} more tokens fit.", tokens=room)
         return Due(words, is_put_off=True, note=_("Won't condense this turn."))
     near = _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
-    words = _("Will condense before your next message.") if left <= 0 else near
+    words = _("Your next message will condense the context first.") if left <= 0 else near
     if room <= 0:
         return Due(words)
     wait = _("Can wait for about {tokens:,} more tokens.", tokens=room)
@@ -172,7 +172,7 @@ def with_draft(state: ContextState) -> ContextState:
         over = _("Condenses once the summary is drafted.")
         words = over if is_over else _("{near} The summary is being drafted.", near=near)
     elif background_drafts.is_ready(state.conversation):
-        over = _("Will condense before your next message, without a wait.")
+        over = _("Your next message will condense the context first, without a wait.")
         words = over if is_over else _("{near} The summary is drafted.", near=near)
     else:
         return state

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='preferences',
             name='tokens_kept',
-            field=models.PositiveIntegerField(blank=True, help_text='Instead of messages. Leave empty to count messages.', null=True, validators=[django.core.validators.MinValueValidator(500), django.core.validators.MaxValueValidator(1000000)], verbose_name='tokens to keep'),
+            field=models.PositiveIntegerField(blank=True, help_text='Replaces “messages to keep”. Leave empty to count messages.', null=True, validators=[django.core.validators.MinValueValidator(500), django.core.validators.MaxValueValidator(1000000)], verbose_name='tokens to keep'),
         ),
         migrations.AddField(
             model_name='profile',

@@ -69,7 +69,9 @@ class Preferences(models.Model):
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("method"), max_length=200, blank=True)
     messages_kept = _number(_("messages to keep"), 3, (1, 100))
-    tokens_kept = fields.tokens_kept(_("Instead of messages. Leave empty to count messages."))
+    tokens_kept = fields.tokens_kept(
+        _("Replaces “messages to keep”. Leave empty to count messages.")
+    )
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
     last_messages = _number(
         _("last messages to keep"), 20, (1, 1_000), _("For the method “Last messages”.")
@@ -133,14 +135,14 @@ class Preferences(models.Model):
         _("tokens to recall"),
         condense.MOST_TOKENS,
         (100, 20_000),
-        _("For each message, and never more than 2 % of the window."),
+        _("For each message, and never more than 2% of the window."),
     )
     step_limit = _number(
         _("steps per turn"), 50, (1, 1_000), _("Stops a runaway task after this many model calls.")
     )
     month_budget = fields.spending_limit(
         _("budget per month (USD)"),
-        help_text=_("You are warned at 80 %. When it is spent, calls stop."),
+        help_text=_("You are warned at 80%. When it is spent, calls stop."),
     )
     # What operators have set, beside what the user has.
     allowance = fields.spending_limit(_("budget per month (USD)"))

@@ -181,7 +181,7 @@ def _check(pk: uuid.UUID, limits: Limits) -> None:
 
 def tell(one: Spending) -> str:
     """Say in English what was spent of a limit, and what to do once that is all of it."""
-    figures = {"percent": one.percent, "spent": money(one.spent), "limit": money(one.limit)}
+    figures = {"percent": one.percent / 100, "spent": money(one.spent), "limit": money(one.limit)}
     said = _words(one).format(**figures)
     if not one.unpriced:
         return said
@@ -201,7 +201,7 @@ def _words(one: Spending) -> str:
                 "raise it in the conversation’s settings, or go on in another conversation."
             )
         case Scope.CONVERSATION, False:
-            return noop("{percent:,}% of this conversation's budget is spent: {spent} of {limit}.")
+            return noop("{percent:.0%} of this conversation's budget is spent: {spent} of {limit}.")
         case Scope.ALLOWANCE, True:
             return noop(
                 "Your budget for this month is spent: {spent} of {limit}. Ask an operator of "
@@ -212,4 +212,4 @@ def _words(one: Spending) -> str:
                 "Your budget for this month is spent: {spent} of {limit}. You can raise it "
                 "in Settings, or wait for the next month."
             )
-    return noop("{percent:,}% of your budget for this month is spent: {spent} of {limit}.")
+    return noop("{percent:.0%} of your budget for this month is spent: {spent} of {limit}.")

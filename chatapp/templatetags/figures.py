@@ -19,8 +19,6 @@ from chatapp.sentences import translate as _
 register = template.Library()
 register.filter("number", number)
 register.filter("percent", percent)
-# Of a budget, nothing is an amount too.
-register.filter("dollars", money)
 register.filter("source_label", source_label)
 register.filter("short_name", short_name)
 
@@ -57,7 +55,15 @@ def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2
     """
     if amount is None:
         return NOTHING
-    told = money(Decimal(str(amount)), decimals) if amount else _("free")
+    return dollars(amount, measured, decimals) if amount else _("free")
+
+
+@register.filter
+def dollars(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
+    """Return an amount in a sentence as ``usd`` does, but nothing as "$0"."""
+    if amount is None:
+        return NOTHING
+    told = money(Decimal(str(amount)), decimals)
     return told if measured or not amount else f"≈ {told}"
 
 
@@ -141,5 +147,13 @@ def moment(when: datetime | None, style: str = "full") -> SafeString:
 
 @register.filter
 def threshold(attempt: Condensation) -> str:
-    """Say where condensing started when an attempt was made."""
-    return str(CondensingPoint.of_attempt(attempt))
+    """Say where condensing started when an attempt was made, and where that was set."""
+    sources = {
+        "profile": _("from the profile"),
+        "global": _("from Settings"),
+        "adaptive": _("adapted"),
+    }
+    point = CondensingPoint.of_attempt(attempt)
+    told = {"at": point.at, "percent": point.percent}
+    source = sources.get(attempt.threshold_source, _("from the operator"))
+    return _("{at:,} tokens ({percent:%}), {source}", source=source, **told)

@@ -74,7 +74,7 @@ TEXTS: dict[str, Any] = {
     "condensed": _("Condensed {tokens}"),
     "undo": _("Undo"),
     "notCondensed": _("The context was not condensed."),
-    "notPutOff": _("Could not be postponed."),
+    "notPutOff": _("Condensing could not be postponed."),
     "notCancelled": _("Condensing was not cancelled."),
     "notStopped": _("The agent was not stopped."),
     "typedAgain": _("What you typed is back."),
@@ -111,7 +111,7 @@ TEXTS: dict[str, Any] = {
     "condensesAt": CONDENSES,
     "latestAt": LATEST,
     "truncatesAt": TRUNCATES,
-    "latestPossible": _("Latest possible: {points}"),
+    "latestPossible": _("Highest possible threshold: {points}"),
     "latestOf": _("{name} {percent}"),
     "ofWindow": _("Condenses at {percent} of the window"),
     "outOfRange": _("Enter a number from {least} to {most}."),
@@ -165,6 +165,12 @@ def codes(names: Iterable[str]) -> SafeString:
 def isolated(words: object) -> SafeString:
     """Return a name or other words of somebody's, whose direction is not that of the sentence."""
     return format_html("<bdi>{}</bdi>", words)
+
+
+@register.filter
+def names(things: Iterable[Any]) -> SafeString:
+    """List things by the names that people gave them, each in its own direction."""
+    return mark_safe(sentences.in_a_row([isolated(one.name) for one in things]))  # noqa: S308 - escaped
 
 
 register.filter("upright", condense.upright)

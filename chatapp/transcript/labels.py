@@ -1,5 +1,6 @@
 """Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +25,14 @@ FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
 LONGEST_REASON = 60  # characters of one that is told in a line
-# How the engine's error begins where a validator lets no summary stand.
-_REJECTED = "The summary was rejected: "
+# How the engine's error begins where a validator refuses a summary, also in version 0.1.0.
+_REFUSED = re.compile("The summary was re(?:fused|jected): ")
 # How the engine's note begins that says why a truncation has no summary.
-_NO_SUMMARY = "Without a summary"
+_NO_SUMMARY = condense.noop("Without a summary")
 _CALL_FAILED = "Condensing API call failed: "
 # How the note begins of an attempt that the user had put off.
 _PUT_OFF = "You asked to wait; "
+_ENDS = frozenset(".!?…。！？।؟")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +121,20 @@ def facts_kept(receipt: condense.Receipt) -> str:
     if not total.total:
         return ""
     told = {"kept": total.kept, "count": total.total}
+    if total.kept == total.total:
+        return _("{count:,} fact kept", "All {count:,} facts kept", **told)
     said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
-    if total.kept + total.named == total.total:
-        said = _("{count:,} fact kept", "All {count:,} facts kept", **told)
     others = [
-        total.lost and _("{count:,} lost", count=total.lost),
-        total.changed and _("{count:,} changed", count=total.changed),
-        total.recoverable and _("{count:,} recoverable", count=total.recoverable),
-        total.named and _("{count:,} only named", count=total.named),
+        (total.lost, _("{count:,} lost", "{count:,} lost", count=total.lost)),
+        (total.changed, _("{count:,} changed", "{count:,} changed", count=total.changed)),
+        (
+            total.recoverable,
+            _("{count:,} recoverable", "{count:,} recoverable", count=total.recoverable),
+        ),
+        (total.named, _("{count:,} named only", "{count:,} named only", count=total.named)),
     ]
-    rest = in_a_row([words for words in others if words])
-    if total.named == total.total:
-        rest = _("only named")
-    return _("{kept}; {others}", kept=said, others=rest) if rest else said
+    rest = in_a_row([words for count, words in others if count])
+    return _("{kept}; {others}", kept=said, others=rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +207,8 @@ class AttemptWords:
     @property
     def refused_for(self) -> str:
         """Why a rule refused the model's summary, "" where none did."""
-        refused = self.attempt.error.startswith(_REJECTED)
-        return in_words(self.attempt.error.removeprefix(_REJECTED)) if refused else ""
+        found = _REFUSED.match(self.attempt.error)
+        return in_words(self.attempt.error[found.end() :]) if found else ""
 
     @cached_property
     def refused_html(self) -> str:
@@ -219,7 +222,7 @@ class AttemptWords:
         said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
         if refused_for := self.refused_for:
             said = _("The model's summary was refused: {reason}", reason=refused_for)
-        return said if not said or said[-1] in ".!?…" else f"{said}."
+        return said if not said or said[-1] in _ENDS else f"{said}."
 
     @cached_property
     def tries(self) -> Sequence["AttemptWords"]:
@@ -274,6 +277,13 @@ class AttemptWords:
             return cleared_words(count) if count else ""
         hidden = seen_words(self.attempt)
         return hidden and _("{what} hidden", what=hidden)
+
+    @property
+    def also_hidden(self) -> str:
+        """How much it hid, "" where the headline says it all."""
+        cut = self.attempt.kind == Condensation.Kind.TRUNCATED
+        more = self.attempt.results_hidden or self.attempt.condensations_hidden
+        return "" if cut and not more else self.hidden_text
 
     @property
     def headline(self) -> str:

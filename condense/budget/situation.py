@@ -172,7 +172,7 @@ class Reduction:
     def lacking(self) -> tuple[str, ...]:
         """What validators reject it for, one sentence each."""
         rejecting = [one for one in self.verdicts if one.rejects]
-        issues = [one.issues or (say("{name} rejects it", name=one.name),) for one in rejecting]
+        issues = [one.issues or (say("{name} refuses it", name=one.name),) for one in rejecting]
         return tuple([issue for some in issues for issue in some])
 
     @property

@@ -35,8 +35,8 @@ NOT_WRITTEN = noop("It was to be written again, which failed: {error}")
 UNBOUND = noop(
     "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
 )
-REPAIRED = noop("A first summary was rejected, and written again: {lacking}")
-USED = noop("A person had the model's summary used although it was refused: {issue}")
+REPAIRED = noop("A first summary was refused, and written again: {lacking}")
+USED = noop("The refused summary was used, as you chose: {issue}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
@@ -303,7 +303,7 @@ class AttemptRunner:
     def _rejection(self, made: Reduction) -> SummaryRejected:
         """Return the error that says what a summary is rejected for, with all of its text."""
         self.refused, issues = made, made.lacking
-        said = say("The summary was rejected: {issue}", issue=issues[0])
+        said = say("The summary was refused: {issue}", issue=issues[0])
         error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
         error.rules = tuple([one.name for one in made.verdicts if one.rejects])
         return error

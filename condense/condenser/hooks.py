@@ -379,7 +379,7 @@ def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
     probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
     copied = sum([any(probe in source for source in sources) for probe in probes])
     if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
-        issues.append(noop("It copies what it should summarise"))
+        issues.append(noop("It repeats the text it should summarise"))
     return issues
 
 

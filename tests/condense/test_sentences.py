@@ -43,7 +43,7 @@ def test_a_sentence_is_retold_with_its_values(said: str, retold: str) -> None:
     ("said", "retold"),
     [
         ("Checked: sections 100%, refusal", "Geprüft: Abschnitte 100 % und Verweigerung"),
-        ("Checked: own 50%, refusal", "Geprüft: own 50% und Verweigerung"),
+        ("Checked: own 50%, refusal", "Geprüft: own 50 % und Verweigerung"),
         ("refusal: It declines", "Verweigerung: Abgelehnt"),
         ("Some words of mine, refusal: no", "Some words of mine, refusal: no"),
         ("Own words, 50%", "Own words, 50%"),
@@ -53,13 +53,16 @@ def test_a_list_is_retold_one_by_one(said: str, retold: str) -> None:
     """What is known of it, and listed as the language does."""
     german = {
         "Checked: {checks}": "Geprüft: {checks}",
-        "{check} {share}%": "{check} {share} %",
+        "{check} {share:.0%}": "{check} {share:.0%}",
         "{check}: {issue}": "{check}: {issue}",
         "sections": "Abschnitte",
         "refusal": "Verweigerung",
         "It declines": "Abgelehnt",
     }
-    assert condense.Phrasebook(german, listed=" und ".join).retell(said) == retold
+    assert (
+        condense.Phrasebook(german, listed=" und ".join, percent="{} %".format).retell(said)
+        == retold
+    )
 
 
 # Of several scripts, what templates are made of, and what ends a line.

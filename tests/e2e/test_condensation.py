@@ -283,7 +283,9 @@ def test_a_person_sees_a_summary_drafted_and_swapped_in(
     expect(chat.rows("Agent").last).to_contain_text("Of course.")
     expect(due(chat)).to_contain_text("Condenses once the summary is drafted.")
     gate.open()
-    expect(due(chat)).to_contain_text("Will condense before your next message, without a wait.")
+    expect(due(chat)).to_contain_text(
+        "Your next message will condense the context first, without a wait."
+    )
     expect(chat.rows("Context condensed")).to_have_count(0)
     # One draft is enough here.
     desk.post("/settings/", **SETTINGS, draft_ahead="never")

@@ -59,7 +59,7 @@ def test_slider_and_number_move_together_and_the_effect_is_said(settings_page: S
     # Beyond that a request would not fit, so the slider has no more.
     page.keyboard.press("End")
     expect(number).to_have_value("90")
-    expect(page.get_by_text("Latest possible:")).to_contain_text("Claude 90%")
+    expect(page.get_by_text("Highest possible threshold:")).to_contain_text("Claude 90%")
     page.keyboard.press("Home")
     expect(number).to_have_value("5")
     for refused in (False, True):
@@ -178,7 +178,7 @@ def test_how_much_stays_word_for_word_can_be_said_in_tokens(settings_page: Setti
     field = page.get_by_role("spinbutton", name="Tokens to keep")
     expect(field).to_be_hidden()
     page.get_by_text("Summary + recent messages").click()
-    expect(page.get_by_text("Instead of messages. Leave empty to count")).to_be_visible()
+    expect(page.get_by_text("Replaces “messages to keep”. Leave empty to count")).to_be_visible()
     field.fill("20000")
     settings_page.open_advanced()
     expect(page.get_by_text("Outlines only: the model reads a file again")).to_be_visible()

@@ -73,7 +73,8 @@ def test_not_now_says_how_long_it_can_wait_and_a_promise_that_breaks_is_told(
     row = chat.rows("Context condensed")
     expect(row).to_contain_text(
         re.compile(
-            r"You asked to wait; the next request \([\d,]+ tokens\) would not fit in 8,000\."
+            r"You asked to wait; condensing could not wait: the next request "
+            r"\([\d,]+ tokens\) would not fit in 8,000\."
         )
     )
     expect(chat.page.get_by_text("Won't condense this turn.")).to_have_count(0)

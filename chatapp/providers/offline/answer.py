@@ -231,8 +231,8 @@ def _files(read: Mapping[str, str]) -> str:
 def _folded(known: Mapping[str, str]) -> str:
     return _(
         "My context window filled up while I read. What I had read by then, {files}, is hidden "
-        "from me behind a summary, and still there for you: *View* in the fold above shows what I "
-        "know of it now. You can bring messages back.",
+        "from me behind a summary, and still there for you: *View* in the condensation above shows "
+        "what I know of it now. You can bring messages back.",
         files=_files(known),
     )
 

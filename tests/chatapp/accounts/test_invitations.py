@@ -18,7 +18,7 @@ def link_of(operator: Client, role: str = "member") -> str:
     made = operator.post(reverse("invite"), {"role": role})
     shown = operator.get(made["Location"]).text
     assert "It works once, within 7 days." in shown
-    assert "Shares: no profile yet." in shown
+    assert "Shared profiles: none yet." in shown
     # Its address may be opened again.
     assert operator.get(made["Location"]).text.count("/invitations/") == 1
     (link,) = {*re.findall(r"(/invitations/[^/]+/)", shown)}

@@ -1,6 +1,7 @@
 """Server profiles: used by everybody, seen by nobody but who set them up."""
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -223,3 +224,14 @@ async def test_who_used_what_is_shared_no_longer_is_told_to_choose(
         await Conversation.objects.filter(pk=bobs.pk).aupdate(profile=other)
         await page.ask("Hi")
     assert await Turn.objects.acount() == 1
+
+
+def test_an_invitation_lists_what_is_shared_as_names(operator: Client, shared: Profile) -> None:
+    """As the language lists them, each in its own direction and without its marks."""
+    shared.pk, shared._state.adding = None, True
+    shared.name = "<b>"
+    shared.save()
+    address = operator.post(reverse("invite"), {"role": "member"})["Location"]
+    page = operator.get(address, headers={"Accept-Language": "de"}).text
+    names = r"Geteilte Profile: <bdi>&lt;b&gt;</bdi> und <bdi>[^<,]+</bdi>"
+    assert re.search(names, page)

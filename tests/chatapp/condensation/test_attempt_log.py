@@ -65,12 +65,12 @@ def test_checks_are_stored_in_english_and_read_in_the_readers_words() -> None:
     message = condense.Message(role="user", content=())
     notes = told_by(replace(reduction_of(message, ()), verdicts=verdicts))["notes"]
     assert notes == [
-        "Checked: sections 88%, my_hook 100%, refusal",
+        "Checks passed: sections 88%, my_hook, no refusal",
         "length: It says the same over and over",
     ]
     with Reader("de", "de").reading():
         checked, issue = map(in_words, notes)
-    assert checked.endswith(": Abschnitte 88 %, my_hook 100% und Verweigerung")
+    assert checked.endswith(": Abschnitte 88\xa0%, my_hook und keine Verweigerung")
     assert issue.startswith("Länge: ")
 
 

@@ -57,10 +57,10 @@ def test_what_is_only_named_is_not_called_kept(
     attempt.receipt = condense.Receipt((*attempt.receipt.findings, *named))
     attempt.save()
     row = row_of(conversation)
-    assert row.facts_kept == "1 of 5 facts kept; 1 lost, 1 recoverable, and 2 only named"
+    assert row.facts_kept == "1 of 5 facts kept; 1 lost, 1 recoverable, and 2 named only"
     for findings, words in (
-        (named, "All 2 facts kept; only named"),
-        ([*named, finding("a", "kept")], "All 3 facts kept; 2 only named"),
+        (named, "0 of 2 facts kept; 2 named only"),
+        ([*named, finding("a", "kept")], "1 of 3 facts kept; 2 named only"),
         ([finding("a", "kept"), finding("b", "kept")], "All 2 facts kept"),
         ([finding("a", "changed")], "0 of 1 fact kept; 1 changed"),
     ):

@@ -77,7 +77,10 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     assert state_of(conversation, threshold=60).due is None
     over = state_of(conversation, threshold=30).due
     assert over
-    assert (over.words, over.may_wait) == ("Will condense before your next message.", True)
+    assert (over.words, over.may_wait) == (
+        "Your next message will condense the context first.",
+        True,
+    )
     message_store.put_off(conversation, True)
     put_off = state_of(conversation, threshold=30).due
     assert put_off
@@ -89,7 +92,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     say("user", "More", tokens=50_000)
     full = state_of(conversation, threshold=30).due
     assert full
-    assert (full.words, full.note) == ("Will condense before your next message.", "")
+    assert (full.words, full.note) == (over.words, "")
     assert not full.may_wait
     cut = state_of(conversation, auto_condense=False).due
     assert cut

@@ -10,6 +10,7 @@ from django.utils import timezone
 import condense
 from chatapp.condensation import undo
 from chatapp.conversations.conversations import start_conversation
+from chatapp.languages import Reader
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -21,6 +22,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import row_builder, row_pages
+from chatapp.transcript.labels import AttemptWords
 from chatapp.transcript.message_parts import NotePart, ThoughtPart, ToolCard
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
 from chatapp.turns import lifecycle
@@ -254,3 +256,22 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
     assert shown() is None
     add_call("0.02")
     assert shown() == TurnCost(calls=2, tokens_in=30, tokens_out=4, cost=Decimal("0.03"))
+
+
+def test_a_truncation_says_once_in_each_language_what_it_hid() -> None:
+    """That no summary was left is said too; of what else was hidden there is a second figure."""
+    cut = Condensation(kind=Condensation.Kind.TRUNCATED, messages_hidden=2)
+    with Reader("de", "de").reading():
+        words = AttemptWords(cut)
+        assert (words.also_hidden, words.lacks_summary) == ("", "Ohne Zusammenfassung")
+        cut.results_hidden = 1
+        assert "2" in words.also_hidden
+
+
+def test_a_reason_ends_with_one_full_stop_in_each_script() -> None:
+    """Its own, where it has one; a summary that version 0.1.0 rejected was refused."""
+    for said in ("失敗しました。", "विफल।", "لماذا؟", "No."):
+        assert AttemptWords(Condensation(error=said)).reason == said
+    for verb in ("rejected", "refused"):
+        words = AttemptWords(Condensation(error=f"The summary was {verb}: It is short"))
+        assert words.reason == "The model's summary was refused: It is short."

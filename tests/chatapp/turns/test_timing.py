@@ -128,7 +128,7 @@ async def test_not_now_puts_it_off_by_one_turn(
     await shown(page, due="condense this turn.")
     await page.ask("And now?")
     assert await purposes(conversation) == ["chat", "chat"]
-    assert "Will condense before your next message." in page.frames[-1]["due"]
+    assert "Your next message will condense the context first." in page.frames[-1]["due"]
     anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
     await page.ask("Go on.")
     assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]
@@ -160,7 +160,7 @@ async def test_a_promise_to_wait_that_had_to_be_broken_is_told_where_the_condens
     assert "this turn" not in page.frames[-1]["due"]
     assert not (await Conversation.objects.aget()).put_off
     attempt = await Condensation.objects.aget()
-    assert re.fullmatch(f"You asked to wait; {said}", attempt.notes[0])
+    assert re.fullmatch(f"You asked to wait; condensing could not wait: {said}", attempt.notes[0])
     for name, key in (("chat", []), ("condensation", [attempt.pk]), ("condensations", None)):
         address = reverse(name, args=None if key is None else [conversation.pk, *key])
         assert attempt.notes[0] in html.unescape((await sync_to_async(browser.get)(address)).text)

@@ -80,7 +80,7 @@ async def test_a_repeated_fragment_is_never_applied() -> None:
     assert "Build the shop." in made.message.text
     [(error, following)] = bench.log.of("failed")
     assert following == "ledger"
-    assert str(error).startswith("The summary was rejected: ")
+    assert str(error).startswith("The summary was refused: ")
     assert "It says the same over and over" in error.details
     assert FRAGMENT in error.details
 
@@ -144,7 +144,7 @@ async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
     bench = Bench("Soon.", "On 2026-12-01.", strategies=("fresh_start",), hooks=hooks)
     made = await bench.condense(chat(6))
     assert made.summary == "On 2026-12-01."
-    assert "wants_a_date rejects it" in bench.summarizer.requests[1].messages[-1].text
+    assert "wants_a_date refuses it" in bench.summarizer.requests[1].messages[-1].text
 
     async def rejects_all(situation: Situation, reduction: Reduction) -> Verdict:
         return Verdict(issues=("No.",), rejects=True)

@@ -136,7 +136,7 @@ async def unless_good(_situation: condense.Situation, made: condense.Reduction) 
     ("answers", "strategy", "summary", "note"),
     [
         ((condense.Accept(),), "ledger", "## Ledger", ""),
-        ((condense.Accept(uses_refused=True),), "fresh_start", "Bad.", "was refused: It is bad"),
+        ((condense.Accept(uses_refused=True),), "fresh_start", "Bad.", "as you chose: It is bad"),
         ((condense.Accept("A person's."),), "fresh_start", "A person's.", EDITED),
         ((condense.WriteAgain("x"), condense.Accept()), "fresh_start", "Now good.", ""),
     ],
