@@ -186,7 +186,7 @@ class AttemptLog:
         return row.at_seq
 
     def _writer(self, prompt: str) -> dict[str, str]:
-        """Return the columns of who writes a summary, where the answering profile does not."""
+        """Return the columns of a summary's writer, empty where the answering profile writes it."""
         run = self.run
         writer = run.writer if prompt and run.writer != run.profile else None
         return {
@@ -327,7 +327,7 @@ class AttemptLog:
         message_store.note_record(self.run.conversation.pk)
 
     def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
-        """Close the record with what the attempt and its tries took."""
+        """Close the record with the cost and time of the attempt and its tries."""
         row, ended = Condensation.objects.filter(pk=attempt.id), timezone.now()
         ended = self._drafted.get(attempt.id) or ended
         self._taken = taken_by(row.get(), ended)

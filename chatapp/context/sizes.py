@@ -69,7 +69,7 @@ def context_size(
 
 
 def room_in(conversation: Conversation) -> float:
-    """Return how many more tokens fit into a request now; infinite without a profile."""
+    """Return the tokens that still fit into a request; infinite without a profile."""
     profile = conversation.answering
     if profile is None:
         return math.inf
@@ -203,7 +203,7 @@ class CondensingPoint:
 
     @classmethod
     def of(cls, profile: Profile, preferences: Preferences) -> Self:
-        """Return what holds for a profile in a new conversation."""
+        """Return the point for a profile in a new conversation."""
         budget = budget_for(profile, preferences)
         return cls.of_budget(budget, automatic=preferences.auto_condense)
 

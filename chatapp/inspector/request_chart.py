@@ -74,7 +74,7 @@ class Chart:
 
     @property
     def limit_y(self) -> float:
-        """Where the limit is drawn."""
+        """The height of the limit's line."""
         return HEIGHT * (1 - self.limit.at / self.most) if self.limit else 0.0
 
 

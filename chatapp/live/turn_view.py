@@ -49,7 +49,7 @@ class TurnView:
         self.streaming: StreamedReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
         self._terms: TurnSettings | None = None
-        # Since when the model is asked, None where it is not, or has answered.
+        # When the request to the model began, None before it and after the answer.
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
@@ -233,7 +233,7 @@ class TurnView:
         await self.show_panel()
 
     async def _show_awaited(self) -> None:
-        """Show where the answer will be that it is awaited, and from whom."""
+        """Show a line in the answer's place that names the awaited model."""
         if self._asked is None or self.part:
             return
         awaited = Awaited(self._asked)
@@ -245,7 +245,7 @@ class TurnView:
         self._show_streaming(StreamedReply(awaited))
 
     def _show_streaming(self, reply: StreamedReply) -> None:
-        """Show a reply of which there is nothing yet."""
+        """Show the empty element of a new reply."""
         self.streaming = reply
         if self.watchers:
             self.watchers.send(outgoing_frames.article_upserted(reply.id, reply.render()))
@@ -384,7 +384,7 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
-        # A condensation that was put off is not any more.
+        # A condensation that was put off is due again.
         self.condensing = self.notice = self._terms = None
         self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()

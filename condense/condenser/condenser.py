@@ -226,9 +226,9 @@ class Configuration:
         )
 
     def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
-        """Return what a model's window allows, and where in it an automatic condensation starts.
+        """Return a model's budget with the threshold of the first resolver that knows one.
 
-        Resolvers are ``asked`` by a ThresholdQuery of these fields.
+        Each resolver gets a ThresholdQuery of the ``asked`` fields.
         """
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
         return with_threshold(allowed, self.thresholds, **asked)

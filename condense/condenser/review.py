@@ -34,12 +34,12 @@ class Proposal:
 
     @property
     def written(self) -> Reduction:
-        """What a person can change: the refused summary where there is one."""
+        """The reduction that a person can change: the refused one where there is one."""
         return self.refused or self.reduction
 
     @property
     def can_be_written_again(self) -> bool:
-        """Whether a model can be asked anew."""
+        """Return whether a model can write it again."""
         return self.by_model or self.refused is not None
 
     @property
@@ -166,7 +166,7 @@ def _size(message: Message, counter: TokenCounter) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Apply it as it is, with the person's own ``summary``, or the model's refused one instead."""
+    """Apply the draft, with the person's own ``summary``, or the model's refused one."""
 
     summary: str | None = None
     uses_refused: bool = False
