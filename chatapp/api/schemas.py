@@ -215,7 +215,7 @@ doc = "A try that an attempt took the place of, and what it took alone."
 _TRY = "id kind status strategy cost cost_measured error started_at finished_at"
 TryShape = row("TryShape", models.Condensation, _TRY, doc)
 _WHOLE: dict[str, Any] = {
-    "cost": (Decimal | None, Field(..., alias="whole_cost")),
+    "cost": (Usd | None, Field(..., alias="whole_cost")),
     "cost_measured": (bool, Field(..., alias="whole_measured")),
     "seconds": (float | None, Field(..., alias="duration")),
     "review_seconds": (float, ...),

@@ -328,7 +328,7 @@ def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(conversation: Co
     for tools in (True, False):
         recalled = read_entries(conversation, tools=tools)[-1].recalled
         passages = [(one.seq, one.text) for one in recalled.passages]
-        assert passages == [(1, FACT), (3, "its text" if tools else ""), (0, "")]
+        assert passages == [(1, FACT), (2, "its text" if tools else ""), (0, "")]
     page = write_html(conversation)
     assert "<summary>Recalled 3 passages</summary>" in page
     assert '<a href="#message-1">Message 1, 3 Nov</a></p><pre>Ada' in page

@@ -171,7 +171,7 @@ def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     attempt(conversation, **failed, fell_back_to="ledger", made_for=made)
     attempt(conversation, **failed)
     later, first = lines(browser)
-    assert "key facts only without a model (the first attempt failed)" in first
+    assert "key facts only · without a model (the first attempt failed)" in first
     assert "No answer. Nothing was changed." in later
 
 
