@@ -180,7 +180,8 @@ def answer_review(
     same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
-    if decision == ACCEPT and edits and edited_reduction(review, summary) == _refused_in(review):
+    refused = review.read_proposal().refused
+    if decision == ACCEPT and edits and edited_reduction(review, summary) == refused:
         decision = USE
     if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
@@ -266,17 +267,12 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
 def _again(review: Review, focus: str) -> dict[str, str]:
     if not review.read_proposal().can_be_written_again:
         raise Refused(_("No model wrote this, so it can't be written again."))
-    pk = review.condensation.conversation_id
-    check_spending(pk)
+    check_spending(review.condensation.conversation_id)
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 
-def _refused_in(review: Review) -> condense.Reduction | None:
-    return review.read_proposal().refused
-
-
 def _used(review: Review) -> dict[str, str]:
-    if not _refused_in(review):
+    if not review.read_proposal().refused:
         raise Refused(_("No summary was refused here."))
     return {"status": Review.Status.USED}
 

@@ -3,15 +3,15 @@
 Repeating a request changes nothing and is no error.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
 
 import condense
-from chatapp.accounts.accounts import preferences_of
-from chatapp.context import sizes, turn_context
+from chatapp.context import sizes
 from chatapp.conversations.conversations import choose_profile
 from chatapp.conversations.forks import fork_conversation
 from chatapp.conversations.locks import lock, refuse_while_running
@@ -73,6 +73,13 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
     return Message.objects.hid_by(made).in_reading_order()
 
 
+@contextmanager
+def _locked(condensation: Condensation) -> Iterator[tuple[Conversation, Condensation]]:
+    """Lock the conversation of a condensation, and read the condensation anew."""
+    with lock(condensation.conversation) as locked:
+        yield locked, Condensation.objects.select_related("message").get(pk=condensation.pk)
+
+
 def undo_condensation(
     *, condensation: Condensation, later: int = 0, profile: Profile | None = None
 ) -> None:
@@ -81,8 +88,7 @@ def undo_condensation(
     It takes the ``later`` condensations that stand on this one with it, and raises Refused for
     another number of them. A ``profile`` answers from now on, and lends its window.
     """
-    with lock(condensation.conversation) as locked:
-        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+    with _locked(condensation) as (locked, attempt):
         if attempt.status == _UNDONE:
             return
         if profile:
@@ -125,17 +131,11 @@ def room_for(conversation: Conversation) -> float:
     return max(0, min(pins.most - pins.tokens, sizes.room_in(conversation)))
 
 
-def _capacity(conversation: Conversation, profile: Profile) -> int:
-    preferences = preferences_of(conversation.owner)
-    return turn_context.budget_for(profile, preferences, conversation=conversation).capacity
-
-
 def preview_undo(*, condensation: Condensation) -> Undo:
     """Return the result of undoing this and all that stands on it; raise as the undo would."""
     # Only an undo that was done can be weighed: it is done, and rolled back.
     with transaction.atomic():
-        with lock(condensation.conversation) as locked:
-            attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        with _locked(condensation) as (locked, attempt):
             undo = _undo(locked, attempt, None)
         transaction.set_rollback(True)
     return undo
@@ -175,8 +175,7 @@ def redo_condensation(*, condensation: Condensation) -> None:
     Condensations that were undone together are redone together. Refused where one of them hid
     messages that are not all visible now, or where another one stands between.
     """
-    with lock(condensation.conversation) as locked:
-        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+    with _locked(condensation) as (locked, attempt):
         if attempt.status == _SUCCEEDED:
             return
         refuse_while_running(locked)
@@ -197,17 +196,16 @@ def redo_condensation(*, condensation: Condensation) -> None:
         redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())
 
 
-def put_back(*, condensation: Condensation, index: int) -> None:
+def put_back(*, condensation: Condensation, index: int | None) -> None:
     """Append a message with a fact that a condensation lost."""
-    with lock(condensation.conversation) as locked:
-        row = Condensation.objects.get(pk=condensation.pk)
-        receipt = row.receipt
-        if index >= len(receipt.findings):
+    with _locked(condensation) as (locked, attempt):
+        receipt = attempt.receipt
+        if index is None or index >= len(receipt.findings):
             raise Refused(_("There is no such fact in this record."))
-        if receipt.findings[index].state == "kept":
+        fact = receipt.findings[index]
+        if fact.state == "kept":
             return
         refuse_while_running(locked)
-        fact = receipt.findings[index]
         # Only what the user said is marked as theirs.
         own = fact.quote if fact.kind in ("constraints", "names") else ""
         text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.quote}"
@@ -215,7 +213,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, sizes.COUNTER)
         message_store.append_message(locked.pk, message, tokens=tokens)
-        Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
+        Condensation.objects.filter(pk=attempt.pk).change(receipt=receipt.with_kept(index))
 
 
 def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount | None, int | None]:
@@ -223,7 +221,7 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
     profile = conversation.answering
     if profile is None:
         return None, None
-    allowed = _capacity(conversation, profile)
+    allowed = sizes.capacity_of(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     history = message_store.read_effective(conversation.pk)
     tokens = sizes.context_size(conversation, profile, history)
@@ -233,6 +231,7 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
         other
         for other in conversation.owner.profiles.order_by("context_window")
         if other != profile and other.key_source != KeySource.MISSING
-        if sizes.context_size(conversation, other, history).value <= _capacity(conversation, other)
+        if sizes.context_size(conversation, other, history).value
+        <= sizes.capacity_of(conversation, other)
     ]
     raise DoesNotFit(tokens.value, allowed, later=later, larger=larger)

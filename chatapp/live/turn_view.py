@@ -198,9 +198,7 @@ class TurnView:
         await self._end_part()
         self._asked = None
         self.streaming = self.streaming or StreamedReply()
-        began = self.streaming.begin(thought_since=thought_since)
-        if self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(began.id, began.render()))
+        self._draw(self.streaming.begin(thought_since=thought_since))
         self._show_status(_("Thinking…") if thought_since else _("Writing…"))
         await self._clear_retry_notice()
 
@@ -212,7 +210,7 @@ class TurnView:
             if self.watchers:
                 self.watchers.send(await part.read())
                 if part.thought:
-                    self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
+                    self._draw(part)
 
     @show.register
     async def _(self, event: events.StepStarted) -> None:
@@ -242,19 +240,19 @@ class TurnView:
             expected = await looks_up(terms.profile.pk, context.tokens)
             model, tokens = terms.profile.name, context.tokens
             awaited = Awaited(self._asked, model, tokens, context.measured, expected)
-        self._show_streaming(StreamedReply(awaited))
+        self.streaming = StreamedReply(awaited)
+        self._draw(self.streaming)
 
-    def _show_streaming(self, reply: StreamedReply) -> None:
-        """Show the empty element of a new reply."""
-        self.streaming = reply
+    def _draw(self, shown: StreamedReply | StreamedText) -> None:
+        """Show the element of a reply, or of a part, as it is now."""
         if self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(reply.id, reply.render()))
+            self.watchers.send(outgoing_frames.article_upserted(shown.id, shown.render()))
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         if self.streaming and not self.part:
-            self._asked = None
-            self._show_streaming(StreamedReply())
+            self._asked, self.streaming = None, StreamedReply()
+            self._draw(self.streaming)
         self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()
 

@@ -235,10 +235,7 @@ def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse
 @of_attempt("POST", resting=True)
 def put_back(request: Request, attempt: Condensation) -> HttpResponse:
     """Append a lost fact as a message."""
-    index = read_number(request.POST.get("fact", ""))
-    if index is None:
-        return refuse(request, _("There is no such fact in this record."))
-    undo_.put_back(condensation=attempt, index=index)
+    undo_.put_back(condensation=attempt, index=read_number(request.POST.get("fact", "")))
     return announce(request, attempt.conversation)
 
 
