@@ -84,7 +84,8 @@ def test_it_is_of_one_profile_whose_owner_decides(
     elif way == "raised":
         profile.save()
     else:
-        other = answered_by(alice, "anthropic", "claude-opus-5", "", context_window=60_000)
+        window = 50_000
+        other = answered_by(alice, "anthropic", "claude-opus-5", "", context_window=window)
         address = reverse("choose_profile", args=[conversation.pk])
         browser.post(address, {"profile": other.pk}, headers=HTMX)
     state = bar_of(Conversation.objects.get(pk=conversation.pk))
