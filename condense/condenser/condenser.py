@@ -86,12 +86,11 @@ class Condenser:
         except errors.Vetoed as veto:
             failures, rungs = [veto], []
             for first in ladder.rungs()[:1]:
-                given = first, ladder, hooks, self.kit, self.log, self.reviewer
-                await (await asyncio.to_thread(AttemptRunner, *given)).vetoed(veto)
+                await (await asyncio.to_thread(self._attempt, first, ladder, hooks)).vetoed(veto)
         refused: Reduction | None = None
         while rungs:
-            given = rungs[0], ladder, hooks, self.kit, self.log, self.reviewer
-            attempt = await asyncio.to_thread(AttemptRunner, *given, refused=refused)
+            given = rungs[0], ladder, hooks
+            attempt = await asyncio.to_thread(self._attempt, *given, refused=refused)
             try:
                 return await attempt.run(rungs[1:])
             except errors.Discarded:
@@ -116,9 +115,13 @@ class Condenser:
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
-        given = strategy, ladder, hooks, self.kit, self.log, self.reviewer
-        attempt = AttemptRunner(*given, id_=attempt_id, refused=refused)
+        attempt = self._attempt(strategy, ladder, hooks, id_=attempt_id, refused=refused)
         return await attempt.run((), draft)
+
+    def _attempt(
+        self, strategy: Strategy, ladder: Ladder, hooks: HookRun, **more: Any
+    ) -> AttemptRunner:
+        return AttemptRunner(strategy, ladder, hooks, self.kit, self.log, self.reviewer, **more)
 
     def _ladder(self, situation: Situation) -> Ladder:
         gauge = Gauge(situation, self.kit.counter)
