@@ -328,7 +328,7 @@ class AttemptLog:
 
     def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         """Close the record with the cost and time of the attempt and its tries."""
-        row, ended = Condensation.objects.filter(pk=attempt.id), timezone.now()
-        ended = self._drafted.get(attempt.id) or ended
+        row = Condensation.objects.filter(pk=attempt.id)
+        ended = self._drafted.get(attempt.id) or timezone.now()
         self._taken = taken_by(row.get(), ended)
         row.change(status=status, finished_at=ended, **self._taken, **columns)
