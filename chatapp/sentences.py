@@ -18,7 +18,7 @@ from babel.numbers import get_minus_sign_symbol, get_plus_sign_symbol
 from django.utils.translation import get_language, gettext, ngettext
 
 SIGNIFICANT_DIGITS = 3
-# By so much a sum of floats may be too small.
+# The error that a sum of floats may have.
 TINY = 1e-9
 # Among the numbers up to this, each plural form of every language is found.
 MOST_FORMS = 110
@@ -105,7 +105,7 @@ def money(usd: Decimal, decimals: int = 2) -> str:
         places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
         digits = f"{usd:.{places}f}"
         if Decimal(digits) == usd or places == SIGNIFICANT_DIGITS:
-            # Of cents a zero that was rounded to is a digit: $0.0120 stands beside $0.0118.
+            # A zero that cents were rounded to is a digit: $0.0120 next to $0.0118.
             digits = digits.rstrip("0")
         decimals = max(decimals, len(digits.partition(".")[2]))
     written = _written(f"{usd:.{decimals}f}", decimals, "currency", reader_locale.get())

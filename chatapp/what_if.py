@@ -144,7 +144,7 @@ def try_all(
 
 
 def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
-    """Return what each threshold came to where that is the same for all trials, else nothing."""
+    """Return the thresholds' results if they are the same for all trials, else nothing."""
     courses = [[replace(one, variant=None) for one in tried.so_far] for tried in trials]  # type: ignore[arg-type] # only compared
     return trials[0].so_far if courses and all(one == courses[0] for one in courses) else ()
 

@@ -58,7 +58,7 @@ class SummaryOverflow(SummaryFailed):
 
 
 class SummaryRejected(SummaryFailed):
-    """A validator does not let the summary stand for what it would hide; ``rules`` names it."""
+    """Validators reject the summary; ``rules`` names them."""
 
     rules: tuple[str, ...] = ()
 

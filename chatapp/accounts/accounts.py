@@ -157,7 +157,7 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
 
 def provider_to_try(profile: Profile) -> ResilientProvider:
-    """Return the provider as ``provider_for`` does, but it tries everything, and once."""
+    """Return a provider that forgets earlier refusals and tries each call once."""
     refused_by.cache_clear()
     return create_provider(profile.provider, **_reached_by(profile), attempts=1)
 

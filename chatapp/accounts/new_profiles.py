@@ -78,7 +78,7 @@ def store_profile(profile: Profile) -> None:
 
 
 def set_window(profile: Profile, window: int) -> None:
-    """Store the window that a provider named as the profile's; the reply must leave room in it."""
+    """Store the window that a provider named, and lower a reply limit that fills it."""
     profile.context_window = window
     if profile.max_output >= window:
         profile.max_output = condense.output_limit(window)

@@ -39,7 +39,7 @@ class ProviderError(AgentError):
 class ContextOverflow(ProviderError):
     """The provider says that the prompt is longer than the model's context window.
 
-    ``window`` is the size of that in tokens, where the provider names it.
+    ``window`` is its size in tokens, where the provider names it.
     """
 
     # The engine looks for this name: it knows no error of the application.

@@ -88,7 +88,7 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
 def rate_summary(
     request: Call, pk: Pk, attempt_pk: uuid.UUID, wanted: schemas.NewRating
 ) -> Condensation:
-    """Say that a summary was good or bad, and why; the next summaries are told."""
+    """Rate a summary as good or bad, and say why: later summaries follow it."""
     rated = partial(ratings.rate_summary, rating=wanted.rating, words=wanted.words)
     return _change(request, pk, attempt_pk, rated)
 
@@ -135,7 +135,7 @@ def show_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
 @records.get("/audit", response=schemas.VerdictShape, summary="Check the record")
 @reading_damaged_text()
 def check_record(request: Call, pk: Pk) -> audit_check.Verdict:
-    """Say whether a conversation's audit chain holds, and in sentences where it breaks."""
+    """Check a conversation's audit chain, and name in sentences each place that breaks it."""
     return audit_check.verify(own_conversation(request, pk))
 
 

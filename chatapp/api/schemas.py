@@ -242,10 +242,10 @@ CallShape = row(
 
 
 class VerdictShape(Schema):
-    """Whether a chain is ``intact``: each entry fits those before it, and all that is stored fits.
+    """The verdict on a chain: ``intact`` if its entries fit each other and all that is stored.
 
-    It is on record ``since`` then; ``erased`` contents can't be compared any more, and ``waiting``
-    messages are to be part of the next entry.
+    The record begins at ``since``; ``erased`` contents can't be compared any more, and ``waiting``
+    messages become part of the next entry.
     """
 
     intact: bool = Field(..., alias="holds")
@@ -289,12 +289,9 @@ class Condensing(Schema):
 
 
 class ReviewAnswer(Schema):
-    """What is said to a summary: "accept" it, have it written "again", or "discard" it.
+    """The answer to a draft: "accept" it, write it "again", "discard" it, or "use" the refused one.
 
-    With "use" it is the model's, which a rule refused, that applies.
-
-    A ``summary`` is accepted in the place of the one that was shown, and ``focus`` is what a new
-    one should keep above all.
+    A ``summary`` replaces the shown one; a new one keeps the ``focus`` above all.
     """
 
     decision: Literal["accept", "again", "use", "discard"]
@@ -303,7 +300,7 @@ class ReviewAnswer(Schema):
 
 
 class NewRating(Schema):
-    """What somebody found a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
+    """A person's rating of a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
 
     rating: Literal[1, 0, -1]
     words: str = ""

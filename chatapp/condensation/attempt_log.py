@@ -196,7 +196,7 @@ class AttemptLog:
         return row.at_seq
 
     def _writer(self, prompt: str) -> dict[str, str]:
-        """Return the columns of who writes a summary, where the answering profile does not."""
+        """Return the columns of a summary's writer, empty where the answering profile writes it."""
         run = self.run
         writer = run.writer if prompt and run.writer != run.profile else None
         return {
@@ -337,8 +337,8 @@ class AttemptLog:
         message_store.note_record(self.run.conversation.pk)
 
     def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
-        """Close the record with what the attempt and its tries took."""
-        row, ended = Condensation.objects.filter(pk=attempt.id), timezone.now()
-        ended = self._drafted.get(attempt.id) or ended
+        """Close the record with the cost and time of the attempt and its tries."""
+        row = Condensation.objects.filter(pk=attempt.id)
+        ended = self._drafted.get(attempt.id) or timezone.now()
         self._taken = taken_by(row.get(), ended)
         row.change(status=status, finished_at=ended, **self._taken, **columns)

@@ -1,4 +1,4 @@
-"""Ratings: what people found summaries, with a word why, and what the next ones are told of it."""
+"""Ratings: people's verdicts on summaries, each with a reason that later requests pass on."""
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -9,8 +9,7 @@ from chatapp.models import Condensation, message_store
 from chatapp.sentences import translate as _
 
 LONGEST_WORDS = 300  # characters
-# So many of the latest ratings with a word are told.
-TOLD = 5
+PASSED_ON = 5  # of the latest ratings with a reason
 
 
 def rate_summary(*, condensation: Condensation, rating: int, words: str = "") -> None:
@@ -27,8 +26,8 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 
 
 def feedback_of(owner: User) -> tuple[str, ...]:
-    """Return the owner's latest ratings that say why, as the next summary is told them."""
+    """Return the owner's latest ratings that have a reason, as a summary request says them."""
     rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
-    told = rated.order_by("-rated_at").values_list("rating", "rating_words")[:TOLD]
+    latest = rated.order_by("-rated_at").values_list("rating", "rating_words")[:PASSED_ON]
     good = Condensation.Rating.GOOD
-    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in told])
+    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in latest])

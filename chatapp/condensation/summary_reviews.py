@@ -59,7 +59,7 @@ class SummaryReviewer:
         return await self.saver.read(_newest, self.run.turn)
 
     def take_up(self, review: Review) -> tuple[str, condense.Reduction, condense.Reduction | None]:
-        """Return attempt, draft and refused summary of a review that is gone on with."""
+        """Return attempt, draft and refused summary of a review that goes on."""
         self._taken_up, self._shows_all = review, True
         proposal = review.read_proposal()
         return str(review.condensation_id), proposal.reduction, proposal.refused
@@ -173,14 +173,15 @@ def answer_review(
     edits: bool = False,
     enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
-    """Store what a person said; refused where something else was said before, or nobody asks.
+    """Store a person's answer; raise Refused after another answer or without a question.
 
     The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
     that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard". The
     same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
-    if decision == ACCEPT and edits and edited_reduction(review, summary) == _refused_in(review):
+    refused = review.read_proposal().refused
+    if decision == ACCEPT and edits and edited_reduction(review, summary) == refused:
         decision = USE
     if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
@@ -220,9 +221,9 @@ def hold_review(*, review: Review, summary: str, focus: str) -> bool:
 
 
 def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> condense.Reduction:
-    """Return what would be applied with this summary, the draft itself where it is the same.
+    """Return the reduction with this summary, the draft itself where it is the same.
 
-    Who ``edits`` a refused summary, and has changed nothing yet, would apply that.
+    A person who ``edits`` a refused summary, and has changed nothing yet, would apply that.
     """
     proposal, text = review.read_proposal(), plain_text(summary)
     if edits and proposal.refused and text == plain_text(proposal.refused.summary):
@@ -233,7 +234,7 @@ def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> con
 
 
 def _is_edited(review: Review, proposal: condense.Proposal, text: str) -> bool:
-    """Whether a text is neither what was shown nor the model's."""
+    """Return whether a text differs from the shown summary and from the model's."""
     known = {plain_text(review.shown), plain_text(proposal.written.summary)}
     return proposal.can_be_edited and text not in known
 
@@ -266,17 +267,12 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
 def _again(review: Review, focus: str) -> dict[str, str]:
     if not review.read_proposal().can_be_written_again:
         raise Refused(_("No model wrote this, so it can't be written again."))
-    pk = review.condensation.conversation_id
-    check_spending(pk)
+    check_spending(review.condensation.conversation_id)
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 
-def _refused_in(review: Review) -> condense.Reduction | None:
-    return review.read_proposal().refused
-
-
 def _used(review: Review) -> dict[str, str]:
-    if not _refused_in(review):
+    if not review.read_proposal().refused:
         raise Refused(_("No summary was refused here."))
     return {"status": Review.Status.USED}
 

@@ -1,17 +1,17 @@
-"""Undo and redo of a condensation, and telling one of its facts to the model again.
+"""Undo: take a condensation back, redo it, or put single messages and facts back.
 
-Asked again for what is done already, each changes nothing, and is no refusal.
+Repeating a request changes nothing and is no error.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
 
 import condense
-from chatapp.accounts.accounts import preferences_of
-from chatapp.context import sizes, turn_context
+from chatapp.context import sizes
 from chatapp.conversations.conversations import choose_profile
 from chatapp.conversations.forks import fork_conversation
 from chatapp.conversations.locks import lock, refuse_while_running
@@ -33,10 +33,10 @@ _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
 
 
 class DoesNotFit(Refused):
-    """Refused because the originals need more ``tokens`` than are ``allowed``.
+    """The originals need more ``tokens`` than are ``allowed``.
 
-    They fit with each ``larger`` profile of the owner's, the smallest first. So many ``later``
-    condensations would go with the undo.
+    They fit with each ``larger`` profile of the owner's, the smallest first. The undo would take
+    ``later`` condensations with it.
     """
 
     def __init__(self, tokens: int, allowed: int, *, later: int, larger: Sequence[Profile]) -> None:
@@ -52,7 +52,7 @@ class DoesNotFit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What an undo comes to: how many ``later`` condensations go with it, and the size after it.
+    """The result of an undo: how many ``later`` condensations go with it, and the size after it.
 
     ``allowed`` is what fits; both are None in a conversation without a profile.
     """
@@ -73,16 +73,22 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
     return Message.objects.hid_by(made).in_reading_order()
 
 
+@contextmanager
+def _locked(condensation: Condensation) -> Iterator[tuple[Conversation, Condensation]]:
+    """Lock the conversation of a condensation, and read the condensation anew."""
+    with lock(condensation.conversation) as locked:
+        yield locked, Condensation.objects.select_related("message").get(pk=condensation.pk)
+
+
 def undo_condensation(
     *, condensation: Condensation, later: int = 0, profile: Profile | None = None
 ) -> None:
-    """Bring the originals back into what the model sees; raise DoesNotFit where they don't fit.
+    """Put the originals back into the effective history; raise DoesNotFit if they don't fit.
 
-    One that later ones stand on is undone together with these, where it was said how many. With a
-    ``profile``, that one answers from now on, and the originals have to fit into its window.
+    It takes the ``later`` condensations that stand on this one with it, and raises Refused for
+    another number of them. A ``profile`` answers from now on, and lends its window.
     """
-    with lock(condensation.conversation) as locked:
-        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+    with _locked(condensation) as (locked, attempt):
         if attempt.status == _UNDONE:
             return
         if profile:
@@ -93,7 +99,7 @@ def undo_condensation(
 
 
 def branch_with_originals(*, condensation: Condensation) -> Conversation:
-    """Return a fork of all that there is, in which the originals are in what the model sees."""
+    """Return a fork of the whole conversation, in which the model sees the originals."""
     own = condensation.conversation
     with transaction.atomic():
         newest = own.messages.filter(rewind_parent=None).order_by("-seq")[0]
@@ -108,7 +114,7 @@ def branch_with_originals(*, condensation: Condensation) -> Conversation:
 
 
 def put_back_messages(*, condensation: Condensation, seqs: Collection[int]) -> None:
-    """Have the model read some of the hidden messages again: each is pinned, word for word."""
+    """Pin some of the hidden messages, so that the model sees them again, word for word."""
     chosen = list_hidden(condensation=condensation).written().filter(seq__in=seqs)
     with lock(condensation.conversation) as locked:
         tokens, room = sum([row.tokens for row in chosen]), room_for(locked)
@@ -120,22 +126,16 @@ def put_back_messages(*, condensation: Condensation, seqs: Collection[int]) -> N
 
 
 def room_for(conversation: Conversation) -> float:
-    """Return how many tokens of hidden messages can be put back now."""
+    """Return the tokens of hidden messages that can be put back now."""
     pins = what_pins_take(conversation)
     return max(0, min(pins.most - pins.tokens, sizes.room_in(conversation)))
 
 
-def _capacity(conversation: Conversation, profile: Profile) -> int:
-    preferences = preferences_of(conversation.owner)
-    return turn_context.budget_for(profile, preferences, conversation=conversation).capacity
-
-
 def preview_undo(*, condensation: Condensation) -> Undo:
-    """Say what undoing this and all that stands on it comes to; refused where that would be."""
-    # Only what was done can be weighed, so it is done, and nothing of it is kept.
+    """Return the result of undoing this and all that stands on it; raise as the undo would."""
+    # Only an undo that was done can be weighed: it is done, and rolled back.
     with transaction.atomic():
-        with lock(condensation.conversation) as locked:
-            attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        with _locked(condensation) as (locked, attempt):
             undo = _undo(locked, attempt, None)
         transaction.set_rollback(True)
     return undo
@@ -144,7 +144,7 @@ def preview_undo(*, condensation: Condensation) -> Undo:
 def _undo(
     conversation: Conversation, attempt: Condensation, later: int | None, *, weighs: bool = True
 ) -> Undo:
-    """Take an attempt back and as many later ones as stand on it; None for however many do."""
+    """Undo an attempt and the ``later`` ones that stand on it, None for any number of them."""
     refuse_while_running(conversation)
     message = attempt.message
     if attempt.status != _SUCCEEDED or message is None:
@@ -170,13 +170,12 @@ def _undo(
 
 
 def redo_condensation(*, condensation: Condensation) -> None:
-    """Take an undo back: the summary stands again for what it hid, and what came since follows it.
+    """Take an undo back: the summary stands for its messages again, and newer ones follow it.
 
-    What was undone at once is redone at once. Refused where what one of them hid is not all
-    visible again, or something else has come to stand between.
+    Condensations that were undone together are redone together. Refused where one of them hid
+    messages that are not all visible now, or where another one stands between.
     """
-    with lock(condensation.conversation) as locked:
-        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+    with _locked(condensation) as (locked, attempt):
         if attempt.status == _SUCCEEDED:
             return
         refuse_while_running(locked)
@@ -197,17 +196,16 @@ def redo_condensation(*, condensation: Condensation) -> None:
         redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())
 
 
-def put_back(*, condensation: Condensation, index: int) -> None:
-    """Tell the model a fact again that a condensation lost, as a message of its own."""
-    with lock(condensation.conversation) as locked:
-        row = Condensation.objects.get(pk=condensation.pk)
-        receipt = row.receipt
-        if index >= len(receipt.findings):
+def put_back(*, condensation: Condensation, index: int | None) -> None:
+    """Append a message with a fact that a condensation lost."""
+    with _locked(condensation) as (locked, attempt):
+        receipt = attempt.receipt
+        if index is None or index >= len(receipt.findings):
             raise Refused(_("There is no such fact in this record."))
-        if receipt.findings[index].state == "kept":
+        fact = receipt.findings[index]
+        if fact.state == "kept":
             return
         refuse_while_running(locked)
-        fact = receipt.findings[index]
         # Only what the user said is marked as theirs.
         own = fact.quote if fact.kind in ("constraints", "names") else ""
         text = f"{condense.PUT_BACK} ({fact.kind.replace('_', ' ')}): {fact.quote}"
@@ -215,18 +213,15 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, sizes.COUNTER)
         message_store.append_message(locked.pk, message, tokens=tokens)
-        Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
+        Condensation.objects.filter(pk=attempt.pk).change(receipt=receipt.with_kept(index))
 
 
 def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount | None, int | None]:
-    """Return the size inside the transaction and what is allowed; DoesNotFit where that is less.
-
-    Then what does not fit is as it was.
-    """
+    """Return the size after an undo and the limit; raise DoesNotFit above it."""
     profile = conversation.answering
     if profile is None:
         return None, None
-    allowed = _capacity(conversation, profile)
+    allowed = sizes.capacity_of(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     history = message_store.read_effective(conversation.pk)
     tokens = sizes.context_size(conversation, profile, history)
@@ -236,6 +231,7 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
         other
         for other in conversation.owner.profiles.order_by("context_window")
         if other != profile and other.key_source != KeySource.MISSING
-        if sizes.context_size(conversation, other, history).value <= _capacity(conversation, other)
+        if sizes.context_size(conversation, other, history).value
+        <= sizes.capacity_of(conversation, other)
     ]
     raise DoesNotFit(tokens.value, allowed, later=later, larger=larger)

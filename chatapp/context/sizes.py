@@ -68,13 +68,19 @@ def context_size(
     return Scale.read(conversation, profile, system_of(conversation, profile)).weigh(history)
 
 
+def capacity_of(conversation: Conversation, profile: Profile) -> int:
+    """Return the most tokens of a request to ``profile`` that its reply leaves room for."""
+    preferences = preferences_of(conversation.owner)
+    return budget_for(profile, preferences, conversation=conversation).capacity
+
+
 def room_in(conversation: Conversation) -> float:
-    """Return how many more tokens fit into a request now; infinite without a profile."""
+    """Return the tokens that still fit into a request; infinite without a profile."""
     profile = conversation.answering
     if profile is None:
         return math.inf
     size = context_size(conversation, profile, message_store.read_effective(conversation.pk))
-    return budget_for(profile, preferences_of(conversation.owner)).capacity - size.value
+    return capacity_of(conversation, profile) - size.value
 
 
 @dataclass(slots=True)
@@ -203,7 +209,7 @@ class CondensingPoint:
 
     @classmethod
     def of(cls, profile: Profile, preferences: Preferences) -> Self:
-        """Return what holds for a profile in a new conversation."""
+        """Return the point for a profile in a new conversation."""
         budget = budget_for(profile, preferences)
         return cls.of_budget(budget, automatic=preferences.auto_condense)
 

@@ -58,9 +58,9 @@ def system_of(
 ) -> str:
     """Return the system prompt with which a conversation's next turn would begin.
 
-    What the owner says of themselves is part of it, and what the workspace's AGENTS.md says, less
-    what would end it before it is over. The file is read each time; the prompt is the same, byte
-    for byte, while that is.
+    The owner's words about themselves are part of it, and the workspace's AGENTS.md without
+    closing tags. The file is read each time; the prompt is the same, byte for byte, while the
+    file is.
     """
     told = conversation.system_prompt or profile.system_prompt or SYSTEM_PROMPT
     wanted = preferences or preferences_of(conversation.owner)
@@ -161,7 +161,7 @@ def budget_for(
 ) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile.
 
-    The threshold may depend on the ``conversation``, and what its ``history`` was like so far.
+    The threshold may depend on the ``conversation`` and its ``history`` so far.
     """
     of = conversation or Conversation(pk=None, owner_id=profile.owner_id)
     terms = TurnSettings(conversation=of, profile=profile, preferences=preferences)
@@ -174,7 +174,7 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
     policy = condense.Policy()
     if preferences.stop_when_full and rungs[-1] != chosen:
-        # Truncation is all that there would be for a small window.
+        # A small window leaves only truncation.
         policy = condense.Policy(small_window=0)
         rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output, alone=True)
     named = profile.condensing_prompt

@@ -120,7 +120,7 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
 
 
 def pin_whole(own: Conversation, row: Message) -> None:
-    """Have the model keep all that a message of a locked conversation says, word for word."""
+    """Pin the whole text of a message of a locked conversation."""
     message = message_store.to_engine(row).lasting
     results = [condense.Message("user", one.content or "").text for one in message.tool_results]
     if text := "\n".join(filter(None, [message.text, *results])):

@@ -22,7 +22,7 @@ ACCESS = {
     "execute": _("runs commands"),
     "network": _("calls other servers"),
 }
-# These work with the conversation alone.
+# These reach nothing outside the conversation.
 WITHIN = ("ask_user", "update_todo_list")
 
 
@@ -76,10 +76,9 @@ class SystemPromptForm(forms.Form):
 
 
 class PoliciesForm(forms.Form):
-    """A choice for each tool; what nobody decided is as inherited, or as the tool has it.
+    """A choice for each tool; an undecided one is as inherited, or as the tool has it.
 
-    About those that are ``denied`` by the operators, or off on this server, there is nothing to
-    decide.
+    Tools that operators ``denied``, or that are off on this server, leave nothing to decide.
     """
 
     def __init__(

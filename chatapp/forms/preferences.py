@@ -57,7 +57,7 @@ class ThresholdChoice(ModelForm[Profile]):
         self.initial.setdefault("own_threshold", None if inherits else self.instance.threshold)
 
     def limits(self) -> dict[str, int] | None:
-        """Return the window, what a request may hold at most, and what a reply may, in tokens."""
+        """Return the tokens of the window, and the most of a request and of a reply."""
         profile = self.instance
         if not profile.context_window:
             return None

@@ -13,7 +13,7 @@ from chatapp.models import Condensation
 from chatapp.models.condensations import SPENT, CondensationQuerySet
 
 DAYS = 30
-# Of a day, and of each side of the line, in the units of the chart.
+# The width of a day and the height of each side of the line, in the chart's units.
 WIDTH, HEIGHT = 20, 40
 
 

@@ -217,7 +217,7 @@ def _text_parts(
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a request has of one kind; ``percent`` is its share of the window.
+    """The part of a request that is of one kind; ``percent`` is its share of the window.
 
     ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
     is known of that. ``segment`` is the colour of the context bar that it belongs to, ``shade`` how

@@ -74,7 +74,7 @@ class Chart:
 
     @property
     def limit_y(self) -> float:
-        """Where the limit is drawn."""
+        """The height of the limit's line."""
         return HEIGHT * (1 - self.limit.at / self.most) if self.limit else 0.0
 
 
@@ -87,7 +87,7 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         return None
     weights = _Weights(conversation, calls)
     sizes = [call.tokens_prompt or round(sum(weights.of(call).values())) for call in calls]
-    owner, profile = conversation.owner, conversation.profile
+    owner, profile = conversation.owner, conversation.answering
     limit = CondensingPoint.of(profile, accounts.preferences_of(owner)) if profile else None
     most = max(*sizes, 1, *([limit.at] if limit and limit.at < 2 * max(sizes) else []))
     step = WIDTH / max(len(calls), 8)

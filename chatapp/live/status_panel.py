@@ -60,7 +60,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """How far it is to the next condensation, in words; one that ``may_wait`` can be put off.
+    """The distance to the next condensation in words; one that ``may_wait`` can be put off.
 
     The ``note`` says how long it can wait, or that it ``is_put_off``.
     """
@@ -144,7 +144,7 @@ def state_of(
 
 
 def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int) -> Due:
-    """Say how far it is to the point where something happens by itself, and if it can wait."""
+    """Return the distance to the next automatic condensation, and if it can wait."""
     left, room = starts.at - used, capacity - used
     if not starts.automatic:
         words = _(

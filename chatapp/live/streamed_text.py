@@ -120,9 +120,9 @@ class StreamedText:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A reply that is awaited: of which ``model``, since when (Unix seconds), and what that reads.
+    """An awaited reply: its ``model``, its begin (Unix seconds), and the tokens to read.
 
-    It is ``expected`` after so many seconds, None where nobody knows.
+    It is ``expected`` after so many seconds, None if unknown.
     """
 
     since: float

@@ -49,7 +49,7 @@ class TurnView:
         self.streaming: StreamedReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
         self._terms: TurnSettings | None = None
-        # Since when the model is asked, None where it is not, or has answered.
+        # When the request to the model began, None before it and after the answer.
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
@@ -198,9 +198,7 @@ class TurnView:
         await self._end_part()
         self._asked = None
         self.streaming = self.streaming or StreamedReply()
-        began = self.streaming.begin(thought_since=thought_since)
-        if self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(began.id, began.render()))
+        self._draw(self.streaming.begin(thought_since=thought_since))
         self._show_status(_("Thinking…") if thought_since else _("Writing…"))
         await self._clear_retry_notice()
 
@@ -212,7 +210,7 @@ class TurnView:
             if self.watchers:
                 self.watchers.send(await part.read())
                 if part.thought:
-                    self.watchers.send(outgoing_frames.article_upserted(part.id, part.render()))
+                    self._draw(part)
 
     @show.register
     async def _(self, event: events.StepStarted) -> None:
@@ -233,7 +231,7 @@ class TurnView:
         await self.show_panel()
 
     async def _show_awaited(self) -> None:
-        """Show where the answer will be that it is awaited, and from whom."""
+        """Show a line in the answer's place that names the awaited model."""
         if self._asked is None or self.part:
             return
         awaited = Awaited(self._asked)
@@ -242,19 +240,19 @@ class TurnView:
             expected = await looks_up(terms.profile.pk, context.tokens)
             model, tokens = terms.profile.name, context.tokens
             awaited = Awaited(self._asked, model, tokens, context.measured, expected)
-        self._show_streaming(StreamedReply(awaited))
+        self.streaming = StreamedReply(awaited)
+        self._draw(self.streaming)
 
-    def _show_streaming(self, reply: StreamedReply) -> None:
-        """Show a reply of which there is nothing yet."""
-        self.streaming = reply
+    def _draw(self, shown: StreamedReply | StreamedText) -> None:
+        """Show the element of a reply, or of a part, as it is now."""
         if self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(reply.id, reply.render()))
+            self.watchers.send(outgoing_frames.article_upserted(shown.id, shown.render()))
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         if self.streaming and not self.part:
-            self._asked = None
-            self._show_streaming(StreamedReply())
+            self._asked, self.streaming = None, StreamedReply()
+            self._draw(self.streaming)
         self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()
 
@@ -384,7 +382,7 @@ class TurnView:
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
-        # A condensation that was put off is not any more.
+        # A condensation that was put off is due again.
         self.condensing = self.notice = self._terms = None
         self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
         await self._show_transcript()

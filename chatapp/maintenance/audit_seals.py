@@ -60,7 +60,7 @@ def _key() -> Ed25519PrivateKey:
 
 
 def make_seal(owner: User | None = None) -> str:
-    """Return a seal of every chain, as JSON; what was said since the last entry gets one first.
+    """Return a seal of every chain, as JSON; messages since the last entry get one first.
 
     A seal of one ``owner``'s chains has their entries, too. Raises BadSeal where other machines
     would make another key for theirs.
@@ -100,7 +100,7 @@ def write_seal(path: Path) -> None:
 
 
 def last_sealed() -> datetime | None:
-    """Return when the newest seal was written into DATA_DIR/seals, None where there is none."""
+    """Return the time of the newest seal in DATA_DIR/seals, None without one."""
     seals = [one.stat().st_mtime for one in (Path(settings.DATA_DIR) / "seals").glob("*.json")]
     return datetime.fromtimestamp(max(seals), UTC) if seals else None
 

@@ -56,7 +56,7 @@ _MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 # Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
 _SHORT_CELL, _SHORT_HEADING = 32, 16
 
-# What the notes that begin with a line such as ``[!NOTE]`` are called.
+# The titles of notes that begin with a line such as ``[!NOTE]``.
 _NAMES = (_("Note"), _("Tip"), _("Important"), _("Warning"), _("Caution"))
 _ALERTS = {name.upper(): name for name in _NAMES}
 
@@ -218,13 +218,13 @@ class Renderer(RendererHTML):
         return f'<sup data-note="{label}">{label}</sup>'
 
     def alert_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
-        """A note, its kind a class."""
+        """Open a note, its kind as a class."""
         tokens[idx].attrs["class"] = f"alert alert-{tokens[idx].info.lower()}"
         return self.renderToken(tokens, idx, *rest)
 
     def alert_title_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
-        """The kind of a note, in the reader's language."""
-        # What is written in the note has a direction of its own.
+        """Open a note's title: its kind in the reader's language."""
+        # The note's text has a direction of its own.
         tokens[idx].attrs |= {"class": "alert-title", "dir": "auto"}
         title = escape(translate(_ALERTS[tokens[idx - 1].info]))
         return self.renderToken(tokens, idx, *rest) + title

@@ -40,9 +40,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
 
     def seconds_to_read(self, profile: int, tokens: int) -> float | None:
-        """Return how long a profile's model will read before its first word, None if unknown.
+        """Return the seconds that a profile's model reads before its first word, None if unknown.
 
-        The latest calls of the profile tell, each by how much it had to read.
+        They follow from the profile's latest calls, each by the tokens it had to read.
         """
         rows = execute(
             "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
@@ -265,7 +265,7 @@ class Manifest(models.Model):
 
 
 def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:
-    """Return what an attempt took until then, in its columns: alone, and with its tries."""
+    """Return the cost and time of an attempt by column: alone, and with its tries."""
     both = [attempt, *attempt.tries.all()]
     whole = ModelCall.objects.filter(condensation__in=both).spent()
     reviews = attempt.reviews.filter(shown_at__lt=until)

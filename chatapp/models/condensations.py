@@ -36,7 +36,7 @@ class JulianDay(Func):
 
 
 DAY = 24 * 3600.0  # seconds
-# What a record of before its whole was written down cost is what it cost by itself.
+# An older record has no total: its own cost stands for it.
 SPENT = Case(When(work_seconds=None, then="cost"), default="total_cost")
 # What a list is sorted by, as numbers, and what stands for one that is not known.
 _RANKS: dict[str, tuple[Combinable, float]] = {
@@ -61,7 +61,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.filter(conversation__owner=user, conversation__deleted_at=None)
 
     def whole(self) -> Self:
-        """Leave out tries: attempts that another one took the place of, and that are part of it."""
+        """Leave out tries: attempts that another one replaced, and that are part of it."""
         return self.filter(made_for=None)
 
     def newest_first(self) -> Self:
@@ -151,8 +151,8 @@ class Condensation(Recorded, Hiding):
     were ``predicted`` to take, in tokens and USD, was written down before the first of them.
     A try is ``made_for`` the attempt that took its place in the end: one attempt is that row with
     its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too, and what a person took to
-    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a word
-    why, which the next ones are told.
+    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a reason
+    that later summary requests pass on.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
     ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
     tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
@@ -227,7 +227,7 @@ class Condensation(Recorded, Hiding):
         CLEARED = "cleared", _("cleared")
 
     class Rating(models.IntegerChoices):
-        """What a person found a summary."""
+        """A person's verdict on a summary."""
 
         GOOD = 1, _("good")
         BAD = -1, _("bad")
@@ -349,13 +349,13 @@ class Condensation(Recorded, Hiding):
 
     @property
     def whole_cost(self) -> Decimal | None:
-        """What it cost with its tries, None where that is not known."""
+        """The cost with its tries, None if unknown."""
         cost: Decimal | None = self.cost if self.work_seconds is None else self.total_cost
         return cost
 
     @property
     def whole_measured(self) -> bool:
-        """Whether that is measured."""
+        """Return whether the whole cost is measured."""
         return self.cost_measured if self.total_measured is None else self.total_measured
 
 

@@ -84,7 +84,7 @@ class Conversation(models.Model):
     ``named_window`` is what its provider says that the profile's model can take, in tokens.
     Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
-    tells of the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
+    covers the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
     whether a summary or a marker in force hides messages.
     """
 

@@ -174,7 +174,7 @@ def piece() -> Iterator[None]:
 
 @contextmanager
 def reading_damaged_text() -> Iterator[None]:
-    """Read what SQLite can't decode with U+FFFD in it, so that a check can tell of it."""
+    """Read undecodable text of SQLite with U+FFFD in it, so that a check can report it."""
     if is_shared():
         yield
         return

@@ -150,7 +150,7 @@ def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[A
 
 
 def tokens_kept(help_text: Any) -> "models.PositiveIntegerField[int | None, int | None]":
-    """Return a column for the tokens of newest messages to keep; null is for nothing chosen."""
+    """Return a column for the tokens of newest messages to keep, null for no choice."""
     bounds = [MinValueValidator(500), MaxValueValidator(1_000_000)]
     return models.PositiveIntegerField(
         _("tokens to keep"), help_text=help_text, null=True, blank=True, validators=bounds

@@ -19,7 +19,7 @@ from chatapp.models.profiles import Profile
 
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000
-# Characters of what users write about themselves, which goes with every request too.
+# Characters of a user's text about themselves, which every request has.
 LONGEST_ABOUT = 4_000
 
 
@@ -34,7 +34,7 @@ def _number(
 
 
 class Preferences(models.Model):
-    """How one user wants condensing and the agent to work.
+    """One user's settings for condensing and for the agent.
 
     A setting is one field: its name and help text are what the settings page shows, and its type
     is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,

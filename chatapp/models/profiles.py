@@ -66,7 +66,7 @@ class ProfileQuerySet(models.QuerySet["Profile"]):
     """Profiles, in the order in which a person looks for one."""
 
     def last_used_first(self, user: Any) -> Self:
-        """Return a user's profiles with when each answered last (``used_at``), the newest first."""
+        """Return a user's profiles by their last answer (``used_at``), the newest first."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(profile=models.OuterRef("pk"))
         newest = turns.order_by("-started_at").values("started_at")[:1]
         found = self.filter(owner=user).select_related("owner", "origin__owner")
@@ -156,7 +156,7 @@ class Profile(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Store it, and what its copies have of it."""
         super().save(*args, **kwargs)
-        # Its limits hold again, whatever a provider has named before.
+        # Its own limits hold again, not those that a provider named.
         talks = apps.get_model("chatapp", "Conversation").objects.exclude(named_window=None)
         talks.filter(models.Q(profile=self) | models.Q(profile__origin=self)).update(
             named_window=None

@@ -166,5 +166,5 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 @lru_cache(maxsize=1_000)
 def refused_by(*_server: Hashable) -> dict[str, Any]:
-    """Return what a server refused by now, for all its providers to read and to add to."""
+    """Return the parameters that a server refused, for all its providers to read and extend."""
     return {}

@@ -71,7 +71,7 @@ _WEIGHTS = re.compile(r"[.-](?=(?:I?Q\d|BF16|FP?16|F32|MXFP)\w*$)", re.IGNORECAS
 
 
 def short_name(model: str) -> str:
-    """Return a model's name as people say it: of a path only the file, without its ending."""
+    """Return a model's name as people say it: a path's file name without its ending."""
     last = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
     return _WEIGHTS.sub(" ", _FILE.sub("", last)) or model
 

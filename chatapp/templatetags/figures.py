@@ -40,7 +40,7 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 @register.filter
 def compact(count: int) -> str:
-    """Return a count of tokens where there is little room: "940", "4.4k", "16k"."""
+    """Return a count of tokens in short form: "940", "4.4k", "16k"."""
     if count < KILO:
         return number(count)
     thousands = round(count / KILO, 1)
@@ -49,7 +49,7 @@ def compact(count: int) -> str:
 
 @register.filter
 def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
-    """Return what something cost, with significant digits kept, with "≈" before an estimate.
+    """Return a cost with its significant digits, with "≈" before an estimate.
 
     $0.004 is never $0.00, nothing is free, and no amount has fewer ``decimals``.
     """

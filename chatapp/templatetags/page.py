@@ -175,14 +175,14 @@ def names(things: Iterable[Any]) -> SafeString:
 
 register.filter("upright", condense.upright)
 
-# How browsers and systems name themselves, if not as people do; the first that is found fits.
+# Browsers and systems by the names in their headers; the first that is found fits.
 _BROWSERS = ("Edg:Edge", "OPR:Opera", "Firefox", "Chromium", "Chrome", "CriOS:Chrome", "Safari")
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X:macOS", "CrOS:ChromeOS", "Linux")
 
 
 @register.filter
 def browser(header: str) -> str:
-    """Return a browser's name and its system's, or its header where that names neither."""
+    """Return a browser's name and its system's, or its header without either."""
     found = [
         next((name or mark for mark, _colon, name in known if mark in header), "")
         for known in ([one.partition(":") for one in names] for names in (_BROWSERS, _SYSTEMS))

@@ -14,7 +14,7 @@ register.filter("strategy", strategy_name)
 LONGEST = 120  # characters of an excerpt
 # How lines of a difference begin that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
-# What a new file is compared with.
+# The old side of a new file's difference.
 _NOTHING = "--- /dev/null"
 # Parts of a text that no person wrote.
 _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.PartKind.RECALLED}
@@ -33,14 +33,14 @@ def difference(text: str) -> list[tuple[str, str]]:
 
 @register.filter
 def new_lines(text: str) -> int | None:
-    """Return how many lines the file has that a difference makes, None where it changes one."""
+    """Return the lines of the file that a difference creates, None where it changes one."""
     lines = [line for kind, line in difference(text) if kind == "added"]
     return len(lines) if _NOTHING in text else None
 
 
 @register.filter
 def excerpt(content: Any) -> str:
-    """Return the beginning of a message's text, or what it holds instead."""
+    """Return the beginning of a message's text, or the kind of its content."""
     line = " ".join(_words(content).split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""Entries of audit chains as lines of a table: who did what, where, and how much it changed."""
+"""Entries of audit chains as lines of a table, with author, action, place and sizes."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from chatapp.models.audit import AuditEntryQuerySet
 from chatapp.sentences import translate as _
 
 PAGE = 50
-# Raised by values that this software never stores, which the verdict tells of.
+# Raised by values that this software never stores, which the verdict reports.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One entry: ``words`` say what was done, ``messages`` how many it is the first to hold.
+    """One entry: its action in ``words``, and the number of ``messages`` that it adds.
 
     ``by`` is the person who did it, "" for the server. A condensation has its ``sizes``.
     """
@@ -30,7 +30,7 @@ class AuditLine:
 
 
 def audit_lines(entries: AuditEntryQuerySet, after: int | None) -> dict[str, Any]:
-    """Return one page of entries as ``lines``, the latest first, and where there is ``more``."""
+    """Return one page of entries as ``lines``, the latest first, and a cursor for ``more``."""
     older = entries if after is None else entries.filter(pk__lt=after)
     found = list[AuditEntry]()
     with suppress(*_UNREADABLE):

@@ -38,7 +38,7 @@ TABLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class AttemptLine(AttemptWords):
-    """One attempt; ``words`` say how and why it was made and what it hid.
+    """One attempt; ``words`` describe its cause, its way and its result.
 
     ``status`` is how it stands: what it made may have been rewound since. ``instead`` is what
     happened in place of one that came to nothing.
@@ -183,11 +183,11 @@ class Spent:
 
 @dataclass(frozen=True)
 class Record(AttemptWords):
-    """An attempt with what decided, what was tried, what was called for it, and what came of it.
+    """An attempt with its decision, its tries, its calls and its result.
 
-    ``rungs`` are its tries and itself. ``decision`` has the
-    numbers, ``distance`` says what came since the condensation before, ``spent`` tells input,
-    cache and output apart, and ``reviews`` are what people said to its drafts.
+    ``rungs`` are its tries and itself. ``decision`` has the numbers, ``distance`` counts since the
+    condensation before, ``spent`` has input, cache and output apart, and ``reviews`` are people's
+    answers to its drafts.
     """
 
     decision: str

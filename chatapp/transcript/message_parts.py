@@ -180,7 +180,7 @@ class ToolCard:
 
     @property
     def lines(self) -> int | None:
-        """How many lines the file has that it wrote, None where it wrote none."""
+        """The number of lines of a file that it created, None where it created none."""
         found = _WRITTEN.match(self.result)
         return int(found[1].replace(",", "")) if found else None
 

@@ -52,12 +52,12 @@ class Original:
 
     @property
     def words(self) -> Sequence[Part]:
-        """What was said or attached."""
+        """The texts and attachments."""
         return [one for one in self.parts if one.kind not in _CALLS]
 
     @property
     def calls(self) -> Sequence[Part]:
-        """The rest."""
+        """The calls and thoughts."""
         return [one for one in self.parts if one.kind in _CALLS]
 
     @property
@@ -70,7 +70,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """One page of what a condensation hid, in reading order, and how many are ``left`` after it.
+    """One page of hidden messages in reading order, and how many are ``left`` after it.
 
     ``earlier`` and ``later`` are where other pages begin.
     """
@@ -95,7 +95,7 @@ class Descent:
 
 
 def read_originals(attempt: Condensation, start: int | None = None) -> Originals:
-    """Return what a condensation hid, from the message ``start`` on or from the first."""
+    """Return a page of the messages that a condensation hid, from ``start`` or the first."""
     hidden = undo.list_hidden(condensation=attempt)
     keys = list(hidden.values_list("pk", "holds_results"))
     places = {pk: place for place, (pk, _results) in enumerate(keys)}
@@ -136,7 +136,7 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
 
 
 def render_sourced(attempt: Condensation, summary: str) -> str:
-    """Return a summary as safe HTML whose sentences lead to their sources among what it hid."""
+    """Return a summary as safe HTML whose sentences link to their hidden sources."""
     sentences = list[str]()
     html = render_markdown(summary, {SENTENCES: sentences})
     hidden = {str(row.pk): row for row in undo.list_hidden(condensation=attempt)}

@@ -292,7 +292,7 @@ class Builder:
 
     @cached_property
     def _room(self) -> float:
-        """How many more tokens fit now."""
+        """The tokens that still fit now."""
         return room_in(self.conversation)
 
     def _named_window(self, attempt: Condensation) -> int | None:

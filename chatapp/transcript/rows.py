@@ -165,11 +165,10 @@ class ContinuedRow(RowPlace):
 class CondensationRow(RowPlace, AttemptWords):
     """An attempt that condensed, truncated or cleared; ``words`` names its kind.
 
-    Of one that is ``undoable``, the originals fit where it ``fits``. ``undoable_below`` is what
-    later condensations stand on; ``redone_with`` counts what was undone at the same time. What
-    hides no messages is one ``slim`` line. A conversation's first one ``nudges`` to look into it.
-    Where the provider refused a request and named a smaller window than the profile's, that is the
-    ``named_window``.
+    The originals of an ``undoable`` one fit if it ``fits``. Later condensations stand on one that
+    is ``undoable_below``; ``redone_with`` counts those undone at the same time. One that hides no
+    messages is a ``slim`` line. A person's first one ``nudges`` to look into it. The
+    ``named_window`` is the provider's, where it refused a request and the profile's is larger.
     """
 
     words: KindWords

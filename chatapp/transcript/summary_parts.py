@@ -10,7 +10,7 @@ from chatapp.models import Condensation, message_store
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 
-# A section as prompts ask for it: its number, its title, and what says that it is empty.
+# A section as prompts ask for it: its number, its title, and a sign that it is empty.
 _SECTION = re.compile(
     r"^ {0,3}(\d{1,2})[.)] +\**([^:*\n]{2,80})\**:\**"
     r"(\s*(?:[-*]+ ?)?none[.*]*(?=\s*(?:\Z|\n {0,3}\d)))?",
@@ -42,7 +42,7 @@ def parts_of(
     folded: condense.Folded | None,
     render: Callable[[str], str] = render_markdown,
 ) -> list[SummaryPart]:
-    """Return the parts of a summary and of all that stands beside it in a message."""
+    """Return the parts of a summary and of all else that its message has."""
     blocks = message.blocks if message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     if condense.part_kind(summary) is condense.PartKind.LEDGER:

@@ -23,9 +23,9 @@ from chatapp.transcript.summary_parts import SummaryPart, parts_of
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What would become of the context with one summary: its size, and which facts it keeps.
+    """The context with one summary: its size, and the facts that it keeps.
 
-    ``reads`` is what the model would read, and ``focus`` what the person asked to be kept.
+    ``reads`` is the text for the model, and ``focus`` the sentence that the person asked for.
     """
 
     tokens_before: int
@@ -39,9 +39,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class ShownReview(AttemptWords):
-    """A review as the page shows it; what was paid for all tries so far is its ``cost``.
+    """A review as the page shows it; the ``cost`` is of all its tries so far.
 
-    ``summary`` and ``focus`` are what somebody has typed, or else what they would begin with.
+    ``summary`` and ``focus`` are as somebody has typed them, or as they would begin.
     """
 
     review: Review
@@ -54,7 +54,7 @@ class ShownReview(AttemptWords):
 
     @property
     def refusal(self) -> str:
-        """Why the model's summary was refused, "" where it was not."""
+        """The reason the model's summary was refused for, "" without one."""
         refused = self.proposal.refused
         return in_words(refused.lacking[0]) if refused else ""
 
@@ -84,7 +84,7 @@ def read_review(review_pk: int) -> ShownReview:
 
 
 def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figures:
-    """Return what would become of the context with this summary, which somebody ``edits``."""
+    """Return the context's figures with this summary, which somebody ``edits``."""
     reduction = summary_reviews.edited_reduction(review, summary, edits=edits)
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)

@@ -109,7 +109,7 @@ def _within[Rows: models.QuerySet[Any]](
 
 
 def _attempts(found: CondensationQuerySet) -> Iterator[_Event]:
-    """Yield attempts that left no message, and that none took the place of."""
+    """Yield attempts that left no message, and that no other one replaced."""
     for attempt in found.whole().prefetch_related("tries").order_by("started_at"):
         is_running = attempt.status == Condensation.Status.RUNNING
         if not (attempt.message_id or is_running or labels.is_unremarkable(attempt)):

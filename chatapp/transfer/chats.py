@@ -236,7 +236,7 @@ def plain_text(blocks: Sequence[Block]) -> str:
     return "\n".join(one for one in said if isinstance(one, str))
 
 
-# What services put into their archives besides conversations.
+# Files in services' archives that hold no conversations.
 _BESIDE = re.compile(
     r"(users?|user_settings|message_feedback|memories|model_comparisons"
     r"|shared_conversations|projects|sora)\.json"

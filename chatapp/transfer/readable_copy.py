@@ -68,11 +68,10 @@ class Part:
 
 @dataclass(slots=True)
 class Entry:
-    """A message, or a place where the context was made smaller: then there is an ``attempt``.
+    """A message, or a condensation, which has its ``attempt``.
 
-    Of what was ``recalled`` beside it, each passage has the ``seq`` of the entry that it is from,
-    or 0; and no text where that entry does not tell all that its message says. Only a copy
-    for its owner ``shows_cost``.
+    Each passage ``recalled`` for it has the ``seq`` of its entry, or 0, and no text where that
+    entry leaves out some of its message. Only a copy for its owner ``shows_cost``.
     """
 
     role: str
@@ -93,7 +92,7 @@ class Entry:
 
     @property
     def runs(self) -> list[tuple[str, list[Part]]]:
-        """The parts in their order; several calls in a row are together, under what they did."""
+        """The parts in order; several calls in a row are one part with a heading."""
         runs = []
         for is_tool, found in groupby(self.parts, key=lambda part: part.kind == "tool"):
             parts = list(found)
@@ -109,7 +108,7 @@ class Entry:
 
     @property
     def figures(self) -> str:
-        """What making the context smaller took, and how it came about."""
+        """The sizes, cost and cause of a condensation."""
         if not (self.attempt and self.shows_cost):
             return ""
         context = {"attempt": self.attempt, "how": AttemptWords(self.attempt).how}
@@ -128,7 +127,7 @@ class Entry:
 
 
 def _tally(calls: list[Part]) -> str:
-    """Return what calls did: "Read 6 files · Searched once"."""
+    """Return the work of calls in a line: "Read 6 files · Searched once"."""
     counted = Counter(call.name.partition(" ")[0] for call in calls)
     tallies = {name: one.tally for name, one in TOOL_SPECS.items() if one.tally}
     other = ("{count} \N{MULTIPLICATION SIGN} {name}",)

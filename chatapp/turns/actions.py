@@ -103,7 +103,7 @@ async def send_and_hear(
 ) -> AsyncIterator[events.TurnEvent]:
     """Send a message, or carry out "/condense", and return all that happens until its turn ends.
 
-    Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
+    A repeated request follows the same turn, which goes on without followers.
     """
     name, focus = called_in(command.text) or ("", "")
     if command.literal or not is_built_in(command.text):

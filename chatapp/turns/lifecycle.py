@@ -189,7 +189,7 @@ def finish_turn(
     is_done: bool = False,
     wish: CondenseRequest | None = None,
 ) -> bool:
-    """Close a turn: how it ended, and why if it failed, which the transcript shows.
+    """Close a turn with its status, and with the error that the transcript shows.
 
     What it left open is closed with it. One that is over already, or was taken over by another
     process since, stays as it is, and False is returned. A condensation that ``was_put_off`` for

@@ -33,8 +33,8 @@ def take_up(
 ) -> TurnContext | None:
     """Open a turn to "retry", "continue" or "regenerate" message ``seq``; None for a known nonce.
 
-    What it begins with is taken off the rows that offered it. ``zone`` is that
-    of whoever asks. Another of their profiles may answer, this once.
+    The rows that offered it offer it no more. ``zone`` is the reader's. Another ``profile`` of
+    theirs may answer, this once.
     """
     if profile and not conversation.owner.profiles.filter(pk=profile).exists():
         raise Refused(_("This profile is gone. Choose another."))

@@ -147,7 +147,7 @@ def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
 @reading_damaged_text()
 @signed_in("GET")
 def show_audits(request: Request) -> HttpResponse:
-    """List the entries of all the user's chains; with ``verify``, say whether these hold."""
+    """List the entries of all the user's chains; with ``verify``, check these."""
     mine = Conversation.objects.owned_by(request.user).present()
     after, context = request.GET.get("after", ""), dict[str, Any]()
     if "verify" in request.GET:
@@ -169,7 +169,7 @@ def show_audits(request: Request) -> HttpResponse:
 @reading_damaged_text()
 @signed_in("POST")
 def export_audits(request: Request) -> HttpResponse:
-    """Send the user's chains, signed: a seal that shows later whether they only grew."""
+    """Send the user's chains, signed: a seal to compare them with later."""
     try:
         record = audit_seals.make_seal(owner=request.user)
     except BadSeal as error:

@@ -110,7 +110,7 @@ def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
-    """Return the profiles that can answer, the one used last first, and which one does."""
+    """Return the profiles that can answer, the one used last first, and the chosen one."""
     profiles = Profile.objects.last_used_first(request.user)
     context = {"conversation": conversation, "profiles": profiles}
     return render(request, "chat/_profile_options.html", context)

@@ -43,8 +43,7 @@ from chatapp.views.common import (
 )
 
 PAGE = 30
-# So many messages can be put back one by one from the list.
-PUT_BACK_LISTED = 200
+PUT_BACK_LISTED = 200  # messages
 TABLES = {
     "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
     "json": (condensation_page.attempts_as_json, "application/json"),
@@ -132,9 +131,9 @@ def _show(request: Request, template: str, attempt: Condensation, **more: Any) -
 @reading_damaged_text()
 @of_attempt("GET")
 def show_record(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show what a condensation left beside what it hid, and all that is on record of it."""
+    """Show a condensation's record: its summary, its hidden messages, and its figures."""
     if "sources" in request.GET:
-        # They take seconds where much was hidden, so the page comes before them.
+        # Sources take seconds where much was hidden, so the page loads them later.
         parts = summary_parts(attempt, partial(originals.render_sourced, attempt))
         return _show(request, "chat/_reads.html", attempt, row={"reads": parts})
     row, start = condensation_page.read_record(attempt), request.GET.get("from", "")
@@ -146,7 +145,7 @@ def show_record(request: Request, attempt: Condensation) -> HttpResponse:
 @reading_damaged_text()
 @of_attempt("GET")
 def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
-    """List what a condensation hid, a page at a time: each line opens, or is ``whole``."""
+    """List the messages that a condensation hid, by pages; each opens, or is ``whole``."""
     start, whole = (request.GET.get(name, "") for name in ("from", "whole"))
     found = originals.read_originals(attempt, read_number(start))
     template = f"condensations/{'_originals' if start else '_hidden'}.html"
@@ -155,14 +154,14 @@ def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
 
 @of_attempt("GET")
 def lead_to_record(request: Request, attempt: Condensation) -> HttpResponse:
-    """Lead from where originals and summary were compared to where they stand now."""
+    """Redirect an old address of the comparison to the record."""
     record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     return redirect(f"{record}?{request.GET.urlencode()}")
 
 
 @of_attempt("POST", resting=True)
 def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
-    """Show the model again what the condensation hid, and as many ``later`` ones as stand on it."""
+    """Undo a condensation and the ``later`` ones that stand on it."""
     later = read_number(request.POST.get("later", "")) or 0
     profile = None
     if chosen := request.POST.get("profile"):
@@ -175,7 +174,7 @@ def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
-    """Say why an undo does not fit, with the ways there are, beside the button."""
+    """Show at the button why an undo does not fit, and other ways."""
     if not request.htmx:
         return refuse(request, str(problem))
     hidden = undo_.list_hidden(condensation=attempt).written()
@@ -185,14 +184,14 @@ def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotF
     answer = _show(request, "chat/_undo_ways.html", attempt, **context)
     is_undo = request.method == "POST"
     answer.status_code = REFUSED if is_undo else 200
-    # A dialog that asked is in the way of what lies below it.
+    # An open dialog covers the row below it.
     place = "#dialog" if is_undo and problem.later else f"#ways-{attempt.pk}"
     return reswap(retarget(answer, place), "innerHTML")
 
 
 @of_attempt("GET", resting=True)
 def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
-    """Say in advance what undoing a condensation and those that stand on it comes to."""
+    """Show the result of an undo before it is done."""
     try:
         with errors.saving():
             undo = undo_.preview_undo(condensation=attempt)
@@ -203,14 +202,14 @@ def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
 
 @of_attempt("POST", resting=True)
 def branch_with_originals(request: Request, attempt: Condensation) -> HttpResponse:
-    """Go on in a fork in which the model reads what the condensation hid."""
+    """Redirect to a fork in which the model reads the originals."""
     address = reverse("chat", args=[undo_.branch_with_originals(condensation=attempt).pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 
 
 @of_attempt("POST", resting=True)
 def put_back_messages(request: Request, attempt: Condensation) -> HttpResponse:
-    """Have the model read some of the hidden messages again."""
+    """Pin some of the hidden messages for the model."""
     chosen = [number for one in request.POST.getlist("seq") if (number := read_number(one))]
     undo_.put_back_messages(condensation=attempt, seqs=chosen)
     return announce(request, attempt.conversation)
@@ -218,7 +217,7 @@ def put_back_messages(request: Request, attempt: Condensation) -> HttpResponse:
 
 @of_attempt("POST", resting=True)
 def redo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
-    """Hide again what a condensation hid before it was undone."""
+    """Redo a condensation that was undone."""
     undo_.redo_condensation(condensation=attempt)
     return announce(request, attempt.conversation)
 
@@ -235,17 +234,14 @@ def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse
 
 @of_attempt("POST", resting=True)
 def put_back(request: Request, attempt: Condensation) -> HttpResponse:
-    """Tell the model a fact again that the condensation lost."""
-    index = read_number(request.POST.get("fact", ""))
-    if index is None:
-        return refuse(request, _("There is no such fact in this record."))
-    undo_.put_back(condensation=attempt, index=index)
+    """Append a lost fact as a message."""
+    undo_.put_back(condensation=attempt, index=read_number(request.POST.get("fact", "")))
     return announce(request, attempt.conversation)
 
 
 @of_attempt("POST")
 def rate(request: Request, attempt: Condensation) -> HttpResponse:
-    """Keep what a person found a summary, with a word why."""
+    """Store a person's rating of a summary."""
     given = {"1": 1, "-1": -1, "0": 0}.get(request.POST.get("rating", ""), 2)
     words = request.POST.get("words", "")
     ratings.rate_summary(condensation=attempt, rating=given, words=words)

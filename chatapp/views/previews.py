@@ -13,7 +13,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET
 
 DAY = 86_400
-# A model wrote what is drawn: it runs in an origin of its own, and nothing may be loaded or sent.
+# The code is a model's: it runs in an origin of its own, and may load or send nothing.
 SEALED: dict[str, list[str]] = {
     "default-src": [CSP.NONE],
     "script-src": [CSP.UNSAFE_INLINE],
@@ -33,7 +33,7 @@ SEALED: dict[str, list[str]] = {
 @require_GET
 @csp_override(SEALED)
 def show_preview(request: HttpRequest) -> HttpResponse:
-    """Return the frame's page, which draws what the page around it gives it."""
+    """Return the frame's page, which draws code from the page around it."""
     answer = render(request, "chat/preview.html")
     answer["X-DNS-Prefetch-Control"] = "off"
     return answer
@@ -49,6 +49,6 @@ def draw_diagrams(_request: HttpRequest) -> HttpResponse:
 
 @cache
 def _mermaid() -> bytes:
-    # The package is not imported: all that it does is to carry the file.
+    # The package is not imported: it only carries the file.
     script = distribution("artoo-mermaid").locate_file("artoo_mermaid/assets/mermaid.min.js")
     return gzip.compress(Path(str(script)).read_bytes())

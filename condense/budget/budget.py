@@ -39,7 +39,7 @@ def output_limit(window: int, max_output: int | None = None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A context window in tokens, what the reply needs of it, and when to condense.
+    """A context window in tokens, with a reserve for the reply and a threshold to condense at.
 
     ``threshold`` is a percentage of the whole window, and ``threshold_source`` whose it is, as
     :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window. Raises
@@ -53,7 +53,7 @@ class Budget:
     buffer: float = BUFFER
 
     def __post_init__(self) -> None:
-        """Refuse what is negative, infinite or no number, and a buffer of the whole window."""
+        """Raise InvalidBudget for negative and infinite numbers, NaN, and a full buffer."""
         for name in ("window", "max_output", "threshold", "buffer"):
             value, most = getattr(self, name) or 0, 1 if name == "buffer" else math.inf
             if not 0 <= value < most:
@@ -82,7 +82,7 @@ class Budget:
         return 100 * tokens / self.window
 
     def describe(self, tokens: int) -> str:
-        """Return for a log how much of the window is used, and where it is condensed."""
+        """Return the used share and the threshold as text for a log."""
         used = f"{tokens} tokens, {self.percent(tokens):.0f} % of {self.window}"
         return f"{used}, threshold {self.threshold:g} % ({self.threshold_source})"
 
@@ -112,7 +112,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdQuery:
-    """What a threshold may depend on.
+    """The facts that a threshold may depend on.
 
     ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
     conversation, nothing where the question is for none; ``user`` and ``conversation`` are the
@@ -177,9 +177,8 @@ class Adaptive:
 def with_threshold(budget: Budget, resolvers: Iterable[Resolver], **asked: Any) -> Budget:
     """Return the budget with the threshold of the first resolver that gives a usable one.
 
-    They are ``asked`` by a ThresholdQuery of these fields.
-    What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
-    stays as it is.
+    Each gets a ThresholdQuery of the ``asked`` fields. A threshold outside 5 to 100 percent is
+    logged and skipped; without a usable one the budget stays as it is.
     """
     query = ThresholdQuery(budget=budget, **asked)
     for resolve in resolvers:

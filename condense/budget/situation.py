@@ -53,7 +53,7 @@ class Situation:
     ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, ``feedback`` is what the user said of earlier summaries, and ``prompt_key``
+    keep above all, ``feedback`` the user's verdicts on earlier summaries, and ``prompt_key``
     names the prompt where the user has none. ``model`` is for whoever chooses it.
     ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
     text. ``chosen`` is what a manual run is about, where that is not all of it.
@@ -170,7 +170,7 @@ class Reduction:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What validators reject it for, one sentence each."""
+        """The validators' reasons to reject it, one sentence each."""
         rejecting = [one for one in self.verdicts if one.rejects]
         issues = [one.issues or (say("{name} refuses it", name=one.name),) for one in rejecting]
         return tuple([issue for some in issues for issue in some])

@@ -53,10 +53,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class AttemptRunner:
-    """Has a strategy reduce the context, and holds the result to what ladder and hooks demand.
+    """Runs one strategy and checks its result against ladder and hooks.
 
-    An attempt that was broken off in its review has its ``id_`` already. A summary by a model that
-    was ``refused`` stays there for a person to choose.
+    An attempt that was broken off in its review has its ``id_`` already. A person may still choose
+    a model's summary that was ``refused``.
     """
 
     strategy: Strategy
@@ -136,7 +136,7 @@ class AttemptRunner:
         return reduction
 
     async def vetoed(self, veto: Vetoed) -> None:
-        """Put on record that a hook lets nothing be tried."""
+        """Record an attempt that a hook forbade."""
         self.attempt = replace(self.attempt, prompt="", prompt_key="", expected=Usage())
         await self.log.started(self.attempt)
         self.hooks.tell(AttemptStarted(self.attempt))
@@ -301,7 +301,7 @@ class AttemptRunner:
         return replace(reduction, message=message, tokens_after=after)
 
     def _rejection(self, made: Reduction) -> SummaryRejected:
-        """Return the error that says what a summary is rejected for, with all of its text."""
+        """Return the error for a rejected summary, with its reasons and its text."""
         self.refused, issues = made, made.lacking
         said = say("The summary was refused: {issue}", issue=issues[0])
         error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))

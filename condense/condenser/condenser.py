@@ -86,12 +86,11 @@ class Condenser:
         except errors.Vetoed as veto:
             failures, rungs = [veto], []
             for first in ladder.rungs()[:1]:
-                given = first, ladder, hooks, self.kit, self.log, self.reviewer
-                await (await asyncio.to_thread(AttemptRunner, *given)).vetoed(veto)
+                await (await asyncio.to_thread(self._attempt, first, ladder, hooks)).vetoed(veto)
         refused: Reduction | None = None
         while rungs:
-            given = rungs[0], ladder, hooks, self.kit, self.log, self.reviewer
-            attempt = await asyncio.to_thread(AttemptRunner, *given, refused=refused)
+            given = rungs[0], ladder, hooks
+            attempt = await asyncio.to_thread(self._attempt, *given, refused=refused)
             try:
                 return await attempt.run(rungs[1:])
             except errors.Discarded:
@@ -116,9 +115,13 @@ class Condenser:
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
-        given = strategy, ladder, hooks, self.kit, self.log, self.reviewer
-        attempt = AttemptRunner(*given, id_=attempt_id, refused=refused)
+        attempt = self._attempt(strategy, ladder, hooks, id_=attempt_id, refused=refused)
         return await attempt.run((), draft)
+
+    def _attempt(
+        self, strategy: Strategy, ladder: Ladder, hooks: HookRun, **more: Any
+    ) -> AttemptRunner:
+        return AttemptRunner(strategy, ladder, hooks, self.kit, self.log, self.reviewer, **more)
 
     def _ladder(self, situation: Situation) -> Ladder:
         gauge = Gauge(situation, self.kit.counter)
@@ -226,9 +229,9 @@ class Configuration:
         )
 
     def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
-        """Return what a model's window allows, and where in it an automatic condensation starts.
+        """Return a model's budget with the threshold of the first resolver that knows one.
 
-        Resolvers are ``asked`` by a ThresholdQuery of these fields.
+        Each resolver gets a ThresholdQuery of the ``asked`` fields.
         """
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
         return with_threshold(allowed, self.thresholds, **asked)

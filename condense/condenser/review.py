@@ -34,12 +34,12 @@ class Proposal:
 
     @property
     def written(self) -> Reduction:
-        """What a person can change: the refused summary where there is one."""
+        """The reduction that a person can change: the refused one where there is one."""
         return self.refused or self.reduction
 
     @property
     def can_be_written_again(self) -> bool:
-        """Whether a model can be asked anew."""
+        """Return whether a model can write it again."""
         return self.by_model or self.refused is not None
 
     @property
@@ -108,35 +108,24 @@ class Proposal:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data, so that a review outlives the process."""
-        data = {**_to_json(self.reduction), "by_model": self.by_model, "scale": self.scale}
-        return {**data, "refused": self.refused and _to_json(self.refused)}
+        more: dict[str, Any] = {"by_model": self.by_model, "scale": self.scale}
+        more["refused"] = self.refused and _to_json(self.refused)
+        return _to_json(self.reduction) | more
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_json` gave."""
         made = dict(data)
-        by_model, scale, refused = (
-            made.pop("by_model"),
-            made.pop("scale"),
-            made.pop("refused", None),
-        )
-        return cls(
-            reduction=_from_json(made),
-            by_model=by_model,
-            scale=scale,
-            refused=_from_json(refused) if refused else None,
-        )
+        more = {name: made.pop(name) for name in ("by_model", "scale")}
+        refused = made.pop("refused", None)
+        return cls(reduction=_from_json(made), refused=refused and _from_json(refused), **more)
 
 
 def _to_json(made: Reduction) -> dict[str, Any]:
     # Blocks and folded files have a form of their own.
     data = asdict(replace(made, message=replace(made.message, content=()), folded=None))
     data["message"]["content"] = content_to_api(made.message.content)
-    return {
-        **data,
-        "folded": made.folded.to_json() if made.folded else None,
-        "cost": str(made.cost),
-    }
+    return data | {"folded": made.folded and made.folded.to_json(), "cost": str(made.cost)}
 
 
 def _from_json(data: Mapping[str, Any]) -> Reduction:
@@ -166,7 +155,7 @@ def _size(message: Message, counter: TokenCounter) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Apply it as it is, with the person's own ``summary``, or the model's refused one instead."""
+    """Apply the draft, with the person's own ``summary``, or the model's refused one."""
 
     summary: str | None = None
     uses_refused: bool = False

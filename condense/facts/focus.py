@@ -1,4 +1,4 @@
-"""A person's focus: the sentence of the hidden messages that it asks for, and if that is kept."""
+"""Focus: the hidden sentence that a person asked to keep, and if a summary keeps it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class FocusFound:
 
 
 def find_focus(focus: str, hidden: Sequence[Message], kept: Sequence[Message]) -> FocusFound | None:
-    """Return what a focus asks for, None where no hidden message says it.
+    """Return the sentence that a focus asks for, None if no hidden message has one.
 
     Of sentences that fit alike, the one with most figures and names is meant. Without any, it is
     kept if the words that fit are.

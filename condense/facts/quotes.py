@@ -48,7 +48,7 @@ class Quote:
 
     @property
     def key(self) -> str:
-        """What identifies it: a name, but a figure only with what is said of it."""
+        """The identity: a name, but a figure only with the words around it."""
         return f"{self.figure}: {self.text}" if _FIGURE.fullmatch(self.figure) else self.figure
 
     @property
@@ -61,7 +61,7 @@ class Quote:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """How the figure may be written: "40 minutes", "40minutes", "40-minute"."""
+        """The spellings of the figure: "40 minutes", "40minutes", "40-minute"."""
         number, _, unit = self.figure.rpartition(" ")
         if not (number and _FIGURE.fullmatch(self.figure)):
             return (self.figure,)
@@ -82,7 +82,7 @@ def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
 
 
 def _figures_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the figures and names in a text, and where each begins."""
+    """Yield the figures and names in a text, each after its start."""
     for match in _NAMED.finditer(text, 0, READ_CHARS):
         figure = match[0].rstrip(".,:;!?()-/")[:LONGEST_CHARS]
         is_quoted = (

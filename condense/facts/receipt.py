@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many facts of a kind have each verdict."""
+    """The number of facts of a kind by verdict."""
 
     lost: int = 0
     changed: int = 0
@@ -184,7 +184,7 @@ def receipt(
 
 
 def _figures_of(fact: Finding) -> Iterable[Quote]:
-    """Return the figures in what the user said."""
+    """Return the figures in the user's words."""
     if fact.kind == "names":
         return [Quote(fact.text, fact.needle)]
     return quotes_in(fact.text) if fact.kind == "constraints" else ()
@@ -197,7 +197,7 @@ def _tools_of(messages: Sequence[Message]) -> frozenset[str]:
 def _facts(
     hidden: Sequence[Message], tools: Container[str]
 ) -> Iterator[tuple[tuple[FactKind, str], Finding]]:
-    """Yield the facts by what identifies each; names of tools are none."""
+    """Yield the facts by their keys; names of tools are none."""
     notebook = Notebook()
     notebook.read(hidden)
     sources = notebook.sources
@@ -223,7 +223,7 @@ def _facts(
 
 
 def _state(fact: Finding, shown: Shown, files: Mapping[str, FileUse]) -> FactState:
-    """Return whether a fact is kept or named; it is lost where nothing of it stands there."""
+    """Return a fact's state in a text: kept, named or lost."""
     if fact.kind.endswith("_files"):
         known = files.get(fact.text)
         if known and (known.edited or fact.kind == "read_files"):

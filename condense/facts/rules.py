@@ -16,7 +16,7 @@ QUESTION_MARKS = ("?", "؟", "\uff1f")
 
 
 def language_spoken(messages: Sequence[Message]) -> str:
-    """Return the language of the user's words; what cannot be told, and is ASCII, is English."""
+    """Return the language of the user's words; unknown ASCII text counts as English."""
     users = [one.words for one in messages if one.role == "user" and not one.in_force]
     return language_in(messages) or ("en" if users and all(map(str.isascii, users)) else "")
 
@@ -36,7 +36,7 @@ def is_rule(sentence: str, language: str) -> bool:
 
 @cache
 def _expressions(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what makes a sentence of a language a rule, and what is no sign of one."""
+    """Return a language's patterns of rules, and of sentences that only look like one."""
     found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
     rule, talk = found[language]["rule"], found[language]["talk"]
     return re.compile("|".join(rule), re.IGNORECASE), re.compile("|".join(talk), re.IGNORECASE)

@@ -30,7 +30,7 @@ _LABEL = re.compile(r"[^\w\"'“]*(?:\d{1,3}[.)])?\W*(?:[^\s:：.!?][^:：.!?]{0
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of a summary, where it begins there, and the ids of its sources, the best first.
+    """A sentence of a summary, its start there, and the ids of its sources, the best first.
 
     An unsupported one has a figure, a rule or words that no message has. A heading states nothing:
     it has no sources and is not unsupported.

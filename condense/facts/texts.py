@@ -42,7 +42,7 @@ class Shown:
         return any(True for _ in self.places(name))
 
     def places(self, name: str) -> Iterator[int]:
-        """Yield where a name stands that is no part of a longer one."""
+        """Yield each place of a name that is no part of a longer one."""
         wanted = plain(name)
         start = self.text.find(wanted) if wanted else -1
         while start >= 0:

@@ -36,7 +36,7 @@ class Values:
         self._messages = [*hidden, *[one for one in others if one not in made]]
 
     def instead_of(self, quotes: Iterable[Quote]) -> str:
-        """Return the words in which a summary changes one of the figures, "" where it has none.
+        """Return a summary's words that change one of the figures, "" without any.
 
         A value that any message has, a rounded one and another unit are no change.
         """
@@ -58,7 +58,7 @@ def _shape(quote: Quote) -> str:
 
 
 def _replaces(other: Quote, said: Quote) -> bool:
-    """Return whether one figure was quoted with the words of another, and is another value."""
+    """Return whether one figure has the words of another, and another value."""
     numbers = [[float(one) for one in _DIGITS.findall(plain(q.figure))] for q in (other, said)]
     if _ABOUT.search(other.text.partition(other.figure)[0]) or numbers[0] == numbers[1]:
         return False

@@ -159,7 +159,7 @@ class Command(BaseCommand):
 
 
 def tell(said: str, **values: object) -> None:
-    """Say something to a person; whoever reads a log wants lines of its own form there."""
+    """Print a line for a person; a log keeps lines of its own form."""
     if sys.stderr.isatty():
         with terminal.speaking():
             say(_(said, **values), file=sys.stderr)
@@ -167,7 +167,7 @@ def tell(said: str, **values: object) -> None:
 
 @contextmanager
 def stage(said: str) -> Iterator[None]:
-    """Say what was done meanwhile, and how many seconds it took."""
+    """Print the name of a stage, and its seconds after it."""
     began = time.monotonic()
     yield
     tell(said, seconds=round(time.monotonic() - began))

@@ -101,7 +101,7 @@ class RequestWriter:
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
     def __init__(self, model: Model, refused: Json | None = None, *, own: bool = False) -> None:
-        """Write for ``model``, at the vendor's ``own`` address, less what was ``refused``."""
+        """Write for ``model``, at the vendor's ``own`` address, without ``refused`` parameters."""
         self.model, self.refused = model, {} if refused is None else refused
         self._use(replace(Traits(completion_limit=own), **self.refused))
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from chatapp.accounts.new_profiles import set_window
 from chatapp.models import Condensation, Conversation, Profile
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse
@@ -84,9 +85,18 @@ def test_it_is_of_one_profile_whose_owner_decides(
     elif way == "raised":
         profile.save()
     else:
-        other = answered_by(alice, "anthropic", "claude-opus-5", "", context_window=60_000)
+        window = 50_000
+        other = answered_by(alice, "anthropic", "claude-opus-5", "", context_window=window)
         address = reverse("choose_profile", args=[conversation.pk])
         browser.post(address, {"profile": other.pk}, headers=HTMX)
     state = bar_of(Conversation.objects.get(pk=conversation.pk))
     assert state
     assert state.window == window
+
+
+@pytest.mark.parametrize(("written", "left"), [(8_999, 8_999), (9_000, 1_800), (60_000, 1_800)])
+def test_a_reply_has_room_in_the_named_window(alice: User, written: int, left: int) -> None:
+    """A limit that fills all of it becomes a fifth."""
+    profile = answered_by(alice, "anthropic", "claude-opus-5", "", max_output=written)
+    set_window(profile, 9_000)
+    assert (profile.context_window, profile.max_output) == (9_000, left)

@@ -81,6 +81,8 @@ def test_the_users_strategy_comes_first_and_simpler_ones_follow(alice: User) -> 
     assert chosen == ["clear", "sliding_window"]
     # Who wants no truncation in place of a summary may still choose it.
     assert rungs(alice, strategy="sliding_window", stop_when_full="on") == ["sliding_window"]
+    both = {"stop_when_full": "on", "clear_tool_output": "on"}
+    assert rungs(alice, strategy="fresh_start", **both) == ["clear", "fresh_start"]
 
 
 def test_the_guides_windows_can_be_chosen(alice: User) -> None:

@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Preferences, Review
+from chatapp.models.calls import taken_by
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import condense_on_record, problems, raw
 from tests.chatapp.claude import converse
@@ -216,3 +217,13 @@ def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation
     assert made.duration == (made.finished_at - tried.started_at).total_seconds()
     tried.delete()
     raw(Condensation).update(total_cost=None, total_measured=None, work_seconds=None)
+
+
+def test_work_on_a_draft_ends_before_its_later_reviews(conversation: Conversation) -> None:
+    """One that was open by then counts apart from the work, for as long as it was open."""
+    made = condense_on_record(conversation)
+    for number, seconds in enumerate((5, 60)):
+        shown = made.started_at + timedelta(seconds=seconds)
+        Review.objects.create(condensation=made, ordinal=number, proposal={}, shown_at=shown)
+    taken = taken_by(made, made.started_at + timedelta(seconds=8))
+    assert (taken["work_seconds"], taken["review_seconds"]) == (5, 3)

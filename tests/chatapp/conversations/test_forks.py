@@ -94,12 +94,12 @@ def test_a_fork_begins_with_what_stood_there_when_its_message_was_the_newest(
 def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation) -> None:
     """On record there as well, and paid for once."""
     talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
-    attempt = condense_on_record(conversation, cost=None)
+    attempt = condense_on_record(conversation, cost=None, cost_measured=False)
     talk(conversation, "East?", "Right.")
     copy = fork(conversation, 7)
     copied = copy.condensations.get()
     attempt.refresh_from_db()
-    assert (copied.summary, copied.cost) == (attempt.summary, 0)
+    assert (copied.summary, copied.cost, copied.cost_measured) == (attempt.summary, 0, True)
     assert [one.seq for one in message_store.read_effective(copy.pk)] == [5, 6, 7]
     undo.undo_condensation(condensation=copied)
     assert [one.seq for one in message_store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]

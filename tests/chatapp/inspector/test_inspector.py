@@ -341,6 +341,13 @@ def test_the_chart_marks_where_the_context_was_condensed(session: Session, brows
     assert [column.tokens for column in chart.columns] == [1_000, 2_000, 400]
     shares = {part.name: part.tokens for part in chart.columns[2].slices}
     assert shares["summary"] > shares["messages"] > 0
+    assert chart.limit
+    assert chart.limit_y == pytest.approx(chart.height * (1 - chart.limit.at / chart.most))
+    session.conversation.named_window = 1_500
+    narrowed = draw_chart(session.conversation)
+    assert narrowed
+    assert narrowed.limit
+    assert narrowed.limit.window == 1_500
     page = browser.get(reverse("history", args=[session.conversation.pk])).text
     assert page.count("<tr>") == 4
     assert call_address(first) in page

@@ -80,6 +80,21 @@ async def test_the_next_step_takes_away_the_status_of_an_attempt_that_never_ende
     assert [bool(panel["condensing"]) for panel in panels] == [True, False, False]
 
 
+async def test_a_condensation_takes_the_place_of_the_awaited_model(
+    conversation: Conversation,
+) -> None:
+    """The model is awaited again behind it."""
+    heard = Heard()
+    told = await follow_turn(LiveView(conversation.pk, heard))
+    told.publish(events.StepStarted(1))
+    told.publish(events.CondensingStarted("auto"))
+    told.publish(events.CondensingEnded("condensed", "succeeded"))
+    told.publish(events.TurnEnded("Done."))
+    await heard.until_idle()
+    lines = [one["type"] for one in heard.frames if one.get("id") == "streaming"]
+    assert lines[:3] == ["article.upserted", "article.removed", "article.upserted"]
+
+
 class Drafted(Heard):
     """Notes that a draft was told, and more of it."""
 

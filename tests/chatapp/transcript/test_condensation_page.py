@@ -11,6 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from chatapp.transcript import condensation_page
+from chatapp.transcript.labels import AttemptWords
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 
@@ -46,6 +47,21 @@ def test_the_decision_is_told_with_its_numbers(
     assert "since the condensation before" not in page_of(browser, first)
     told = "13 messages since the condensation before, 7% of the window"
     assert told in page_of(browser, second)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden", "words"),
+    [
+        ("condensed", 2, "Condensed 2 messages"),
+        ("truncated", 1, "1 message hidden"),
+        ("truncated", 0, "Context truncated"),
+        ("cleared", 2, "Tool output cleared"),
+    ],
+)
+def test_a_headline_has_the_messages_that_are_hidden(kind: str, hidden: int, words: str) -> None:
+    """A clearing hides none, whatever its record counts."""
+    made = Condensation(kind=kind, messages_hidden=hidden)
+    assert AttemptWords(made).headline == words
 
 
 def test_every_rung_is_told_with_its_outcome(

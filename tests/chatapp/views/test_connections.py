@@ -12,13 +12,14 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.accounts import accounts, new_profiles
-from chatapp.models import Preferences, Profile
+from chatapp.models import Conversation, Preferences, Profile
 from chatapp.providers import provider_spec
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import profiles
 from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.profile_form import PROFILE
+from tests.chatapp.scripted_turns import ask, end
 from tests.standin.behaviours import OVERFLOW
 from tests.standin.server import Standin
 
@@ -266,3 +267,19 @@ def test_this_machine_is_only_looked_at_for_its_owner(
     assert reverse("look_around") not in browser.get(reverse("conversations")).text
     assert browser.post(reverse("look_around")).text.strip() == ""
     assert runs == []
+
+
+def test_the_choice_has_the_profile_used_last_first(
+    browser: Client, alice: User, conversation: Conversation
+) -> None:
+    """Those that never answered come after it, by name."""
+    limits = {"context_window": 9_000, "max_output": 9}
+    Profile.objects.create(owner=alice, name="Aa", provider="openai", model="small", **limits)
+    end(ask(conversation, "Hi"), "Hello")
+    page = browser.get(reverse("profile_choice", args=[conversation.pk])).text
+    first, *others = re.findall(r'picker-name"><bdi>(.*?)</bdi>', page)
+    assert conversation.profile
+    assert first == conversation.profile.name > "Aa"
+    assert others == sorted(others)
+    assert "Aa" in others
+    assert page.count("last used") == 1

@@ -27,6 +27,14 @@ from tests.condense.dialogues import SUMMARY, call, chat, result, user
 from tests.condense.sessions import summary
 
 
+def test_a_configuration_asks_its_resolvers_for_the_models_profile() -> None:
+    """Its share for wrong estimates is the budget's."""
+    wanted = Configuration(thresholds=(PerProfile({"small": 60}), Fixed(80)), buffer=0.2)
+    made = Budget(1_000, 100, threshold=60, threshold_source="profile", buffer=0.2)
+    assert wanted.budget(1_000, 100, profile="small") == made
+    assert wanted.budget(1_000, 100).threshold == 80
+
+
 def test_the_reason_says_which_rule_fired() -> None:
     """The user's threshold, or the window itself."""
     budget = Budget(100_000, 10_000, threshold=50)
