@@ -15,8 +15,9 @@ def link_tries(apps: Any, _editor: Any) -> None:
     rows = apps.get_model("chatapp", "Condensation").objects
     for one in rows.exclude(fell_back_to="").filter(message=None).order_by("started_at"):
         later = rows.filter(conversation=one.conversation_id, at_seq=one.at_seq)
-        made = later.filter(started_at__gt=one.started_at, message__isnull=False)
-        if head := made.order_by("started_at").first():
+        # The first that nothing took the place of, whatever came of it.
+        ended = later.filter(started_at__gt=one.started_at, fell_back_to="")
+        if head := ended.order_by("started_at").first():
             rows.filter(pk=one.pk).update(made_for=head)
     reviewed_ones = apps.get_model("chatapp", "Review").objects.values("condensation")
     replaced = models.Q(pk__in=rows.exclude(made_for=None).values("made_for"))

@@ -205,13 +205,19 @@ def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation
     columns |= {"id": uuid.uuid4(), "message_id": None, "status": "failed", "fell_back_to": "x"}
     columns |= {"started_at": made.started_at - timedelta(seconds=8)}
     tried = Condensation.objects.create(**columns)
+    # What came in its place failed as well; it was the day before the other.
+    yesterday = made.started_at - timedelta(days=1)
+    columns |= {"at_seq": made.at_seq, "fell_back_to": "x", "started_at": yesterday}
+    in_vain = Condensation.objects.create(**columns | {"id": uuid.uuid4()})
+    ended = {"fell_back_to": "", "started_at": yesterday + timedelta(seconds=1)}
+    instead = Condensation.objects.create(**columns | ended | {"id": uuid.uuid4()})
     # As models are to a migration: without what the application adds.
     tables = {"Condensation": Condensation, "Review": Review}
     bare = {name: SimpleNamespace(objects=raw(model)) for name, model in tables.items()}
     migration.link_tries(SimpleNamespace(get_model=lambda _app, name: bare[name]), None)
     made.refresh_from_db()
     assert made.finished_at
-    assert made.tried == [tried]
+    assert (made.tried, instead.tried) == ([tried], [in_vain])
     assert made.whole_cost == Decimal("0.5")
     assert made.duration == (made.finished_at - tried.started_at).total_seconds()
     tried.delete()
