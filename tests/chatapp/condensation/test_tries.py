@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Preferences, Review
+from chatapp.models.calls import taken_by
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import condense_on_record, problems, raw
 from tests.chatapp.claude import converse
@@ -220,5 +221,17 @@ def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation
     assert (made.tried, instead.tried) == ([tried], [in_vain])
     assert made.whole_cost == Decimal("0.5")
     assert made.duration == (made.finished_at - tried.started_at).total_seconds()
+    # A person looked at what came to nothing, too.
+    looked = {"shown_at": tried.started_at, "answered_at": tried.started_at + timedelta(seconds=5)}
+    Review.objects.create(condensation=tried, ordinal=1, **looked)
+    migration.link_tries(SimpleNamespace(get_model=lambda _app, name: bare[name]), None)
+    made.refresh_from_db()
+    taken = {"work_seconds": made.work_seconds, "review_seconds": 5}
+    assert made.work_seconds == pytest.approx(
+        (made.finished_at - looked["answered_at"]).total_seconds()
+    )
+    assert taken_by(made, made.finished_at).items() >= taken.items()
     tried.delete()
-    raw(Condensation).update(total_cost=None, total_measured=None, work_seconds=None)
+    raw(Condensation).update(
+        total_cost=None, total_measured=None, work_seconds=None, review_seconds=0
+    )
