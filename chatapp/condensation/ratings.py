@@ -29,6 +29,7 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 def feedback_of(owner: User) -> tuple[str, ...]:
     """Return the owner's latest ratings that say why, as the next summary is told them."""
     rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
-    told = rated.order_by("-rated_at").values_list("rating", "rating_words")[:TOLD]
-    good = Condensation.Rating.GOOD
-    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in told])
+    # A fork has them again.
+    told = rated.values_list("rated_at", "rating", "rating_words").distinct()
+    newest, good = told.order_by("-rated_at")[:TOLD], Condensation.Rating.GOOD
+    return tuple([f"{'Good' if one == good else 'Bad'}: {words}" for _at, one, words in newest])

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 import condense
@@ -96,8 +97,8 @@ def branch_with_originals(*, condensation: Condensation) -> Conversation:
     """Return a fork of all that there is, in which the originals are in what the model sees."""
     own = condensation.conversation
     with transaction.atomic():
-        newest = own.messages.filter(rewind_parent=None).order_by("-seq")[0]
-        copy = fork_conversation(conversation=own, seq=newest.seq)
+        newest = own.messages.filter(rewind_parent=None).aggregate(seq=Max("seq"))["seq"]
+        copy = fork_conversation(conversation=own, seq=newest or 0)
         made = condensation.message
         copies = copy.condensations.select_related("message")
         # The fork begins before a condensation that nothing follows.

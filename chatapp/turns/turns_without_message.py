@@ -36,12 +36,13 @@ def take_up(
     What it begins with is taken off the rows that offered it. ``zone`` is that
     of whoever asks. Another of their profiles may answer, this once.
     """
-    if profile and not conversation.owner.profiles.filter(pk=profile).exists():
-        raise Refused(_("This profile is gone. Choose another."))
     opened = partial(open_turn, nonce=nonce, zone=zone, profile_id=profile)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
+        own = conversation.owner.profiles.select_for_update(of=("self",), no_key=True)
+        if profile and not own.filter(pk=profile).first():
+            raise Refused(_("This profile is gone. Choose another."))
         match how:
             case "retry":
                 turn = _retry(locked, opened)
