@@ -16,7 +16,16 @@ from chatapp.conversations.conversations import check_spending
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.live.status_panel import forecast
-from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Profile,
+    Rewind,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
@@ -40,9 +49,10 @@ def take_up(
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
-        own = conversation.owner.profiles.select_for_update(of=("self",), no_key=True)
-        if profile and not own.filter(pk=profile).first():
-            raise Refused(_("This profile is gone. Choose another."))
+        if profile:
+            lock(Profile, profile)
+            if not conversation.owner.profiles.filter(pk=profile).exists():
+                raise Refused(_("This profile is gone. Choose another."))
         match how:
             case "retry":
                 turn = _retry(locked, opened)
