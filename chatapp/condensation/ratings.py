@@ -28,6 +28,7 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 def feedback_of(owner: User) -> tuple[str, ...]:
     """Return the owner's latest ratings that have a reason, as a summary request says them."""
     rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
-    latest = rated.order_by("-rated_at").values_list("rating", "rating_words")[:PASSED_ON]
-    good = Condensation.Rating.GOOD
-    return tuple([f"{'Good' if rating == good else 'Bad'}: {words}" for rating, words in latest])
+    # A fork has them again.
+    latest = rated.values_list("rated_at", "rating", "rating_words").distinct()
+    newest, good = latest.order_by("-rated_at")[:PASSED_ON], Condensation.Rating.GOOD
+    return tuple([f"{'Good' if one == good else 'Bad'}: {words}" for _at, one, words in newest])

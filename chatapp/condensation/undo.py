@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 import condense
@@ -102,8 +103,8 @@ def branch_with_originals(*, condensation: Condensation) -> Conversation:
     """Return a fork of the whole conversation, in which the model sees the originals."""
     own = condensation.conversation
     with transaction.atomic():
-        newest = own.messages.filter(rewind_parent=None).order_by("-seq")[0]
-        copy = fork_conversation(conversation=own, seq=newest.seq)
+        newest = own.messages.filter(rewind_parent=None).aggregate(seq=Max("seq"))["seq"]
+        copy = fork_conversation(conversation=own, seq=newest or 0)
         made = condensation.message
         copies = copy.condensations.select_related("message")
         # The fork begins before a condensation that nothing follows.

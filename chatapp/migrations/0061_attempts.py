@@ -15,16 +15,18 @@ def link_tries(apps: Any, _editor: Any) -> None:
     rows = apps.get_model("chatapp", "Condensation").objects
     for one in rows.exclude(fell_back_to="").filter(message=None).order_by("started_at"):
         later = rows.filter(conversation=one.conversation_id, at_seq=one.at_seq)
-        made = later.filter(started_at__gt=one.started_at, message__isnull=False)
-        if head := made.order_by("started_at").first():
+        # The first that nothing took the place of, whatever came of it.
+        ended = later.filter(started_at__gt=one.started_at, fell_back_to="")
+        if head := ended.order_by("started_at").first():
             rows.filter(pk=one.pk).update(made_for=head)
-    reviewed_ones = apps.get_model("chatapp", "Review").objects.values("condensation")
+    reviews_of = apps.get_model("chatapp", "Review").objects
+    reviewed_ones = reviews_of.values("condensation")
     replaced = models.Q(pk__in=rows.exclude(made_for=None).values("made_for"))
     heads = rows.exclude(finished_at=None).filter(made_for=None)
     for head in heads.filter(replaced | models.Q(pk__in=reviewed_ones)):
         both = [head, *head.tries.all()]
         costs = [one.cost for one in both]
-        reviews = head.reviews.filter(shown_at__lt=head.finished_at)
+        reviews = reviews_of.filter(condensation__in=both, shown_at__lt=head.finished_at)
         ends = [(one.shown_at, min(one.answered_at or head.finished_at, head.finished_at)) for one in reviews]
         reviewed = sum((end - begin for begin, end in ends), timedelta())
         worked = head.finished_at - min(one.started_at for one in both) - reviewed

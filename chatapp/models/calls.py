@@ -18,6 +18,7 @@ from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
 from chatapp.models.database import execute, select
 from chatapp.models.messages import Message
+from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
 
 # The newest calls of all, among which those of one profile are looked for.
@@ -268,7 +269,7 @@ def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:
     """Return the cost and time of an attempt by column: alone, and with its tries."""
     both = [attempt, *attempt.tries.all()]
     whole = ModelCall.objects.filter(condensation__in=both).spent()
-    reviews = attempt.reviews.filter(shown_at__lt=until)
+    reviews = Review.objects.filter(condensation__in=both, shown_at__lt=until)
     waits = [min(one.answered_at or until, until) - one.shown_at for one in reviews]
     reviewed = sum(waits, timedelta())
     worked = until - min(one.started_at for one in both) - reviewed

@@ -127,7 +127,10 @@ class Net:
 def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
     """Return the net of the totals of an owner's attempts, at the input prices of today."""
     one_token = condense.Usage(input=1)
-    prices = {one.name: one.cost_of(one_token) for one in Profile.objects.filter(owner=owner)}
+    own = Profile.objects.filter(owner=owner)
+    # Records have the name of before, and a model's path was one.
+    prices = {one.model: one.cost_of(one_token) for one in own}
+    prices |= {one.name: one.cost_of(one_token) for one in own}
     worth, unpriced = Decimal(0), 0
     for name, tokens in totals["saved_by"].items():
         price = prices.get(name)

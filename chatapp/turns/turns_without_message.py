@@ -16,7 +16,16 @@ from chatapp.conversations.conversations import check_spending
 from chatapp.conversations.rewind import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.live.status_panel import forecast
-from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
+from chatapp.models import (
+    Conversation,
+    Message,
+    Profile,
+    Rewind,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
@@ -36,12 +45,14 @@ def take_up(
     The rows that offered it offer it no more. ``zone`` is the reader's. Another ``profile`` of
     theirs may answer, this once.
     """
-    if profile and not conversation.owner.profiles.filter(pk=profile).exists():
-        raise Refused(_("This profile is gone. Choose another."))
     opened = partial(open_turn, nonce=nonce, zone=zone, profile_id=profile)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
+        if profile:
+            lock(Profile, profile)
+            if not conversation.owner.profiles.filter(pk=profile).exists():
+                raise Refused(_("This profile is gone. Choose another."))
         match how:
             case "retry":
                 turn = _retry(locked, opened)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django_htmx.http import retarget, trigger_client_event
@@ -22,7 +23,8 @@ from chatapp.forms.profiles import (
     provider_traits,
     shown_figures,
 )
-from chatapp.models import Preferences, Profile
+from chatapp.models import Conversation, Preferences, Profile
+from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import (
     LOCAL_PATIENCE,
@@ -97,7 +99,13 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a profile and its key; conversations stay."""
     profile = own_profile(request, pk)
     if request.method == "POST":
-        profile.delete()
+        with transaction.atomic():
+            # A turn that begins meanwhile, here or elsewhere, names it.
+            answered = Conversation.objects.filter(profile=profile).values_list("pk", flat=True)
+            if pks := [*answered]:
+                lock(Conversation, *pks)
+            lock(Profile, profile.pk)
+            profile.delete()
         actions.announce_changes(request.user.pk)
         messages.success(request, _("“{name}” was removed.", name=profile))
         return redirect("profiles")

@@ -58,6 +58,7 @@ from chatapp.models import (
 )
 from chatapp.models.database import execute
 from chatapp.models.turns import this_process
+from chatapp.turns.turns_without_message import take_up
 from tests.chatapp.condensation.draft_steps import begin_draft, drop_draft, leave_job, take_over
 from tests.chatapp.conftest import summarise
 from tests.chatapp.observers import keep_alive, long_watch
@@ -81,6 +82,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 if connection.vendor == "sqlite":
     pytest.skip("SQLite lets nothing begin before the commit", allow_module_level=True)
+
+
+FREE = {"name": "Other", "provider": "offline", "model": "offline", "max_output": 1_000} | {
+    f"price_{one}": 0 for one in ("input", "output", "cache_read", "cache_write")
+}
+FREE["context_window"] = 100_000
 
 
 @dataclass
@@ -242,6 +249,59 @@ def test_a_condensation_is_undone_once(case: Case) -> None:
     beside(*(case.press("undo_condensation", attempt.pk) for _ in range(2)))
     assert AuditEntry.objects.count() == before + 1
     assert Condensation.objects.get().status == Condensation.Status.UNDONE
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "more"),
+    [
+        ("put_back_messages", {"seq": [1, 2]}, 2),
+        ("rate", {"rating": 1, "words": "Short."}, 2),
+        ("redo_condensation", {}, 1),
+    ],
+)
+def test_a_button_of_a_condensation_does_its_work_once(
+    case: Case, name: str, sent: dict[str, Any], more: int
+) -> None:
+    """Pressed twice at once; a rating is given twice, and each is on record."""
+    attempt = record_for(case.chat, summarise(case.chat, keep=1))
+    Condensation.objects.change(prompt="Sum it up.")
+    if name == "redo_condensation":
+        case.press("undo_condensation", attempt.pk)()
+    before = AuditEntry.objects.count()
+    assert refusals(*beside(*[case.press(name, attempt.pk, **sent)] * 2)) == [False, False]
+    assert AuditEntry.objects.count() == before + more
+    assert [one for verdict in verify_all() for one in verdict.problems] == []
+
+
+@pytest.mark.parametrize("undoes_first", [True, False])
+def test_nothing_is_undone_below_a_turn(case: Case, *, undoes_first: bool) -> None:
+    """Which begins before it, and sees the summary, or after it, and sees the originals."""
+    attempt = record_for(case.chat, summarise(case.chat, keep=1))
+    both = [case.press("undo_condensation", attempt.pk), case.start]
+    one, other = beside(*both) if undoes_first else beside(*reversed(both))
+    assert refusals(one, other) == [False, not undoes_first]
+    assert Turn.objects.count() == 1
+
+
+def test_a_profile_that_answers_once_is_there_when_its_turn_begins(case: Case, alice: User) -> None:
+    """Or the turn is refused, and the answer stands; deleted later, the turn is without it."""
+    end(case.start().turn, "Hello to you.")
+    answer = Message.objects.latest("seq").seq
+    for deletes_first in (True, False):
+        other = Profile.objects.create(owner=alice, **FREE)
+        again = partial(
+            take_up,
+            conversation=case.chat,
+            how="regenerate",
+            nonce=uuid.uuid4(),
+            seq=answer,
+            profile=other.pk,
+        )
+        both = [press(alice, reverse("delete_profile", args=[other.pk])), again]
+        found = beside(*both) if deletes_first else beside(*reversed(both))
+        assert refusals(*found) == [False, deletes_first]
+        assert Turn.objects.count() == 1 + (not deletes_first)
+    assert Turn.objects.latest("started_at").profile is None
 
 
 def test_a_record_is_changed_by_one_of_two(case: Case) -> None:

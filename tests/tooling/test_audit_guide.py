@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
+from chatapp.condensation import ratings
 from chatapp.conversations import conversations
 from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import AuditEntry, Condensation, Conversation, Message, audit
@@ -57,9 +58,12 @@ def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> 
     (folder / "seal.json").write_text(changed)
     done = run(folder, "check_seal.py", "seal.json", audit_seals.public_key())
     assert "InvalidSignature" in done.stderr
+    newest = Condensation.objects.latest("started_at")
+    ratings.rate_summary(condensation=newest, rating=1, words="Short.")
     text = json.dumps(audit_check.export(Conversation.objects.get()), ensure_ascii=False)
     for right, wrong, said in (
-        ("", "", "12 entries hold"),
+        ("", "", "13 entries hold"),
+        ("Short.", "Good.", "rating_words"),
         ("Where is north?", "Where is South?", "message 1"),
         ('"contents": {', '"contents": {"message 99": {}, ', "message 99"),
         (r":\"allowed\"", r":\"denied\"", "Entry 7"),

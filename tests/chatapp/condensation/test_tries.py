@@ -94,7 +94,7 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
     for address in ("/condensations/", chat, f"{chat}condensations/{whole.pk}/", *copies):
         text = (await read(address)).text
         assert text.count(REASON) >= 1
-        assert "+ your review 2 min 3" in text
+        assert "+ your review 2 min" in text
         assert f"{whole.whole_cost:.4f}" in text
     assert (await read("/condensations/")).text.count('class="attempt is-') == 1
     written = csv.DictReader(io.StringIO((await read("/condensations/?as=csv")).text))
@@ -206,17 +206,35 @@ def test_attempts_of_before_are_linked_to_their_tries(conversation: Conversation
     columns |= {"id": uuid.uuid4(), "message_id": None, "status": "failed", "fell_back_to": "x"}
     columns |= {"started_at": made.started_at - timedelta(seconds=8)}
     tried = Condensation.objects.create(**columns)
+    # What came in its place failed as well; it was the day before the other.
+    yesterday = made.started_at - timedelta(days=1)
+    columns |= {"at_seq": made.at_seq, "fell_back_to": "x", "started_at": yesterday}
+    in_vain = Condensation.objects.create(**columns | {"id": uuid.uuid4()})
+    ended = {"fell_back_to": "", "started_at": yesterday + timedelta(seconds=1)}
+    instead = Condensation.objects.create(**columns | ended | {"id": uuid.uuid4()})
     # As models are to a migration: without what the application adds.
     tables = {"Condensation": Condensation, "Review": Review}
     bare = {name: SimpleNamespace(objects=raw(model)) for name, model in tables.items()}
     migration.link_tries(SimpleNamespace(get_model=lambda _app, name: bare[name]), None)
     made.refresh_from_db()
     assert made.finished_at
-    assert made.tried == [tried]
+    assert (made.tried, instead.tried) == ([tried], [in_vain])
     assert made.whole_cost == Decimal("0.5")
     assert made.duration == (made.finished_at - tried.started_at).total_seconds()
+    # A person looked at what came to nothing, too.
+    looked = {"shown_at": tried.started_at, "answered_at": tried.started_at + timedelta(seconds=5)}
+    Review.objects.create(condensation=tried, ordinal=1, **looked)
+    migration.link_tries(SimpleNamespace(get_model=lambda _app, name: bare[name]), None)
+    made.refresh_from_db()
+    taken = {"work_seconds": made.work_seconds, "review_seconds": 5}
+    assert made.work_seconds == pytest.approx(
+        (made.finished_at - looked["answered_at"]).total_seconds()
+    )
+    assert taken_by(made, made.finished_at).items() >= taken.items()
     tried.delete()
-    raw(Condensation).update(total_cost=None, total_measured=None, work_seconds=None)
+    raw(Condensation).update(
+        total_cost=None, total_measured=None, work_seconds=None, review_seconds=0
+    )
 
 
 def test_work_on_a_draft_ends_before_its_later_reviews(conversation: Conversation) -> None:

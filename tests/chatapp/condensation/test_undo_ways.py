@@ -7,6 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from chatapp.condensation import ratings
+from chatapp.conversations import forks, rewind
 from chatapp.models import Condensation, Conversation, Message, Pin, Profile, message_store
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import condense_on_record, entries, talk
@@ -117,6 +119,27 @@ def test_a_branch_has_the_originals_and_what_came_later(
     assert visible(copy) == ([*ORIGINALS, 6, 7] if follows else ORIGINALS)
     assert visible(conversation) == before
     assert [one.status for one in copy.condensations.all()] == ["undone"] * follows
+
+
+def test_nothing_is_branched_where_a_rewind_took_all(
+    browser: Client, attempt: Condensation, conversation: Conversation
+) -> None:
+    """The page that offered it is an old one."""
+    rewind.rewind_conversation(conversation=conversation, first_hidden_seq=1)
+    status, why = press(browser, attempt, "branch_with_originals")
+    assert (status, why) == (422, "There is no such message here. Reload the page.")
+    assert Conversation.objects.count() == 1
+
+
+def test_what_was_said_of_a_summary_is_told_once_though_it_was_forked(
+    attempt: Condensation, conversation: Conversation, alice: User
+) -> None:
+    """A fork has the rating as well."""
+    attempt.refresh_from_db()
+    for words in ("It lost Ines.", "It lost Ada."):
+        ratings.rate_summary(condensation=attempt, rating=-1, words=words)
+        forks.fork_conversation(conversation=conversation, seq=7)
+    assert ratings.feedback_of(alice) == ("Bad: It lost Ada.", "Bad: It lost Ines.")
 
 
 def test_some_messages_are_put_back_as_pins_on_record(

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -12,6 +13,7 @@ import condense
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from chatapp.transcript import condensation_page
 from chatapp.transcript.labels import AttemptWords
+from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 
@@ -105,3 +107,13 @@ def test_its_cost_is_told_by_part(conversation: Conversation, browser: Client) -
         assert said in page
     attempt.cost = Decimal(1)
     assert {part.cost for part in condensation_page.read_record(attempt).spent} == {None}
+
+
+def test_what_a_profile_saved_keeps_its_price_though_its_path_became_a_short_name(
+    alice: User,
+) -> None:
+    """Its records have the path, which is the model's name."""
+    path = "/models/Qwen3-8B-Q4_K_M.gguf"
+    answered_by(alice, "openai", path, "http://localhost:9", price_input=2)
+    net = condensation_page.net_of(alice, {"saved_by": {path: 1_000_000}, "cost": Decimal(1)})
+    assert (net.worth, net.left, net.tokens_unpriced) == (2, 1, 0)
