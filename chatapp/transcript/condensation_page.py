@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils.text import capfirst
 
 import condense
 from chatapp.languages import in_words
@@ -56,8 +57,10 @@ def attempt_line(attempt: Condensation) -> AttemptLine:
     said = AttemptWords(attempt)
     strategy = labels.strategy_name(attempt.strategy)
     status = "rewound" if was_rewound else attempt.status
-    gone = {"rewound": _("Rewound"), "undone": _("Undone")}
-    words = [gone.get(status, ""), strategy, said.how, said.lacks_summary]
+    gone = _("Rewound") if was_rewound else ""
+    if attempt.status == Condensation.Status.UNDONE:
+        gone = capfirst(attempt.get_status_display())
+    words = [gone, strategy, said.how, said.lacks_summary]
     words += [said.trigger_text, said.broken_promise, said.hidden_text]
     words += [said.facts_kept, said.rated]
     return AttemptLine(
