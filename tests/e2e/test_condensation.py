@@ -146,7 +146,8 @@ def test_a_refused_summary_and_what_replaced_it_are_one_band_in_view(
     expect(fold.get_by_role("listitem").filter(has_text="Use port 8443")).to_be_visible()
     expect(fold.get_by_text("## Ledger")).to_have_count(0)
     chat.page.get_by_role("region", name="Notifications").get_by_role("button", name="Undo").click()
-    expect(fold).to_contain_text("Undone")
+    expect(fold.get_by_text("Undone: the model reads the originals")).to_be_visible()
+    expect(fold.get_by_text("What the model read", exact=True)).to_be_attached()
     expect(fold.get_by_role("heading", name="Your words")).to_be_hidden()
 
 
