@@ -149,9 +149,10 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
     if not starts.automatic:
         words = _(
             "Almost full: in about {tokens:,} tokens the oldest messages are hidden, unsummarised.",
-            tokens=max(0, left),
+            tokens=left,
         )
-        return Due(words)
+        over = _("Your next message will hide the oldest messages, unsummarised.")
+        return Due(over if left <= 0 else words)
     if terms.conversation.put_off and room > 0:
         words = _("Almost full: about {tokens:,} more tokens fit.", tokens=room)
         return Due(words, is_put_off=True, note=_("Won't condense this turn."))

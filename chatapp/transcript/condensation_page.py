@@ -45,7 +45,6 @@ class AttemptLine(AttemptWords):
     """
 
     status: str
-    status_words: str
     words: Sequence[str]
     instead: str
 
@@ -57,12 +56,16 @@ def attempt_line(attempt: Condensation) -> AttemptLine:
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
     said = AttemptWords(attempt)
     strategy = labels.strategy_name(attempt.strategy)
-    words = [strategy, said.how, said.trigger_text, said.broken_promise, said.hidden_text]
+    status = "rewound" if was_rewound else attempt.status
+    gone = _("Rewound") if was_rewound else ""
+    if attempt.status == Condensation.Status.UNDONE:
+        gone = capfirst(attempt.get_status_display())
+    words = [gone, strategy, said.how, said.lacks_summary]
+    words += [said.trigger_text, said.broken_promise, said.hidden_text]
     words += [said.facts_kept, said.rated]
     return AttemptLine(
         attempt=attempt,
-        status="rewound" if was_rewound else attempt.status,
-        status_words=_("Rewound") if was_rewound else capfirst(attempt.get_status_display()),
+        status=status,
         words=[one for one in words if one],
         instead=labels.instead_text(attempt.made_for) if failed or attempt.made_for_id else "",
     )

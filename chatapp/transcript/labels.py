@@ -33,6 +33,8 @@ _CALL_FAILED = "Condensing API call failed: "
 # How the note begins of an attempt that the user had put off.
 _PUT_OFF = "You asked to wait; "
 _ENDS = frozenset(".!?…。！？।؟")
+# How the note begins of a summary that was changed in a review.
+_EDITED = "A person changed the summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,9 @@ class AttemptWords:
 
     @property
     def how(self) -> str:
-        """How it came about where another try failed before it, "" where none did."""
+        """How it came about where a person changed it or another try failed before it, or ""."""
+        if any(note.startswith(_EDITED) for note in self.attempt.notes):
+            return _("changed in review")
         if not self.tries:
             return ""
         made, refused = self.attempt, next((one for one in self.tries if one.refused_for), None)
@@ -245,6 +249,14 @@ class AttemptWords:
         if made.kind == Condensation.Kind.CONDENSED and not made.prompt:
             return _("without a model ({why})", why=why)
         return f"({why})" if made.message_id else ""
+
+    @property
+    def briefly(self) -> str:
+        """The same without its reason, for a line that has to hold its figures too."""
+        if self.attempt.prompt or not self.tries:
+            return self.how
+        refused = any(one.refused_for for one in self.tries)
+        return _("summary refused") if refused else _("without a model")
 
     @property
     def rated(self) -> str:

@@ -10,6 +10,7 @@ from html import unescape
 from itertools import accumulate, islice
 
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join, strip_tags
 
 import condense
@@ -137,6 +138,7 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
 
 def render_sourced(attempt: Condensation, summary: str) -> str:
     """Return a summary as safe HTML whose sentences link to their hidden sources."""
+    record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     sentences = list[str]()
     html = render_markdown(summary, {SENTENCES: sentences})
     hidden = {str(row.pk): row for row in undo.list_hidden(condensation=attempt)}
@@ -150,12 +152,13 @@ def render_sourced(attempt: Condensation, summary: str) -> str:
     def begin(number: int) -> str:
         doubtful = any(one.unsupported for one in found[number])
         kind = "sentence is-unsupported" if doubtful else "sentence"
-        return format_html('<span class="{}" id="sentence-{}">', kind, number)
+        return format_html('<span class="{}" id="sentence-{}-{}">', kind, attempt.pk, number)
 
     def mark(number: int) -> str:
         rows = [hidden[key] for one in found[number] for key in one.sources if key in hidden]
-        link = '<a class="source-mark" href="?from={0}#original-{0}" aria-label="{2}">{1}</a>'
-        of = {row.pk: (row.pk, row.seq, _("Source: message {seq}", seq=row.seq)) for row in rows}
+        link = '<a class="source-mark" href="{3}?from={0}#original-{0}" aria-label="{2}">{1}</a>'
+        named = {row.pk: _("Source: message {seq}", seq=row.seq) for row in rows}
+        of = {row.pk: (row.pk, row.seq, named[row.pk], record) for row in rows}
         marks = format_html_join("", link, of.values())
         if any(one.unsupported for one in found[number]):
             marks += format_html('<span class="unsupported">{}</span>', _("not in the originals"))

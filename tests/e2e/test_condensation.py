@@ -133,18 +133,21 @@ def test_a_refused_summary_and_what_replaced_it_are_one_band_in_view(
     chat.page.mouse.wheel(0, -9_000)
     fold = chat.condense()
     expect(fold).to_have_count(1)
-    reason = "the model's summary was refused: It has 0 of 9 sections"
-    expect(fold.get_by_text(f"without a model ({reason}")).to_be_in_viewport()
+    for said in ("summary refused", "→", "$0.0"):
+        expect(fold.get_by_role("paragraph").get_by_text(said).first).to_be_in_viewport()
     expect(chat.rows("Condensation failed")).to_have_count(0)
     expect(chat.button("Undo")).to_have_count(1)
     fold.get_by_role("button", name="View").click()
+    reason = "the model's summary was refused: It has 0 of 9 sections"
+    expect(fold.get_by_text(f"without a model ({reason}")).to_be_in_viewport()
     fold.get_by_text("Show the refused summary").click()
     expect(fold.get_by_text("It was about a vault.")).to_be_in_viewport()
     expect(fold.get_by_role("heading", name="Your words")).to_be_visible()
     expect(fold.get_by_role("listitem").filter(has_text="Use port 8443")).to_be_visible()
     expect(fold.get_by_text("## Ledger")).to_have_count(0)
     chat.page.get_by_role("region", name="Notifications").get_by_role("button", name="Undo").click()
-    expect(fold).to_contain_text("Undone")
+    expect(fold.get_by_text("Undone: the model reads the originals")).to_be_visible()
+    expect(fold.get_by_text("What the model read", exact=True)).to_be_attached()
     expect(fold.get_by_role("heading", name="Your words")).to_be_hidden()
 
 

@@ -56,7 +56,9 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
         expect(tab.rows("Context condensed")).to_be_visible()
         expect(tab.button("Accept")).to_have_count(0)
         tab.finished()
-    chat.choose(chat.rows("Context condensed"), "Details")
+    fold = chat.rows("Context condensed")
+    expect(fold.get_by_text("changed in review").first).to_be_visible()
+    chat.choose(fold, "Details")
     expect(chat.page.get_by_text("Draft 2: changed and accepted")).to_be_visible()
 
 

@@ -96,7 +96,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     assert not full.may_wait
     cut = state_of(conversation, auto_condense=False).due
     assert cut
-    assert "the oldest messages are hidden, unsummarised" in cut.words
+    assert cut.words == "Your next message will hide the oldest messages, unsummarised."
 
 
 def test_its_parts_add_up_to_what_is_used(

@@ -143,12 +143,15 @@ def test_a_sentence_of_a_summary_leads_to_its_sources(
     summary = "# Done\n\n- Move the billing database (212 GB).\n- The window is 41 minutes.\n- So:"
     attempt = condensed(conversation, summary)
     page, sourced = page_of(browser, attempt), page_of(browser, attempt, sources=1)
+    record = reverse("condensation", args=[conversation.pk, attempt.pk])
     told = re.findall(
-        r'(?s)<span class="sentence(.*?)" id="sentence-(\d)">(.*?)</(?:li|p)>', sourced
+        r'(?s)<span class="sentence(.*?)" id="sentence-[\w-]+-(\d)">(.*?)</(?:li|p)>', sourced
     )
     assert 'hx-get="?sources=1"' in page
+    chat = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert f'hx-get="{record}?sources=1" hx-trigger="intersect once"' in chat
     assert [(kind, number) for kind, number, _rest in told] == [("", "0"), (" is-unsupported", "1")]
-    mark = f'<a class="source-mark" href="?from={asked.pk}#original-{asked.pk}"'
+    mark = f'<a class="source-mark" href="{record}?from={asked.pk}#original-{asked.pk}"'
     assert mark in told[0][2]
     assert "not in the originals" in told[1][2]
     assert f'id="original-{asked.pk}"' in page

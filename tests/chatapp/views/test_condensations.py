@@ -175,6 +175,39 @@ def test_a_line_of_a_failed_attempt_says_what_happened_instead(
     assert "No answer. Nothing was changed." in later
 
 
+@pytest.mark.parametrize(
+    ("so", "history", "record"),
+    [
+        ({"status": "undone", "undone_at": now()}, "Undone · summary", r"<strong>Undone <time"),
+        (
+            {"notes": ["A person changed the summary before it was applied."]},
+            "summary · changed in review · by you",
+            r"By you · changed in review",
+        ),
+        (
+            {"kind": "truncated", "notes": ["Without a summary: automatic condensing is off"]},
+            "Without a summary: automatic condensing is off",
+            r"By you · Without a summary: automatic condensing is off",
+        ),
+    ],
+)
+def test_how_it_came_about_and_stands_is_said_first(
+    browser: Client,
+    conversation: Conversation,
+    say: Say,
+    so: dict[str, object],
+    history: str,
+    record: str,
+) -> None:
+    """On its line of the history and at the top of its record."""
+    say("user", "Hello.")
+    made = attempt(conversation, message=summarise(conversation), trigger="manual", **so)
+    assert history in lines(browser)[0]
+    address = reverse("condensation", args=[conversation.pk, made.pk])
+    top = browser.get(address).text.partition('class="seen-part')[0]
+    assert re.search(record, top)
+
+
 def test_too_little_to_clear_is_no_failure(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
