@@ -66,7 +66,7 @@ class FactGroup:
 
     @property
     def kept(self) -> int:
-        """How many are kept."""
+        """The number of facts that are kept."""
         return len(self.kept_facts)
 
 
@@ -141,7 +141,7 @@ def facts_kept(receipt: condense.Receipt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KindWords:
-    """What a kind of attempt is called: its row, its undo, its icon, and what it means."""
+    """The words for a kind of attempt: its row, its undo, its icon and its meaning."""
 
     name: str
     undo: str
@@ -168,13 +168,13 @@ def kind_words(kind: str, strategy: str = "") -> KindWords:
 
 @dataclass(frozen=True)
 class AttemptWords:
-    """What the page says about an attempt, the same wherever it is shown."""
+    """The words of the page about an attempt, the same at every place."""
 
     attempt: Condensation
 
     @property
     def name(self) -> str:
-        """What it came to, or that it runs."""
+        """The name of its outcome, or of an attempt that runs."""
         return outcome_name(self.attempt.kind, self.attempt.status)
 
     @property
@@ -191,7 +191,7 @@ class AttemptWords:
 
     @property
     def trigger_text(self) -> str:
-        """Who or what asked for it, with the number that decided."""
+        """Its trigger, with the number that decided."""
         match self.attempt.trigger:
             case Condensation.Trigger.MANUAL:
                 return _("by you")
@@ -208,7 +208,7 @@ class AttemptWords:
 
     @property
     def refused_for(self) -> str:
-        """Why a rule refused the model's summary, "" where none did."""
+        """The reason of the rule that refused the model's summary, "" without one."""
         found = _REFUSED.match(self.attempt.error)
         return in_words(self.attempt.error[found.end() :]) if found else ""
 
@@ -220,7 +220,7 @@ class AttemptWords:
 
     @property
     def reason(self) -> str:
-        """Why it came to nothing; the record has the exact words."""
+        """The reason of its failure; the record has the exact words."""
         said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
         if refused_for := self.refused_for:
             said = _("The model's summary was refused: {reason}", reason=refused_for)
@@ -234,7 +234,7 @@ class AttemptWords:
 
     @property
     def how(self) -> str:
-        """How it came about where a person changed it or another try failed before it, or ""."""
+        """The change by a person or the failed try that it follows, "" without either."""
         if any(note.startswith(_EDITED) for note in self.attempt.notes):
             return _("changed in review")
         if not self.tries:
@@ -260,7 +260,7 @@ class AttemptWords:
 
     @property
     def rated(self) -> str:
-        """What a person found the summary, "" where they said nothing."""
+        """The rating of the summary, "" without one."""
         words = self.attempt.rating_words
         match self.attempt.rating:
             case Condensation.Rating.GOOD:
@@ -277,13 +277,13 @@ class AttemptWords:
 
     @property
     def broken_promise(self) -> str:
-        """Why it did not wait although the user had put it off, "" where nobody had."""
+        """The reason that it did not wait, "" unless the user had put it off."""
         said = [note for note in self.attempt.notes if note.startswith(_PUT_OFF)]
         return in_words(said[0]) if said else ""
 
     @property
     def hidden_text(self) -> str:
-        """How much it hid, "" where that is nothing."""
+        """The counts of hidden messages and results, "" without any."""
         if self.attempt.kind == Condensation.Kind.CLEARED:
             count = self.attempt.results_hidden
             return cleared_words(count) if count else ""
@@ -292,14 +292,13 @@ class AttemptWords:
 
     @property
     def also_hidden(self) -> str:
-        """How much it hid, "" where the headline says it all."""
-        cut = self.attempt.kind == Condensation.Kind.TRUNCATED
+        """All that it hid, "" where the headline counts it all."""
         more = self.attempt.results_hidden or self.attempt.condensations_hidden
-        return "" if cut and not more else self.hidden_text
+        return self.hidden_text if more else ""
 
     @property
     def headline(self) -> str:
-        """What it did to how many messages; its name where it hid none."""
+        """Its action and the number of messages; its name if it hid none."""
         attempt, count = self.attempt, self.attempt.messages_hidden
         if attempt.kind == Condensation.Kind.CLEARED or not count:
             return kind_words(attempt.kind, attempt.strategy).name
@@ -309,7 +308,7 @@ class AttemptWords:
 
     @property
     def lacks_summary(self) -> str:
-        """That it left no summary, and why if that is known; "" where it left one."""
+        """A sentence that it left no summary, with the known reason; "" if it left one."""
         if self.attempt.kind != Condensation.Kind.TRUNCATED:
             return ""
         why = (note for note in self.attempt.notes if note.startswith(_NO_SUMMARY))
@@ -317,7 +316,7 @@ class AttemptWords:
 
     @property
     def pins_kept(self) -> str:
-        """How many pinned messages it kept word for word, "" where none."""
+        """The number of pinned messages that it kept word for word, "" without any."""
         count = sum(one.pins for one in self.reads)
         one, several = (
             "{count:,} pinned message kept word for word",
@@ -334,7 +333,7 @@ class AttemptWords:
 
     @cached_property
     def reads(self) -> Sequence[SummaryPart]:
-        """What the model reads in place of what it hid."""
+        """The parts that the model reads in place of the hidden messages."""
         return summary_parts(self.attempt)
 
     @cached_property
@@ -354,12 +353,12 @@ class AttemptWords:
 
     @property
     def facts_kept(self) -> str:
-        """How many facts were kept."""
+        """The count of facts by verdict, in a sentence."""
         return facts_kept(self.attempt.receipt)
 
     @cached_property
     def folded(self) -> condense.Folded | None:
-        """What became of the files that were read."""
+        """The files that were read, as they were folded."""
         return self.attempt.read_folded()
 
 

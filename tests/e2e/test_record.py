@@ -37,7 +37,7 @@ def test_a_sentence_of_the_summary_leads_to_the_messages_it_rests_on(
     original.get_by_role("link", name="Move the billing database").click()
     expect(said).to_be_in_viewport()
     # The others come as one reads on.
-    page.get_by_text("more").scroll_into_view_if_needed()
+    page.locator(".originals").get_by_text("more").scroll_into_view_if_needed()
     expect(page.get_by_text("Question 39: is the copy done?")).to_be_visible()
     assert problems(page) == []
     page.goto("/condensations/audit/")
