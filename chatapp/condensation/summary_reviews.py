@@ -180,15 +180,15 @@ def answer_review(
     same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
-    refused = review.read_proposal().refused
-    if decision == ACCEPT and edits and edited_reduction(review, summary) == refused:
-        decision = USE
     if decision not in _SAME:
         raise Refused(_("That answer doesn't fit the review. Reload the page."))
     asked, waiting = Review.objects.pending().filter(pk=review.pk), review.condensation.turn
     if waiting is None or not asked.exists():
         _refuse_unless_same(review, decision)
         return
+    if decision == ACCEPT and edits:
+        is_refused = edited_reduction(review, summary) == review.read_proposal().refused
+        decision = USE if is_refused else ACCEPT
     said: dict[str, str] = {"status": Review.Status.DISCARDED}
     if decision == ACCEPT:
         said = _accepted(review, summary)
@@ -279,7 +279,11 @@ def _used(review: Review) -> dict[str, str]:
 
 _SAME = {
     USE: {Review.Status.USED},
-    ACCEPT: {Review.Status.ACCEPTED, Review.Status.EDITED, Review.Status.EXPIRED},
+    ACCEPT: {
+        *(Review.Status.ACCEPTED, Review.Status.EDITED, Review.Status.EXPIRED),
+        # The refused summary, accepted while it was edited.
+        Review.Status.USED,
+    },
     AGAIN: {Review.Status.AGAIN},
     DISCARD: {Review.Status.DISCARDED},
 }
