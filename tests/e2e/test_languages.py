@@ -50,7 +50,7 @@ def test_somebody_asks_condenses_and_takes_it_back(
     assert prose.evaluate("one => getComputedStyle(one).direction") == "ltr"
     row = chat.condense()
     chat.act(row, "Undo condensation")
-    expect(row).to_contain_text(chat.words("Undone"))
+    expect(row).to_contain_text(chat.words("Undone: the model reads the originals"))
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_company_account_signs_in(issuer: str, window: Tabs) -> None:
         guest.wait_for_url(f"{origin}/**")
         is_writer = name == "dana"
         expect(guest.get_by_role("textbox", name="Message")).to_have_count(int(is_writer))
-    expect(guest.get_by_text("not one of those that may use this server")).to_be_visible()
+    expect(guest.get_by_text("isn't allowed on this server")).to_be_visible()
 
 
 # Words of the page that nobody has marked: those of users, names and code aside.
