@@ -13,7 +13,7 @@ _STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 
 @contextmanager
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
-    """Open a folder and yield its descriptor; raise OSError where it is a link or behind one.
+    """Open a folder and yield its descriptor; raise OSError if it is a link or behind one.
 
     ``make`` creates missing folders.
     """
@@ -38,7 +38,7 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
 
 
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a file to be read; raise OSError where it is a link or behind one.
+    """Open a file to be read; raise OSError if it is a link or behind one.
 
     Opening a pipe does not block.
     """

@@ -45,7 +45,7 @@ class Phrasebook:
         listed: Callable[[Iterable[str]], str] = ", ".join,
         percent: Callable[[int], str] = "{}%".format,
     ) -> None:
-        """Know these templates; ``number`` writes what one groups, ``listed`` its lists."""
+        """Know these templates; ``number`` writes grouped numbers, ``listed`` writes lists."""
         self._translations = translations
         self._listed = listed
         self._written = {",": number, ".0%": percent}

@@ -94,7 +94,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """Return the name; raise ValidationError where it mixes scripts or is not in NFKC."""
+        """Return the name; raise ValidationError for mixed scripts or a form other than NFKC."""
         foreign = (one for one in username if not one.isascii() or one.isalpha())
         scripts = {re.split("[ -]", unicodedata.name(one, ""))[0] for one in foreign}
         if len(scripts - EAST_ASIAN) > 1 or not unicodedata.is_normalized("NFKC", username):
@@ -103,7 +103,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def clean_email(self, email: str) -> str:
-        """Return the address; raise ValidationError where it is too long for its column."""
+        """Return the address; raise ValidationError if it is too long for its column."""
         MaxLengthValidator(LONGEST_ADDRESS)(email)
         return str(super().clean_email(email))
 

@@ -106,7 +106,7 @@ def create_api_token(*, owner: User, name: str, scope: str) -> str:
 
 
 def open_tokens() -> QuerySet[ApiToken]:
-    """Return the API tokens of users who are active and not being deleted."""
+    """Return the API tokens of active users without a pending deletion."""
     return ApiToken.objects.filter(owner__is_active=True, owner__deletion=None)
 
 

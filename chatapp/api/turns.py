@@ -74,7 +74,7 @@ def send_message(request: Call, pk: Pk, new: schemas.NewMessage) -> StreamingHtt
 async def _stream(
     conversation: Conversation, command: incoming_frames.SendMessage, token: int
 ) -> AsyncIterator[bytes]:
-    """Send the message; yield events as they come, then how the turn ended, or why none began.
+    """Send the message; yield events as they come, then the turn's end or a refusal.
 
     The stream ends when the token is revoked.
     """

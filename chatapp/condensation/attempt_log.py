@@ -196,7 +196,7 @@ class AttemptLog:
         return row.at_seq
 
     def _writer(self, prompt: str) -> dict[str, str]:
-        """Return the columns of a summary's writer, empty where the answering profile writes it."""
+        """Return the columns of a summary's writer, empty if the answering profile writes it."""
         run = self.run
         writer = run.writer if prompt and run.writer != run.profile else None
         return {

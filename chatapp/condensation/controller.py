@@ -319,7 +319,7 @@ class ContextController:
 
 
 def _broken_by(situation: condense.Situation) -> str:
-    """Return the reason for which a condensation that the user put off can't wait."""
+    """Return a sentence: a condensation that the user put off can't wait, and its reason."""
     if situation.is_over and situation.tokens.value <= situation.budget.capacity:
         return REFUSED_PROMISE
     return BROKEN_PROMISE.format(tokens=situation.tokens.value, room=situation.budget.capacity)

@@ -221,7 +221,7 @@ def hold_review(*, review: Review, summary: str, focus: str) -> bool:
 
 
 def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> condense.Reduction:
-    """Return the reduction with this summary, the draft itself where it is the same.
+    """Return the reduction with this summary, the draft itself if it is the same.
 
     A person who ``edits`` a refused summary, and has changed nothing yet, would apply that.
     """
@@ -234,7 +234,7 @@ def edited_reduction(review: Review, summary: str, *, edits: bool = True) -> con
 
 
 def _is_edited(review: Review, proposal: condense.Proposal, text: str) -> bool:
-    """Return whether a text differs from the shown summary and from the model's."""
+    """Compare a text with the shown summary and the model's; return True if it differs."""
     known = {plain_text(review.shown), plain_text(proposal.written.summary)}
     return proposal.can_be_edited and text not in known
 

@@ -53,7 +53,7 @@ class DoesNotFit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The result of an undo: how many ``later`` condensations go with it, and the size after it.
+    """The result of an undo: the number of ``later`` condensations it includes, and the new size.
 
     ``allowed`` is what fits; both are None in a conversation without a profile.
     """
@@ -100,7 +100,7 @@ def undo_condensation(
 
 
 def branch_with_originals(*, condensation: Condensation) -> Conversation:
-    """Return a fork of the whole conversation, in which the model sees the originals."""
+    """Return a fork of the whole conversation whose model sees the originals."""
     own = condensation.conversation
     with transaction.atomic():
         newest = own.messages.filter(rewind_parent=None).aggregate(seq=Max("seq"))["seq"]

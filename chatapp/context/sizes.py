@@ -186,7 +186,7 @@ def source_label(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CondensingPoint:
-    """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic.
+    """The tokens ``at`` which a window is condensed, or truncated if nothing is automatic.
 
     ``percent`` is their share of the whole window. Where no later point is possible, so much of the
     window is ``reserved`` for the reply and ``spare`` for estimates that are too low.

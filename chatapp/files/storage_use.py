@@ -49,7 +49,7 @@ def check_room(owner: User, more: int = 0) -> None:
 
 @contextmanager
 def room_for(owner: User, more: int) -> Iterator[None]:
-    """Hold the user's upload lock; raise LimitReached where ``more`` bytes have no room."""
+    """Hold the user's upload lock; raise LimitReached if ``more`` bytes have no room."""
     place = Path(settings.DATA_DIR) / "locks"
     place.mkdir(mode=0o700, exist_ok=True)
     # Few files for all, so that none tells of a user who is gone.

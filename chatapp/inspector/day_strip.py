@@ -1,4 +1,4 @@
-"""Strip of the latest days: tokens that condensations saved, above what they cost."""
+"""A strip of the latest days: tokens saved by condensations above, their cost below."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta, tzinfo

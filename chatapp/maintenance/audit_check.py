@@ -228,7 +228,7 @@ class _Comparison:
         self._note(said)
 
     def _note_digest(self, name: str, told: _Told, now: dict[str, Any] | None) -> bool:
-        """Note a content that differs from its digest; return whether it differs."""
+        """Note a content that differs from its digest; return True if it does."""
         if now is None or (told.salt is not None and audit.commit(told.salt, now) == told.said):
             return False
         self._note_about(name, _NOT_OPENED if told.salt is None else _CHANGED, told.number)

@@ -141,7 +141,7 @@ class Conversation(models.Model):
 
     @property
     def answering(self) -> Profile | None:
-        """The profile that answers, with the window that its provider named where it is smaller."""
+        """The profile that answers, with the smaller window that its provider named, if any."""
         profile = self.profile
         if profile and self.named_window and self.named_window < profile.context_window:
             profile = copy(profile)

@@ -63,7 +63,7 @@ class KeySource(enum.StrEnum):
 
 
 class ProfileQuerySet(models.QuerySet["Profile"]):
-    """Profiles, in the order in which a person looks for one."""
+    """Profiles, the last used first."""
 
     def last_used_first(self, user: Any) -> Self:
         """Return a user's profiles by their last answer (``used_at``), the newest first."""

@@ -102,7 +102,7 @@ class ResilientProvider:
             await self._sleep(seconds)
 
     def _narrow(self, window: int | None) -> None:
-        """Use the window that the vendor named for later calls, where that is smaller."""
+        """Use the window that the vendor named for later calls if that is smaller."""
         if window is None or not LEAST_WINDOW <= window < self.model.context_window:
             return
         output = condense.output_limit(window, self.model.max_output)

@@ -147,7 +147,7 @@ def moment(when: datetime | None, style: str = "full") -> SafeString:
 
 @register.filter
 def threshold(attempt: Condensation) -> str:
-    """Say where condensing started when an attempt was made, and where that was set."""
+    """Return an attempt's threshold in tokens and percent, and the setting it came from."""
     sources = {
         "profile": _("from the profile"),
         "global": _("from Settings"),

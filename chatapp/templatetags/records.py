@@ -33,7 +33,7 @@ def difference(text: str) -> list[tuple[str, str]]:
 
 @register.filter
 def new_lines(text: str) -> int | None:
-    """Return the lines of the file that a difference creates, None where it changes one."""
+    """Return the lines of the file that a difference creates, None if it changes one."""
     lines = [line for kind, line in difference(text) if kind == "added"]
     return len(lines) if _NOTHING in text else None
 

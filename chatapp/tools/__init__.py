@@ -90,7 +90,7 @@ class WorkspaceToolbox:
         return self._known[name].access if name in self._known else Access.EXECUTE
 
     def uses_folder(self, name: str) -> bool:
-        """Return whether a tool uses the workspace; an unknown tool counts as one that does."""
+        """Return True for a tool that uses the workspace, or that is unknown."""
         ours = (Workspace, WritableWorkspace, Shell)
         return name in self._foreign or _WORKS_WITH.get(name) in ours
 

@@ -118,7 +118,7 @@ def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
-    """Say how many facts have each verdict; "" where there were none."""
+    """Return the number of facts by verdict in a sentence, "" without facts."""
     total = receipt.total
     if not total.total:
         return ""
@@ -292,7 +292,7 @@ class AttemptWords:
 
     @property
     def also_hidden(self) -> str:
-        """All that it hid, "" where the headline counts it all."""
+        """The counts of all that it hid, "" if the headline has them."""
         more = self.attempt.results_hidden or self.attempt.condensations_hidden
         return self.hidden_text if more else ""
 

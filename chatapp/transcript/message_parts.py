@@ -180,7 +180,7 @@ class ToolCard:
 
     @property
     def lines(self) -> int | None:
-        """The number of lines of a file that it created, None where it created none."""
+        """The number of lines of a file that it created, None if it created none."""
         found = _WRITTEN.match(self.result)
         return int(found[1].replace(",", "")) if found else None
 

@@ -63,7 +63,7 @@ class Original:
 
     @property
     def line(self) -> str:
-        """The beginning of the words in plain text, "" where there are none."""
+        """The beginning of the words in plain text, "" without any."""
         texts = [strip_tags(one.html) for one in self.words if isinstance(one, TextPart)]
         texts += [getattr(one, "name", "") for one in self.words if not isinstance(one, TextPart)]
         return " ".join(unescape(" ".join(texts)).split())[:LINE]
@@ -71,7 +71,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """One page of hidden messages in reading order, and how many are ``left`` after it.
+    """One page of hidden messages in reading order; ``left`` counts those after it.
 
     ``earlier`` and ``later`` are where other pages begin.
     """

@@ -296,7 +296,7 @@ class Builder:
         return room_in(self.conversation)
 
     def _named_window(self, attempt: Condensation) -> int | None:
-        """Return the window that the provider named, where the profile still has a larger one."""
+        """Return the window that the provider named if it is smaller than the profile's."""
         talk, is_forced = self.conversation, attempt.trigger == Condensation.Trigger.FORCED
         is_named = is_forced and attempt.context_window == talk.named_window
         return talk.named_window if is_named and talk.answering is not talk.profile else None

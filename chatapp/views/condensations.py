@@ -202,7 +202,7 @@ def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
 
 @of_attempt("POST", resting=True)
 def branch_with_originals(request: Request, attempt: Condensation) -> HttpResponse:
-    """Redirect to a fork in which the model reads the originals."""
+    """Redirect to a fork whose model reads the originals."""
     address = reverse("chat", args=[undo_.branch_with_originals(condensation=attempt).pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 

@@ -194,7 +194,7 @@ class AttemptRunner:
                     return reduction
 
     def _named(self, name: str) -> Strategy:
-        """Return the strategy of this name, this attempt's own where the ladder has none."""
+        """Return the strategy of this name, this attempt's own if the ladder has none."""
         return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:

@@ -125,7 +125,7 @@ class Ladder:
 
     @property
     def asks_nobody(self) -> str:
-        """The reason no rung may ask a model for a summary, "" where one may."""
+        """The reason no rung may ask a model for a summary, "" if one may."""
         situation = self.situation
         if situation.budget.window < self.policy.small_window:
             return WINDOW_SMALL

@@ -34,7 +34,7 @@ class Proposal:
 
     @property
     def written(self) -> Reduction:
-        """The reduction that a person can change: the refused one where there is one."""
+        """The reduction that a person can change: the refused one, if any, or the proposed one."""
         return self.refused or self.reduction
 
     @property
