@@ -29,7 +29,7 @@ ONE_AND_REST = [
 
 def can_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this process make writes that fail again at once, and take nobody for gone."""
-    monkeypatch.setattr(partial_replies, "WAITS", (0.02,) * 100_000)
+    monkeypatch.setattr(partial_replies, "WAITS", (0.2,) * 10_000)
     monkeypatch.setattr(running_turns, "observer", Trust())
 
 
