@@ -57,7 +57,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import execute
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns.turns_without_message import take_up
 from tests.chatapp.condensation.draft_steps import begin_draft, drop_draft, leave_job, take_over
 from tests.chatapp.conftest import summarise

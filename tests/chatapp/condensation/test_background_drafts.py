@@ -26,7 +26,7 @@ from chatapp.models import (
     Preferences,
     Profile,
 )
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.toolbox import toolbox
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse

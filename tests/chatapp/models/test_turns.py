@@ -17,7 +17,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns import crash_recovery, lifecycle
 from tests.chatapp.observers import long_watch
 from tests.chatapp.scripted_turns import ask, elsewhere

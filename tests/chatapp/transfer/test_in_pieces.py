@@ -20,7 +20,7 @@ from chatapp.maintenance.audit_check import verify
 from chatapp.maintenance.audit_seals import make_seal
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.transfer import FORMAT, import_jobs, import_spool
 from tests.chatapp.transfer.ended_process import ended_process
 from tests.chatapp.transfer.lives import read

@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from chatapp.models import Question, Turn
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.sockets import Page
 from tests.standin.rules import blocks_of

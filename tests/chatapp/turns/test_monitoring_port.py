@@ -18,7 +18,7 @@ from pytest_django import Settings
 from chatapp import telemetry
 from chatapp.environment import BadEnvironment
 from chatapp.models import Conversation, Turn
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns import crash_recovery, monitoring
 from chatapp.turns.monitoring import WITHOUT_REDIS
 from chatapp.turns.running_turns import running_turns

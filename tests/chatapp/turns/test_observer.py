@@ -16,7 +16,7 @@ from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Turn
 from chatapp.models.database import execute
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns import crash_recovery
 from chatapp.turns.crash_recovery import GRACE, LATE, SILENCE
 from tests.chatapp.observers import Watch, long_watch
