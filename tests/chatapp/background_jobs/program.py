@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ from chatapp.transfer import Begin, Piece, import_jobs  # noqa: E402 - the same
 
 # Short, so that a test hears soon of a worker that is gone.
 INTERVAL = 0.3
-processes.INTERVAL = processes.HURRY = processes.WATCHED = 0.2
-processes.SILENT = workers.NEW.seconds
+processes.INTERVAL = processes.HURRY = 0.2
+processes.SILENT = processes.WATCHED = 0.6
+workers.NEW = timedelta(seconds=1)
 
 go_on = asyncio.Event()
 
