@@ -59,7 +59,9 @@ FILES = ".processes"
 # finds within half a minute that a machine without power is gone.
 _SESSION = {
     "lock_timeout": 2_000,
-    **{"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3},
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
 }
 # Seconds, and milliseconds, after which a connection to it is given up.
 _PATIENCE = {"connect_timeout": 5, "tcp_user_timeout": 10_000}

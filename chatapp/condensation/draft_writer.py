@@ -13,10 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import override
 
-from asgiref.sync import sync_to_async
 from django.db import DatabaseError, transaction
 from django.db.models import Max
-from django.db.models.functions import Now
 from django.utils import timezone
 
 import condense

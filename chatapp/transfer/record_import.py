@@ -4,7 +4,6 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings

@@ -1,7 +1,7 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
 import uuid
-from collections.abc import Collection, Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,7 +30,9 @@ class Recovered:
     taken: list[TurnContext] = field(default_factory=list)
 
 
-def recover(most: int | None = MOST) -> Recovered:
+def recover(
+    most: int | None = MOST, *, enqueue: Callable[[Turn], None] = enqueue_turn
+) -> Recovered:
     """Close turns of processes that are gone; those that wait for a person go on waiting.
 
     In a cluster a worker takes these once there is something to do. What somebody else has locked
@@ -48,10 +50,10 @@ def recover(most: int | None = MOST) -> Recovered:
             ):
                 continue
             if not turn.waits:
-                _close(turn, noop("The server stopped while this was running."))
-                done.closed.add(turn.conversation_id)
+                if _close(turn, noop("The server stopped while this was running.")):
+                    done.closed.add(turn.conversation_id)
             elif settings.CLUSTER:
-                hand_over(turn)
+                hand_over(turn, enqueue=enqueue)
             elif run := claim(turn.pk, turn.attempt):
                 done.taken.append(run)
     return done
@@ -86,11 +88,11 @@ def _close(turn: Turn, reason: str) -> bool:
 LOST_AFTER = 10.0
 
 
-def enqueue_unclaimed() -> None:
+def enqueue_unclaimed(enqueue: Callable[[Turn], None] = enqueue_turn) -> None:
     """Have workers run turns again whose job was lost with the worker that had just fetched it."""
     for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
         with transaction.atomic():
-            Turn.objects.locked(turn).offer(enqueue_turn)
+            Turn.objects.locked(turn).offer(enqueue)
 
 
 def close_left() -> None:

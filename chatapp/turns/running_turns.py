@@ -217,6 +217,12 @@ class RunningTurns:
         if self.loop and not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._look, context=contextvars.Context())
 
+    async def looked(self) -> None:
+        """Return when this process has looked after turns."""
+        await asyncio.sleep(0)
+        if self._looking:
+            await asyncio.wait({self._looking})
+
     def _look(self) -> None:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._try_to_look())

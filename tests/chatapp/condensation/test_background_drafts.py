@@ -29,6 +29,7 @@ from chatapp.models import (
 from chatapp.models.processes import this_process
 from chatapp.toolbox import toolbox
 from chatapp.turns.running_turns import running_turns
+from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.condensation.draft_steps import (
@@ -360,7 +361,7 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
     await drafting.finish()
     await running_turns.close()
     running_turns.closing = False
-    await belong_to_ended_process()
+    await belong_to_ELSEWHERE
     await start_again()
     (attempt,) = await attempts()
     assert (attempt.status, attempt.error) == ("drafted", "")
@@ -371,9 +372,9 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
     assert (attempt.status, attempt.trigger) == ("succeeded", "ahead")
 
 
-async def belong_to_ended_process() -> None:
+async def belong_to_ELSEWHERE -> None:
     """Have all that is drafted be of a process that is gone: its number has another one now."""
-    gone = f"{this_process()}0"
+    gone = ELSEWHERE
     await Condensation.objects.aupdate(owner=gone)
     await BackgroundDraft.objects.aupdate(owner=gone)
     await ModelCall.objects.filter(purpose="summary").aupdate(owner=gone)
@@ -386,7 +387,7 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
     await start_again()
     assert (await Condensation.objects.aget()).status == "running"
-    await belong_to_ended_process()
+    await belong_to_ELSEWHERE
     await start_again()
     attempt = await Condensation.objects.values().aget()
     call = await ModelCall.objects.values().aget(purpose="summary")
@@ -409,7 +410,7 @@ async def test_a_turn_does_not_wait_for_a_draft_whose_writer_gives_no_sign_of_li
     """
     look_each(seconds, monkeypatch, writer=3_600)
     if ended:
-        await belong_to_ended_process()
+        await belong_to_ELSEWHERE
     drafting.standin.overflow()
     await drafting.ask("And?", Reply(SUMMARY))
     assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]

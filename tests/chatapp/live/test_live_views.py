@@ -91,7 +91,7 @@ async def test_one_that_no_worker_takes_is_shown_as_that(reader: Reader) -> None
     """Nobody thinks yet; what its worker tells is shown as ever."""
     turn = await sync_to_async(ask)(reader.conversation)
     long_ago = timezone.now() - timedelta(minutes=1)
-    await Turn.objects.filter(pk=turn.pk).aupdate(owner="", heartbeat_at=long_ago)
+    await Turn.objects.filter(pk=turn.pk).aupdate(owner="", offered_at=long_ago)
     for _look in range(2):
         await reader.views.look()
     await reader.until("status.changed", text="Waiting for a free worker…", turn=str(turn.pk))

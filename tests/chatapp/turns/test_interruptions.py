@@ -17,10 +17,10 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Process,
     Profile,
     ToolRun,
     Turn,
-    Process,
     message_store,
 )
 from chatapp.models.processes import this_process
