@@ -49,7 +49,7 @@ INTERVAL, HURRY = 2.0, 0.5
 SILENT = 4.0
 # … and for which it then has to give none, as this process sees it, to be gone …
 WATCHED = 2.5
-# … which begin anew after a look that failed or came so late: others may have been kept waiting too.
+# … which begin anew after a look that failed or came so late: others may have waited as well.
 LATE = 3.5
 # Seconds after which the file that a killed process left is removed.
 LEFT = 86_400
@@ -224,6 +224,7 @@ class Heartbeat:
         self.own = own
         self._over, self._lives = Event(), False
         self._is_away, self._held = False, None
+        self._settings = _own_connection(own)
         others: Future[list[Member]] = Future()
         self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
@@ -242,7 +243,7 @@ class Heartbeat:
         self._thread.join()
 
     def _live(self, others: "Future[list[Member]]") -> None:
-        with opened(_own_connection(self.own)) as database, in_use(database):
+        with opened(self._settings) as database, in_use(database):
             try:
                 others.set_result(self._hold(database))
             except BaseException as error:  # noqa: BLE001 - raised where it is waited for
@@ -294,7 +295,7 @@ class Heartbeat:
 
 def _own_connection(own: Member) -> dict[str, Any]:
     """Return settings for a connection of this process's alone, named so that others know it."""
-    given: dict[str, Any] = settings.DATABASES["default"]
+    given: dict[str, Any] = connection.settings_dict
     if connection.vendor != "postgresql":
         return given
     return {**given, "OPTIONS": {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}}

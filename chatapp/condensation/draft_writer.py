@@ -1,6 +1,7 @@
 """The writer of background drafts: a job that any process does, from what is stored.
 
-It looks each second whether the draft was dropped: then it stops, and nothing more is spent. All calls stay accounted for.
+It looks each second whether the draft was dropped: then it stops, and nothing more is spent. All
+calls stay accounted for.
 """
 
 import asyncio

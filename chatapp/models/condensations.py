@@ -376,7 +376,8 @@ class BackgroundDraft(models.Model):
 
     Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
     what it is made by, and ``seen`` is the digest of the first ``count`` messages of what the model
-    saw then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another process needs to apply it.
+    saw then. Until it is written, the process ``owner`` is at it. The
+    ``proposal`` is all that another process needs to apply it.
     """
 
     conversation = models.OneToOneField(

@@ -37,7 +37,8 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         execute(
             "INSERT INTO chatapp_process (name, kind, workers, heartbeat_at) "  # noqa: S608 - a function's name
             f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO UPDATE SET "
-            "(kind, workers, heartbeat_at) = (excluded.kind, excluded.workers, excluded.heartbeat_at)",
+            "kind = excluded.kind, workers = excluded.workers, "
+            "heartbeat_at = excluded.heartbeat_at",
             this_process(), kind, json.dumps([*workers]),
         )  # fmt: skip
 

@@ -186,7 +186,7 @@ class RunningTurns:
 
     async def _heed_all(self) -> None:
         """Do what was asked of the turns here, let go of those lost, and end those that can't."""
-        tasks = {pk: task for pk, task in self.turns.items()}
+        tasks = {**self.turns}
         held, asked = await reading(_read_held)()
         for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
             if task := self.turns.get(request.turn_id):

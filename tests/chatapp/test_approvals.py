@@ -19,6 +19,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
 from chatapp.turns.running_turns import running_turns
+from tests.chatapp.observers import ELSEWHERE, live_elsewhere
 from tests.chatapp.runs import ended
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.approval_steps import answer, restart, result_of, until_asked
@@ -274,7 +275,8 @@ async def test_a_question_survives_a_restart(
 
 async def hand_over() -> None:
     """Have another process take over the turn that waits, which heard nothing of this one."""
-    await Turn.objects.aupdate(owner="elsewhere/1/1", attempt=2)
+    await sync_to_async(live_elsewhere)()
+    await Turn.objects.aupdate(owner=ELSEWHERE, attempt=2)
 
 
 async def test_a_turn_that_another_process_took_over_goes_on_there_alone(

@@ -26,10 +26,8 @@ from chatapp.models import (
     Preferences,
     Profile,
 )
-from chatapp.models.processes import this_process
 from chatapp.toolbox import toolbox
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
 from tests.chatapp.condensation.draft_steps import (
@@ -42,6 +40,7 @@ from tests.chatapp.condensation.draft_steps import (
     write_elsewhere,
 )
 from tests.chatapp.conftest import Say
+from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import seen
@@ -361,7 +360,7 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
     await drafting.finish()
     await running_turns.close()
     running_turns.closing = False
-    await belong_to_ELSEWHERE
+    await belong_to_ended_process
     await start_again()
     (attempt,) = await attempts()
     assert (attempt.status, attempt.error) == ("drafted", "")
@@ -372,7 +371,7 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
     assert (attempt.status, attempt.trigger) == ("succeeded", "ahead")
 
 
-async def belong_to_ELSEWHERE -> None:
+async def belong_to_ended_process() -> None:
     """Have all that is drafted be of a process that is gone: its number has another one now."""
     gone = ELSEWHERE
     await Condensation.objects.aupdate(owner=gone)
@@ -387,7 +386,7 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
     await start_again()
     assert (await Condensation.objects.aget()).status == "running"
-    await belong_to_ELSEWHERE
+    await belong_to_ended_process
     await start_again()
     attempt = await Condensation.objects.values().aget()
     call = await ModelCall.objects.values().aget(purpose="summary")
@@ -410,7 +409,7 @@ async def test_a_turn_does_not_wait_for_a_draft_whose_writer_gives_no_sign_of_li
     """
     look_each(seconds, monkeypatch, writer=3_600)
     if ended:
-        await belong_to_ELSEWHERE
+        await belong_to_ended_process
     drafting.standin.overflow()
     await drafting.ask("And?", Reply(SUMMARY))
     assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
