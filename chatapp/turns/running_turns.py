@@ -25,7 +25,6 @@ from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import reading
 from chatapp.providers.http import close_clients
-from chatapp.sentences import translate as _
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.runner import TurnTask
@@ -76,11 +75,11 @@ class RunningTurns:
 
     @contextlib.asynccontextmanager
     async def beginning(self) -> AsyncIterator[None]:
-        """Let something be put on record that will run; raise Refused while the server stops."""
+        """Let something be put on record that will run; raise Stopping while the server stops."""
         if not self.closing:
             await self.clear_up()
         if self.closing:
-            raise errors.Refused(_("The server is being stopped. Send it again in a moment."))
+            raise errors.Stopping
         self._beginning += 1
         try:
             yield
@@ -118,10 +117,14 @@ class RunningTurns:
                     lifecycle.enqueue_turn(run.turn)
                 elif run:
                     self._expected.add(run.turn.pk)
-        except BaseException:
-            if run:
+        except BaseException as error:
+            is_lost = isinstance(error, DatabaseError) and errors.is_unknown(error)
+            # The connection may have broken after the commit: what is on record has to run.
+            if run and not (is_lost and Turn.objects.filter(pk=run.turn.pk).exists()):
                 self._expected.discard(run.turn.pk)
-            raise
+                raise
+            if run is None:
+                raise
         return run
 
     @contextlib.contextmanager

@@ -360,7 +360,7 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
     await drafting.finish()
     await running_turns.close()
     running_turns.closing = False
-    await belong_to_ended_process
+    await belong_to_ended_process()
     await start_again()
     (attempt,) = await attempts()
     assert (attempt.status, attempt.error) == ("drafted", "")
@@ -386,7 +386,7 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     """Should it only have been frozen, it writes nothing more, and another draft may be begun."""
     await start_again()
     assert (await Condensation.objects.aget()).status == "running"
-    await belong_to_ended_process
+    await belong_to_ended_process()
     await start_again()
     attempt = await Condensation.objects.values().aget()
     call = await ModelCall.objects.values().aget(purpose="summary")
@@ -399,17 +399,12 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     assert await ModelCall.objects.values().aget(purpose="summary") == call
 
 
-@pytest.mark.parametrize(("ended", "seconds"), [(True, 3_600), (False, 0)])
-async def test_a_turn_does_not_wait_for_a_draft_whose_writer_gives_no_sign_of_life(
-    drafting: Drafting, monkeypatch: pytest.MonkeyPatch, ended: bool, seconds: float
+async def test_a_turn_does_not_wait_for_a_draft_whose_writer_is_gone(
+    drafting: Drafting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It condenses itself where its request does not fit.
-
-    Though the writer's process may live; where that has ended, one look is enough.
-    """
-    look_each(seconds, monkeypatch, writer=3_600)
-    if ended:
-        await belong_to_ended_process
+    """It condenses itself where its request does not fit."""
+    look_each(3_600, monkeypatch, writer=3_600)
+    await belong_to_ended_process()
     drafting.standin.overflow()
     await drafting.ask("And?", Reply(SUMMARY))
     assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
