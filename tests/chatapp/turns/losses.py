@@ -27,7 +27,7 @@ ONE_AND_REST = [
 
 def can_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this process make writes that fail again at once."""
-    monkeypatch.setattr(partial_replies, "WAITS", (0.02,) * 100_000)
+    monkeypatch.setattr(partial_replies, "WAITS", (0.2,) * 10_000)
 
 
 async def until_frozen(page: Page) -> None:
