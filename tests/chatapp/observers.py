@@ -38,4 +38,4 @@ class Watch(Observer):
 
 def live_elsewhere() -> None:
     """Have the owner elsewhere live."""
-    Process.objects.create(name=ELSEWHERE, kind="worker")
+    Process.objects.get_or_create(name=ELSEWHERE, kind="worker")

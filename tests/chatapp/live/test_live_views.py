@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.agent import events
-from chatapp.live import hints
+from chatapp.live import hints, live_views
 from chatapp.live.channel import channel
 from chatapp.live.live_views import LiveViews
 from chatapp.models import Conversation, QueuedMessage, Turn
@@ -58,12 +58,11 @@ class Reader:
 
 @pytest.fixture
 async def reader(conversation: Conversation) -> AsyncIterator[Reader]:
-    """A page past its snapshot, and past the first look of its process, which hears no hint."""
+    """A page past its snapshot, before the first look of its process, which hears no hint."""
     views = LiveViews()
     async with aclosing(views.watch(conversation, None)) as frames:
         reader = Reader(conversation, views, frames)
         await reader.until("snapshot")
-        await views.look()
         yield reader
 
 
@@ -76,6 +75,19 @@ async def test_a_turn_that_nobody_told_of_is_shown_as_far_as_it_is(reader: Reade
     await reader.views.look()
     await reader.until("status.changed", turn=str(turn.pk))
     assert "Some words" in (await reader.until("text.streamed"))["open"]
+
+
+async def test_rows_are_looked_at_each_second_while_no_hint_arrives(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every ten."""
+    monkeypatch.setattr(live_views, "WITHOUT_HINTS", 0.0)
+    monkeypatch.setattr(channel, "is_away", True)
+    turn = await sync_to_async(ask)(reader.conversation)
+    await sync_to_async(end)(turn, "So it is.")
+    looking = asyncio.create_task(reader.views._look_again())
+    await reader.until("transcript.changed")
+    looking.cancel()
 
 
 async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> None:
