@@ -55,10 +55,11 @@ LATE = 3.5
 LEFT = 86_400
 # Where a folder has the files.
 FILES = ".processes"
-# A sign of life waits for no lock longer than so many milliseconds, and the server of the database
-# finds within half a minute that a machine without power is gone.
+# Milliseconds for which a statement of a process that serves waits for a lock.
+LOCK_TIMEOUT = 2_000
+# The server of the database finds within half a minute that a machine without power is gone.
 _SESSION = {
-    "lock_timeout": 2_000,
+    "lock_timeout": LOCK_TIMEOUT,
     "tcp_keepalives_idle": 10,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
@@ -106,6 +107,11 @@ def joined(kind: str) -> "Iterator[Heartbeat]":
             _remove_left({own.id, *(one.id for one in heartbeat.others)})
         for problem in _problems_with(heartbeat.others):
             raise BadEnvironment(problem)
+        if connection.vendor == "postgresql":
+            from chatapp.postgresql.base import DatabaseWrapper  # noqa: PLC0415 - needs psycopg
+
+            # What is written is tried again; nothing else is kept waiting for long by it.
+            DatabaseWrapper.lock_timeout = LOCK_TIMEOUT
         yield heartbeat
 
 

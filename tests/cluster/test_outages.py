@@ -87,9 +87,19 @@ def read_only(stage: Stage) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(stage: Stage) -> Iterator[None]:
-    """Let nobody write turns, as while a migration makes an index of them."""
+    """Let nobody write turns and messages, as while a migration makes an index of them."""
     with psycopg.connect(stage.cluster.postgres.url) as connection:
-        connection.execute("LOCK TABLE chatapp_turn IN SHARE MODE")
+        connection.execute("LOCK TABLE chatapp_turn, chatapp_message IN SHARE MODE")
+        yield
+
+
+@contextlib.contextmanager
+def held(stage: Stage) -> Iterator[None]:
+    """Hold the row of one conversation, as somebody does who forgets a transaction."""
+    running = "SELECT conversation_id FROM chatapp_turn WHERE finished_at IS NULL LIMIT 1"
+    ((pk,),) = stage.cluster.ask(running)
+    with psycopg.connect(stage.cluster.postgres.url) as connection:
+        connection.execute("SELECT 1 FROM chatapp_conversation WHERE id = %s FOR UPDATE", [pk])
         yield
 
 
@@ -99,7 +109,10 @@ def away(stage: Stage) -> contextlib.AbstractContextManager[None]:
 
 
 @in_both
-@pytest.mark.parametrize("outage", [pytest.param(away, marks=pytest.mark.soak), read_only, locked])
+@pytest.mark.parametrize(
+    "outage",
+    [*(pytest.param(one, marks=pytest.mark.soak) for one in (away, read_only)), locked, held],
+)
 def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
     stage: Stage, outage: Callable[[Stage], contextlib.AbstractContextManager[None]]
 ) -> None:
