@@ -74,7 +74,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         params["context"].register_loader("json", TextLoader)
         return params
 
-    @override
     def _configure_connection(self, connection: Any) -> bool:
         """Limit how long it waits for locks; return whether that is to be committed."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc] # no stub has it
