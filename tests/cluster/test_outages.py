@@ -93,16 +93,6 @@ def locked(stage: Stage) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def held(stage: Stage) -> Iterator[None]:
-    """Hold the row of one conversation, as somebody does who forgets a transaction."""
-    running = "SELECT conversation_id FROM chatapp_turn WHERE finished_at IS NULL LIMIT 1"
-    ((pk,),) = stage.cluster.ask(running)
-    with psycopg.connect(stage.cluster.postgres.url) as connection:
-        connection.execute("SELECT 1 FROM chatapp_conversation WHERE id = %s FOR UPDATE", [pk])
-        yield
-
-
 def away(stage: Stage) -> contextlib.AbstractContextManager[None]:
     """End it."""
     return stage.cluster.postgres.away()
@@ -111,7 +101,7 @@ def away(stage: Stage) -> contextlib.AbstractContextManager[None]:
 @in_both
 @pytest.mark.parametrize(
     "outage",
-    [*(pytest.param(one, marks=pytest.mark.soak) for one in (away, read_only)), locked, held],
+    [*(pytest.param(one, marks=pytest.mark.soak) for one in (away, read_only)), locked],
 )
 def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
     stage: Stage, outage: Callable[[Stage], contextlib.AbstractContextManager[None]]
@@ -125,6 +115,23 @@ def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
             page.until_words(one, 370)
     check_all(stage, told)
     assert (pids(stage), owners(stage, told)) == before
+
+
+@in_both
+def test_a_row_that_somebody_holds_ends_no_turn_but_its_own(stage: Stage) -> None:
+    """What waits for it keeps no process from giving signs of life."""
+    told = stage.begin_together(*(story(450, 0.1) for _ in range(4)))
+    (stopped, _one), *others = told
+    sql = "SELECT 1 FROM chatapp_conversation WHERE id = %s FOR UPDATE"
+    with psycopg.connect(stage.cluster.postgres.url) as connection:
+        connection.execute(sql, [stopped.conversation])
+        stopped.stop()
+        for page, one in others:
+            page.until_words(one, 370)
+    check_all(stage, others)
+    stopped.until_idle()
+    ((status, _owner),) = stage.turns(stopped.conversation)
+    assert status in {"stopped", "interrupted"}
 
 
 def redis_of(stage: Stage) -> Redis:
