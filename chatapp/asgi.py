@@ -21,7 +21,6 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 
 from chatapp.environment import BadEnvironment, stay_only_server_in
-from chatapp.processes import joined
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -31,6 +30,7 @@ from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - need
 from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
+from chatapp.processes import joined  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
@@ -99,7 +99,8 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     """
     await receive()
     try:
-        with joined("web"):
+        with joined("web") as heartbeat:
+            heartbeat.begin()
             running_turns.open()
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())

@@ -207,6 +207,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 if code := await reading(self._look)(counts=True):
                     return await self.close(code)
                 await self._carry_out(command)
+        except errors.Stopping:
+            # The page comes back, perhaps to another server, and sends it again by itself.
+            return await self.close(TRY_AGAIN_LATER)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)
             said = in_words(str(reason))

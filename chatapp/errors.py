@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from django.db import DatabaseError, OperationalError
 
 from chatapp.models.errors import explain_write_error
-from condense import say
+from chatapp.sentences import translate as _
+from condense import noop, say
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,14 @@ class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 
 
+class Stopping(LimitReached):
+    """Refused while this server stops: another one, or the next, takes it."""
+
+    def __init__(self) -> None:
+        said = _("The server is being stopped. Send it again in a moment.")
+        super().__init__(said, status=503, retry_after=5)
+
+
 class CheckpointFailed(Exception):
     """Files could not be kept or brought back; the text is for the log."""
 
@@ -51,16 +60,29 @@ def is_unwritable(error: DatabaseError) -> bool:
     return type(error) in {DatabaseError, OperationalError}
 
 
+def is_unknown(error: DatabaseError) -> bool:
+    """Return whether the connection broke, which says nothing of what was committed."""
+    state: str | None = getattr(error.__cause__, "sqlstate", "")
+    return state is None or state.startswith(("08", "57P"))
+
+
 def not_saved(error: DatabaseError) -> Refused:
     """Return the refusal that stands for a database that can't be written, and log why."""
     log.error("what a user did could not be saved", exc_info=error)
+    if is_unknown(error):
+        return Refused(
+            noop(
+                "The server lost its database as it saved this. Look whether it was saved before "
+                "you do it again. A message is stored once, however often you send it."
+            )
+        )
     why = explain_write_error(error)
     return Refused(say("The server could not save this; nothing changed. {why}", why=why))
 
 
 @contextmanager
 def saving() -> Iterator[None]:
-    """Turn a database that can't be written into a refusal: its transaction changed nothing."""
+    """Turn a database that can't be written into a refusal, which says what was changed."""
     try:
         yield
     except DatabaseError as error:

@@ -1,8 +1,11 @@
-"""The processes that share a database on PostgreSQL: who lives, and whether all see the same files.
+"""The processes that share a database: who lives, and whether all see the same files.
 
-Each holds a lock in the database for as long as it lives, so the server knows who does: no clock
-and no sign of life is needed for that. A server without Redis holds it alone, for it could not tell
-others what happens; processes with Redis hold it together.
+Each gives signs of life, every two seconds, on a thread and a connection of its own, and looks for
+others that give none. This is how everything that a process works on is known to be left: turns,
+drafts, imports and jobs.
+
+On PostgreSQL each also holds a lock for as long as it lives. A server without Redis holds it alone,
+for it could not tell others what happens; processes with Redis hold it together.
 
 Each leaves a file in the folders that all have to share, signed with the keys that all have to
 have, and looks for the files of the others. A name says which: the one of the connection that holds
@@ -15,32 +18,52 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.db import connection
+from django.db import DatabaseError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_noop
 
 from chatapp.environment import BadEnvironment, only_server_in
+from chatapp.models import Process
+from chatapp.models.database import execute
+from chatapp.models.databases import in_use, opened
 from chatapp.sentences import translate as _
+from chatapp.telemetry import note_heartbeat
 
 log = logging.getLogger(__name__)
 
 # The number of the lock, of no meaning.
 LOCK = 5_013_072_171
-# Seconds between looks whether the lock is still held, which a server that restarts lets go of.
-PAUSE = 5
+# Seconds between two signs of life, and between two looks while somebody gives none.
+INTERVAL, HURRY = 2.0, 0.5
+# Seconds without a new sign, by the database's clock, after which a process is watched …
+SILENT = 4.0
+# … and for which it then has to give none, as this process sees it, to be gone …
+WATCHED = 2.5
+# … which begin anew after a look that failed or came so late: others may have waited as well.
+LATE = 3.5
 # Seconds after which the file that a killed process left is removed.
 LEFT = 86_400
 # Where a folder has the files.
 FILES = ".processes"
+# Milliseconds for which a statement of a process that serves waits for a lock.
+LOCK_TIMEOUT = 2_000
 # The server of the database finds within half a minute that a machine without power is gone.
-_KEEPALIVES = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
+_SESSION = {
+    "lock_timeout": LOCK_TIMEOUT,
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+}
 # Seconds, and milliseconds, after which a connection to it is given up.
 _PATIENCE = {"connect_timeout": 5, "tcp_user_timeout": 10_000}
 
@@ -54,7 +77,7 @@ _HOLDERS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class Member:
     """A process as others know it: its ``kind`` is web or worker."""
 
     kind: str
@@ -68,25 +91,31 @@ class Process:
 
 
 @contextlib.contextmanager
-def joined(kind: str) -> Iterator[None]:
+def joined(kind: str) -> "Iterator[Heartbeat]":
     """Be one of the processes on this database; raise BadEnvironment where that can't be.
 
-    Only processes with Redis share DATA_DIR, too.
+    Only processes with Redis share DATA_DIR, too. Its signs of life begin with ``begin``.
     """
-    own = Process(kind, secrets.token_hex(6), socket.gethostname())
+    own = Member(kind, secrets.token_hex(6), socket.gethostname())
     with contextlib.ExitStack() as stack:
         if settings.CLUSTER:
             stack.enter_context(_left_files(own))
         else:
             stack.enter_context(only_server_in("DATA_DIR", Path(settings.DATA_DIR)))
+        heartbeat = stack.enter_context(contextlib.closing(Heartbeat(own)))
+        if settings.CLUSTER:
+            _remove_left({own.id, *(one.id for one in heartbeat.others)})
+        for problem in _problems_with(heartbeat.others):
+            raise BadEnvironment(problem)
         if connection.vendor == "postgresql":
-            membership = stack.enter_context(contextlib.closing(_Membership(own)))
-            for problem in _problems_with(membership.others()):
-                raise BadEnvironment(problem)
-        yield
+            from chatapp.postgresql.base import DatabaseWrapper  # noqa: PLC0415 - needs psycopg
+
+            # What is written is tried again; nothing else is kept waiting for long by it.
+            DatabaseWrapper.lock_timeout = LOCK_TIMEOUT
+        yield heartbeat
 
 
-def _problems_with(living: list[Process]) -> Iterator[str]:
+def _problems_with(living: list[Member]) -> Iterator[str]:
     """Yield which folder or key is not that of a process that lives, and what helps."""
     if not settings.CLUSTER:
         return
@@ -122,7 +151,7 @@ def _signers() -> list[Signer]:
 
 
 @contextlib.contextmanager
-def _left_files(own: Process) -> Iterator[None]:
+def _left_files(own: Member) -> Iterator[None]:
     """Leave a file in each folder for as long as this process lives."""
     text = "\n".join(signer.sign(own.id) for signer in _signers())
     files = []
@@ -142,71 +171,143 @@ def _left_files(own: Process) -> Iterator[None]:
                 file.unlink()
 
 
-class _Membership:
-    """A connection that holds the lock, and takes it again after the server was restarted."""
+# Called with each sign of life, in its thread; the argument says whether somebody is gone.
+listeners: list[Callable[[bool], None]] = []
 
-    def __init__(self, own: Process) -> None:
-        from psycopg import OperationalError  # noqa: PLC0415 - only where it is used
+# The ids of the workers of Procrastinate's queues that run in this process.
+workers: set[int] = set()
 
+
+def begin() -> None:
+    """Add this process to those that live; where only one can serve, all others are gone."""
+    Process.objects.sign(Process.Kind.WEB)
+    Process.objects.remove_old_commands()
+    if not settings.CLUSTER:
+        Process.objects.remove_servers()
+
+
+@contextlib.contextmanager
+def working() -> Iterator[None]:
+    """Let a command own what it works on, until the end of the block."""
+    Process.objects.sign(Process.Kind.COMMAND)
+    try:
+        yield
+    finally:
+        Process.objects.end()
+
+
+class Observer:
+    """Gives signs of life of this process, and finds processes that give none.
+
+    A look that fails, or comes late, is no evidence, and whoever can't write can't judge.
+    """
+
+    def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with nothing seen."""
+        self._kind, self._clock = kind, clock
+        self._looked = -LATE
+        # Since when each sign of life was seen to be an old one.
+        self.silent: dict[tuple[str, datetime], float] = {}
+
+    def look(self) -> list[str]:
+        """Sign, look at the others, and return those that are gone since."""
+        before, self._looked = self._looked, -LATE
+        Process.objects.sign(self._kind, workers)
+        signs = Process.objects.silent(SILENT).values_list("name", "heartbeat_at")
+        looked = self._clock()
+        known = self.silent if looked - before < LATE else {}
+        self.silent = {sign: known.get(sign, looked) for sign in signs}
+        gone = [sign for sign, since in self.silent.items() if looked - since >= WATCHED]
+        self._looked = looked
+        return [name for name, sign in gone if Process.objects.remove(name, sign)]
+
+
+class Heartbeat:
+    """The thread and the connection of a process that say that it lives."""
+
+    def __init__(self, own: Member) -> None:
+        """Hold the lock from now on; raise BadEnvironment where another process forbids it."""
         self.own = own
-        self._over = Event()
-        try:
-            self._connection = self._hold()
-        except OperationalError as error:
-            raise BadEnvironment(_("The database can't be used: {error}.", error=error)) from error
-        self._thread = Thread(target=self._stay, name="membership", daemon=True)
+        self._over, self._lives = Event(), False
+        self._is_away, self._held = False, None
+        self._settings = _own_connection(own)
+        others: Future[list[Member]] = Future()
+        self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
+        try:
+            self.others = others.result()
+        except DatabaseError as error:
+            raise BadEnvironment(_("The database can't be used: {error}.", error=error)) from error
 
-    def others(self) -> list[Process]:
-        """Return the other processes; what those left that do not live any more is removed."""
-        living = _read(self._connection.execute(_HOLDERS, [LOCK]).fetchall())
-        if settings.CLUSTER:
-            _remove_left({self.own.id, *(one.id for one in living)})
-        return living
+    def begin(self) -> None:
+        """Give signs of life from now on: the tables are there."""
+        self._lives = True
 
     def close(self) -> None:
-        """Let others have the lock."""
+        """Give no more, and let others have the lock."""
         self._over.set()
         self._thread.join()
-        self._connection.close()
 
-    def _hold(self) -> Any:
-        from psycopg import connect  # noqa: PLC0415 - only where it is used
-
-        given = {**connection.get_connection_params(), **_PATIENCE}
-        held = connect(**given | {"application_name": self.own.name}, autocommit=True)
-        for name, value in _KEEPALIVES.items():
-            held.execute("SELECT set_config(%s, %s, false)", [name, str(value)])
-        shared = "_shared" if settings.CLUSTER else ""
-        ((got,),) = held.execute(f"SELECT pg_try_advisory_lock{shared}(%s)", [LOCK]).fetchall()
-        if not got:
-            there = _read(held.execute(_HOLDERS, [LOCK]).fetchall())
-            held.close()
-            raise BadEnvironment(_refusal(there))
-        return held
-
-    def _stay(self) -> None:
-        from psycopg import Error  # noqa: PLC0415 - only where it is used
-
-        is_away = False
-        while not self._over.wait(PAUSE):
+    def _live(self, others: "Future[list[Member]]") -> None:
+        with opened(self._settings) as database, in_use(database):
             try:
-                if self._connection.closed:
-                    self._connection = self._hold()
-                self._connection.execute("SELECT 1")
-                if is_away:
-                    log.warning("PostgreSQL can be reached again")
-                is_away = False
-            except BadEnvironment as problem:
-                log.error("%s", problem)
-            except Error as error:
-                self._connection.close()
-                if not is_away:
-                    log.warning("PostgreSQL can't be reached, and is tried again: %s", error)
-                is_away = True
+                others.set_result(self._hold(database))
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                others.set_exception(error)
+                return
+            observer = Observer(self.own.kind)
+            while not self._over.wait(HURRY if observer.silent else INTERVAL):
+                self._beat(observer, database)
+            if self._lives:
+                with contextlib.suppress(DatabaseError):
+                    Process.objects.end()
+
+    def _beat(self, observer: Observer, database: BaseDatabaseWrapper) -> None:
+        try:
+            database.ensure_connection()
+            if database.connection is not self._held:
+                self._hold(database)
+            if self._lives:
+                gone = observer.look()
+                note_heartbeat()
+                for listener in listeners:
+                    listener(bool(gone))
+            if self._is_away:
+                log.warning("the database can be reached again")
+            self._is_away = False
+        except BadEnvironment as problem:
+            log.error("%s", problem)
+        except DatabaseError as error:
+            database.close()
+            if not self._is_away:
+                log.warning("the database can't be reached, and is tried again: %s", error)
+            self._is_away = True
+
+    def _hold(self, database: BaseDatabaseWrapper) -> list[Member]:
+        """Take the lock in a new connection, and return the others that have it."""
+        if database.vendor != "postgresql":
+            return []
+        for name, value in _SESSION.items():
+            execute("SELECT set_config(%s, %s, false)", name, str(value))
+        shared = "_shared" if settings.CLUSTER else ""
+        ((got,),) = execute(f"SELECT pg_try_advisory_lock{shared}(%s)", LOCK)
+        there = _read(execute(_HOLDERS, LOCK))
+        if not got:
+            database.close()
+            raise BadEnvironment(_refusal(there))
+        self._held = database.connection
+        return there
 
 
-def _refusal(there: list[Process]) -> str:
+def _own_connection(own: Member) -> dict[str, Any]:
+    """Return settings for a connection of this process's alone, named so that others know it."""
+    given: dict[str, Any] = connection.settings_dict
+    if connection.vendor != "postgresql":
+        return given
+    return {**given, "OPTIONS": {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}}
+
+
+def _refusal(there: list[Member]) -> str:
     without = gettext_noop(
         "A server works on this database without REDIS_URL. Stop it, or set that there too."
     )
@@ -227,10 +328,10 @@ def _refusal(there: list[Process]) -> str:
     return _(without if settings.CLUSTER else already, **process)
 
 
-def _read(rows: list[tuple[str | None]]) -> list[Process]:
+def _read(rows: list[tuple[str | None]]) -> list[Member]:
     # Of another user's connections the server tells no name.
     named = [_NAME.fullmatch(name or "") for (name,) in rows]
-    return [Process(*one.groups()) for one in named if one]
+    return [Member(*one.groups()) for one in named if one]
 
 
 def _remove_left(living: set[str]) -> None:

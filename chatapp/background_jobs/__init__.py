@@ -36,6 +36,9 @@ JOBS: dict[str, str] = {
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }
 
+# Those that a person waits for: they stand behind no other job.
+PROMPT_JOBS = frozenset({"follow_turn"})
+
 # Those that take minutes: a worker does one at a time, which takes no other job's place.
 LONG_JOBS = frozenset({"delete_accounts", "import_files", "seal_audit"})
 

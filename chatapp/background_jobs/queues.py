@@ -16,7 +16,7 @@ from procrastinate.contrib.django import app
 from procrastinate.exceptions import AlreadyEnqueued, JobAborted
 from procrastinate.jobs import Job
 
-from chatapp.background_jobs import LONG_JOBS, UnknownJob, run
+from chatapp.background_jobs import LONG_JOBS, PROMPT_JOBS, UnknownJob, run
 from chatapp.models import database
 
 BACKGROUND, LONG, TURNS = "background", "long", "turns"
@@ -60,8 +60,9 @@ async def run_turn(turn: str, attempt: int) -> None:
 def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> None:
     """Store a job, which is due ``after`` seconds by the database's clock."""
     due = database.now() + timedelta(seconds=after) if after > 0 else None
+    queue = LONG if name in LONG_JOBS else BACKGROUND
     job = run_job.configure(
-        queue=LONG if name in LONG_JOBS else BACKGROUND,
+        queue=TURNS if name in PROMPT_JOBS else queue,
         queueing_lock=f"{name}:{key}" if key else None,
         schedule_at=due,
     )

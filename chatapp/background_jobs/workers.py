@@ -5,13 +5,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
-from datetime import datetime
+from datetime import timedelta
 from typing import Any, override
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 from procrastinate import App, PsycopgConnector
 from procrastinate.connector import Notify
 from procrastinate.contrib.django import app
@@ -25,15 +26,16 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool
 
+from chatapp import processes
 from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
-from chatapp.models import database
+from chatapp.models import Process, database
 
 log = logging.getLogger(__name__)
 
-# Seconds between two signs of life of a worker, and between two looks at those of all.
+# Seconds between two looks for workers that are gone.
 INTERVAL = 5.0
-# Looks at the same sign of life after which its worker is taken for gone.
-LOOKS = 6
+# So long a worker may be known to Procrastinate alone.
+NEW = timedelta(seconds=30)
 # Seconds for which a call to the database is tried again by a worker that is to stop, and between
 # two tries. Others try for as long as it takes: an error would have them take no more jobs until
 # those that run are over.
@@ -66,7 +68,7 @@ async def work_queues(
             for queue, number in numbers.items()
             if number
         ]
-        besides = [workers.live(), workers.look(), workers.clear()]
+        besides = [workers.look(), workers.clear()]
         others = [tasks.create_task(one) for one in besides]
         await stop.wait()
         workers.stop()
@@ -135,33 +137,19 @@ async def _commit_alone(connection: AsyncConnection) -> None:
 
 
 class AbandonedJobs:
-    """What one process has seen of the signs of life of all workers.
-
-    One is gone when its sign of life has been the same in several looks one after the other, which
-    all worked: neither another machine's clock nor an outage of the database speaks against it.
-    """
+    """Jobs whose worker is gone: its process has no row any more, or runs another worker."""
 
     def __init__(self) -> None:
-        self._signs: dict[int, tuple[datetime, int]] = {}
         self._missing: set[int] = set()
 
-    def forget(self) -> None:
-        """Begin anew, as after an outage nobody had a sign of life to give."""
-        self._signs.clear()
-        self._missing.clear()
-
     def look(self, own: Collection[int], running: Collection[int]) -> None:
-        """Look at all workers, and hand on what those have left that are gone.
+        """Hand on the jobs of workers that are gone.
 
         Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
         handed out to a call that never heard of it, because its connection broke just then.
         """
-        signs = {}
-        for pk, sign in ProcrastinateWorker.objects.values_list("pk", "last_heartbeat"):
-            before, looks = self._signs.get(pk, (sign, 0))
-            signs[pk] = (sign, looks + 1 if before == sign else 1)
-        self._signs = signs
-        gone = [pk for pk, (_, looks) in signs.items() if looks >= LOOKS and pk not in own]
+        old = ProcrastinateWorker.objects.filter(last_heartbeat__lt=Now() - NEW)
+        gone = {*old.values_list("pk", flat=True)} - Process.objects.workers() - {*own}
         doing = ProcrastinateJob.objects.filter(status="doing")
         unknown = doing.filter(worker__in=own).exclude(pk__in=running)
         missing = set(unknown.values_list("pk", flat=True))
@@ -243,31 +231,20 @@ class _Workers:
         finally:
             self._running.discard(job)
 
-    @property
-    def _own(self) -> list[int]:
-        return [one.worker_id for one in self._workers.values() if one.worker_id]
-
-    async def live(self) -> None:
-        """Give signs of life until it is cancelled."""
-        while True:
-            await asyncio.sleep(self._interval)
-            for pk in self._own:
-                with suppress(ConnectorException):
-                    await self.app.job_manager.update_heartbeat(pk)
-
     async def look(self) -> None:
         """Look after jobs that were abandoned, until it is cancelled."""
         abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
+            own = {one.worker_id for one in self._workers.values() if one.worker_id}
+            processes.workers = own
             try:
-                await sync_to_async(abandoned.look)(self._own, {*self._running})
+                await sync_to_async(abandoned.look)(own, {*self._running})
                 is_logged = False
             except (ConnectorException, DatabaseError) as error:
                 if not is_logged:
                     log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
                 is_logged = True
-                abandoned.forget()
 
     async def clear(self) -> None:
         """Delete jobs that came to nothing long ago, until it is cancelled."""

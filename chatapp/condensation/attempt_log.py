@@ -29,8 +29,8 @@ from chatapp.models import (
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, now
 from chatapp.models.errors import IndexDamaged
+from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of
-from chatapp.models.turns import this_process
 from chatapp.storage.journal import ConversationJournal
 from chatapp.telemetry import note_condensation, note_refusal
 from chatapp.toolbox.history_search import StoredRecall

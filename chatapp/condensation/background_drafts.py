@@ -25,15 +25,12 @@ from chatapp.context.sizes import COUNTER, is_draft_near
 from chatapp.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.models import BackgroundDraft, Conversation, message_store
 from chatapp.models.database import lock, reading
-from chatapp.models.turns import is_left, this_process
+from chatapp.models.processes import is_left, this_process
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox.toolbox import folder_of
 from condense import noop
 
 log = logging.getLogger(__name__)
-
-# Looks at a draft after which nobody waits any longer for its writer's next sign of life.
-SILENT = 8
 
 _STOPPED = noop("The server stopped meanwhile.")
 _CHANGED = {
@@ -90,7 +87,7 @@ def why_useless(
 
     Without ``terms`` it does not count what it was made by.
     """
-    if draft.written_at is None and is_left(draft.owner, draft.heartbeat_at):
+    if draft.written_at is None and is_left(draft.owner):
         return _STOPPED
     if draft.condensation_id is None:
         return ""
@@ -150,16 +147,12 @@ def refit(
 async def settled(conversation_id: uuid.UUID) -> bool:
     """Wait until nobody writes the draft of a conversation; return whether there is one then.
 
-    One that nobody has begun to write, or whose writer gives no sign of life, is dropped.
+    One that nobody has begun to write, or whose writer is gone, is dropped.
     """
-    heard, silent = None, 0
     while draft := await reading(_find)(conversation_id):
         if draft.written_at:
             return True
-        silent = silent + 1 if draft.heartbeat_at == heard else 0
-        heard = draft.heartbeat_at
-        left = await reading(is_left)(draft.owner, draft.heartbeat_at)
-        if draft.condensation_id is None or left or silent >= SILENT:
+        if draft.condensation_id is None or await reading(is_left)(draft.owner):
             await drop(conversation_id, _STOPPED)
         else:
             await asyncio.sleep(LOOK)

@@ -1,7 +1,7 @@
 """The writer of background drafts: a job that any process does, from what is stored.
 
-It gives a sign of life each second, which finds nothing once the draft was dropped: then it stops,
-and nothing more is spent. All calls stay accounted for.
+It looks each second whether the draft was dropped: then it stops, and nothing more is spent. All
+calls stay accounted for.
 """
 
 import asyncio
@@ -14,10 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import override
 
-from asgiref.sync import sync_to_async
 from django.db import DatabaseError, transaction
 from django.db.models import Max
-from django.db.models.functions import Now
 from django.utils import timezone
 
 import condense
@@ -40,7 +38,7 @@ from chatapp.models import (
 )
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.telemetry import note_condensation
@@ -135,7 +133,6 @@ class DraftLog(AttemptLog):
         self._change(
             condensation=attempt.id,
             owner=this_process(),
-            heartbeat_at=Now(),
             basis=self.basis,
             seen=seen_in(attempt.effective),
             count=len(attempt.effective),
@@ -165,7 +162,7 @@ class DraftLog(AttemptLog):
     @override
     @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
-        self._change(heartbeat_at=Now())
+        self._change(owner=this_process())
         super()._give_up(attempt, status, **columns)
 
     @override
@@ -181,7 +178,7 @@ async def write_draft(conversation_id: uuid.UUID) -> None:
     writing = asyncio.create_task(_write(draft))
     try:
         while not (await asyncio.wait({writing}, timeout=LOOK))[0]:
-            if not await sync_to_async(_is_wanted)(draft):
+            if not await reading(_is_wanted)(draft):
                 writing.cancel()
     finally:
         writing.cancel()
@@ -189,9 +186,9 @@ async def write_draft(conversation_id: uuid.UUID) -> None:
 
 
 def _is_wanted(draft: BackgroundDraft) -> bool:
-    """Give a sign of life; return whether the draft is still there."""
+    """Return whether the draft is still there."""
     try:
-        return bool(BackgroundDraft.objects.filter(pk=draft.pk).update(heartbeat_at=Now()))
+        return BackgroundDraft.objects.filter(pk=draft.pk).exists()
     except DatabaseError as error:
         log.warning("a draft could not be looked at: %s", error)
         return True

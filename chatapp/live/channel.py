@@ -101,7 +101,12 @@ KEPT_AFTER_END = 120
 
 
 class Channel(ABC):
-    """Events of turns, and hints. Its methods belong to the event loop, except ``tell``."""
+    """Events of turns, and hints. Its methods belong to the event loop, except ``tell``.
+
+    While it ``is_away``, nothing of other processes is heard.
+    """
+
+    is_away = False
 
     def __init__(self) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None

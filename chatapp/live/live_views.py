@@ -37,8 +37,8 @@ LONGEST_CATCHING_UP = 1.0
 # … and a turn for the end of the one before it to be shown.
 LONGEST_END = 5.0
 
-# Seconds between two looks at the rows, which show what no hint told.
-INTERVAL = 10.0
+# Seconds between two looks at the rows, which show what no hint told, and while none can be told.
+INTERVAL, WITHOUT_HINTS = 10.0, 1.0
 
 # Seconds that a turn may wait for a worker before its page says so.
 UNCLAIMED = 3.0
@@ -279,7 +279,10 @@ class LiveViews:
         channel.start()
         self._keep_looking()
         pk = conversation.pk
-        view = self.views.setdefault(pk, LiveView(pk))
+        if (view := self.views.get(pk)) is None:
+            view = self.views[pk] = LiveView(pk)
+            # What changes from now on is new to each page that comes.
+            view.looked_at = conversation.revision, view.turns
         view.owner = conversation.owner_id
         view.holders += 1
         try:
@@ -329,7 +332,7 @@ class LiveViews:
 
     async def _look_again(self) -> None:
         while self.views:
-            await asyncio.sleep(self.interval)
+            await self._rest()
             try:
                 await self.look()
             except DatabaseError as error:
@@ -337,6 +340,14 @@ class LiveViews:
             except Exception:
                 # Whoever looks no more shows for ever what no hint told to be over.
                 log.exception("what pages show could not be looked at; it is tried again")
+
+    async def _rest(self) -> None:
+        """Wait until the rows are to be looked at again, which is soon where no hint arrives."""
+        until = time.monotonic() + self.interval
+        while (now := time.monotonic()) < until:
+            await asyncio.sleep(min(WITHOUT_HINTS, until - now))
+            if channel.is_away:
+                break
 
     async def look(self) -> None:
         """Show what has changed in the rows without a hint that was heard."""

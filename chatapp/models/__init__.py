@@ -13,6 +13,7 @@ from chatapp.models.origins import Fork, Source
 from chatapp.models.pending_messages import Attachment, AttachmentTotal, QueuedMessage
 from chatapp.models.pins import Pin
 from chatapp.models.preferences import CondensingPrompt, Preferences, SavedCommand
+from chatapp.models.processes import Process
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question, Review
 from chatapp.models.rewinds import Rewind

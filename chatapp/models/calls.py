@@ -130,7 +130,7 @@ class ModelCall(models.Model):
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
     condensation = models.ForeignKey(Condensation, models.SET_NULL, null=True, related_name="calls")
-    # Of a call beside its turn, or without one; see ``turns.is_left``.
+    # Of a call beside its turn, or without one; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     purpose = models.CharField(max_length=10, choices=Purpose)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)

@@ -238,7 +238,7 @@ class Condensation(Recorded, Hiding):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
-    # Of a draft; see ``turns.is_left``.
+    # Of a draft; see ``processes.is_left``.
     owner = models.CharField(max_length=120, null=True)  # noqa: DJ001 - so that no row is written anew
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
     # An import stores a try before what it names.
@@ -376,8 +376,8 @@ class BackgroundDraft(models.Model):
 
     Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
     what it is made by, and ``seen`` is the digest of the first ``count`` messages of what the model
-    saw then. Until it is written, the process ``owner`` is at it, whose last sign of life is
-    ``heartbeat_at``. The ``proposal`` is all that another process needs to apply it.
+    saw then. Until it is written, the process ``owner`` is at it. The
+    ``proposal`` is all that another process needs to apply it.
     """
 
     conversation = models.OneToOneField(
@@ -387,7 +387,6 @@ class BackgroundDraft(models.Model):
         Condensation, models.CASCADE, null=True, related_name="background_draft"
     )
     owner = models.CharField(max_length=120)
-    heartbeat_at = models.DateTimeField(default=timezone.now)
     basis = fields.JSONField(default=dict)
     seen = models.CharField(max_length=64, blank=True)
     count = models.PositiveIntegerField(default=0)

@@ -12,10 +12,10 @@ from django.db.models import F, Q
 
 from chatapp.models import fields
 from chatapp.models.database import Stopped, lock, now
-from chatapp.models.turns import LONGEST, is_left, this_process
+from chatapp.models.processes import is_left, this_process
 
-# So long may a process say nothing that works on an import, where another one may go on with it.
-SILENCE = timedelta(minutes=10)
+# So long another process may take to go on with an import, and to begin one.
+SILENCE, LONGEST = timedelta(minutes=10), timedelta(days=1)
 
 
 class TakenOver(Stopped):
@@ -104,9 +104,10 @@ class ImportRun(models.Model):
     @property
     def is_left(self) -> bool:
         """Whether no process goes on with it: in a cluster another one does so for a while."""
-        if not settings.CLUSTER:
-            return is_left(self.worker, self.heartbeat_at)
-        return self.heartbeat_at < now() - (SILENCE if self.worker else LONGEST)
+        patience = timedelta()
+        if settings.CLUSTER:
+            patience = SILENCE if self.worker else LONGEST
+        return is_left(self.worker) and self.heartbeat_at <= now() - patience
 
     def start(self) -> bool:
         """Store of what it is, now that its files are there; False where it is over already."""

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.database import clock, execute, locking
-from chatapp.models.turns import Turn, this_process
+from chatapp.models.processes import this_process
+from chatapp.models.turns import Turn
 
 
 class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):

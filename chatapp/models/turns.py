@@ -1,17 +1,14 @@
 """Turns of a conversation, and the processes that they belong to."""
 
-import functools
-import os
-import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -20,70 +17,9 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import clock, execute, is_shared, lock, locking, now
+from chatapp.models.database import clock, execute, lock, locking, now
+from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
-
-_PROC = Path("/proc")
-_BOOT = _PROC / "sys/kernel/random/boot_id"
-_SPACE = _PROC / "self/ns/pid"
-
-# States of a process that is a zombie, or about to disappear (proc_pid_stat(5)).
-_ENDED = frozenset("ZXx")
-
-# Nothing beside a turn takes so long, which gives no signs of life.
-LONGEST = timedelta(days=1)
-
-
-def this_process() -> str:
-    """Return this process as an owner."""
-    return describe(os.getpid())
-
-
-@functools.cache
-def describe(pid: int) -> str:
-    """Return a process of this machine as an owner."""
-    return f"{_machine()}/{pid}/{_start_of(pid) or '?'}"
-
-
-@functools.cache
-def _machine() -> str:
-    boot = _BOOT.read_text("ascii").strip()[:8] if _BOOT.exists() else "?"
-    # Containers on one machine may share its name, and number processes of their own.
-    space = _SPACE.readlink().name.strip("pid:[]") if _SPACE.is_symlink() else "?"
-    return f"{socket.gethostname()[:60]}.{boot}.{space}"
-
-
-def _start_of(pid: int) -> str:
-    """Return when a process of this machine began, in ticks since its boot; "" without one.
-
-    A zombie is none: it has ended, and only its parent has not asked for its exit code yet.
-    """
-    try:
-        status = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
-    except OSError:
-        return ""
-    # The name in parentheses may have spaces; the state follows it, and 18 fields later the start.
-    state, *fields = status.rpartition(")")[2].split()
-    return "" if state in _ENDED else fields[18]
-
-
-def has_ended(owner: str) -> bool:
-    """Whether an owner is a process of this machine that does not exist any more."""
-    machine, pid, start = owner.rsplit("/", 2) if owner.count("/") > 1 else ("", "0", "")
-    if machine != _machine() or not _PROC.is_dir():
-        return False
-    return _start_of(int(pid)) != start
-
-
-def is_left(owner: str | None, begun: datetime) -> bool:
-    """Whether what ``owner`` began beside its turns is nobody's any more.
-
-    What only one process can use is left by all others.
-    """
-    if owner == this_process():
-        return False
-    return not (owner and is_shared()) or has_ended(owner) or begun < now() - LONGEST
-
 
 # How a question or a review stands that nobody has answered, and what is done before that.
 _PENDING, _AT_ONCE = "pending", ("stop", "cancel_condensing")
@@ -125,8 +61,19 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def unclaimed(self, older_than: float) -> Self:
         """Return turns that have had work, but no process, for so many seconds."""
         since = now() - timedelta(seconds=older_than)
-        free = self.unfinished().filter(owner="", heartbeat_at__lte=since)
+        free = self.unfinished().filter(owner="", offered_at__lte=since)
         return free.exclude(pk__in=Turn.objects.asking().values("pk"))
+
+    def held(self) -> dict[uuid.UUID, int]:
+        """Return the attempts of the turns that are this process's, by the turns' ids."""
+        return dict(self.unfinished().filter(owner=this_process()).values_list("pk", "attempt"))
+
+    def left(self) -> Self:
+        """Return turns whose process is gone, the oldest first."""
+        # In a cluster, a turn without an owner waits for a worker.
+        others = self.unfinished().exclude(owner__in={this_process(), *[""][: settings.CLUSTER]})
+        lives = Process.objects.filter(name=OuterRef("owner"))
+        return others.filter(~Exists(lives)).order_by("started_at")
 
     def locked(self, turn: "Turn") -> "Turn":
         """Return a turn as it is now, which nobody else can change before the commit."""
@@ -136,9 +83,8 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
     def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
         """Make a turn this process's, after so many attempts; None where it is over or taken."""
-        here = {"owner": this_process(), "heartbeat_at": Now()}
         free = self.unfinished().filter(pk=pk, attempt=attempt)
-        if not free.update(**here, attempt=F("attempt") + 1):
+        if not free.update(owner=this_process(), attempt=F("attempt") + 1):
             return None
         return self.unfinished().filter(pk=pk, owner=this_process(), attempt=attempt + 1).first()
 
@@ -164,11 +110,10 @@ class Turn(models.Model):
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
 
-    Until it is over, it belongs to the process ``owner`` (see ``this_process``), whose last sign of
-    life is ``heartbeat_at``; ``doing`` says what at, and ``step`` counts the calls for an answer.
-    Without an owner it waits for one since ``heartbeat_at``. Each that takes it makes another
-    ``attempt``, and what an earlier one still writes is refused. ``zone`` is the time zone of
-    whoever began it, "" where nobody knows.
+    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` says
+    what at, and ``step`` counts the calls for an answer. Without an owner it waits for one since
+    ``offered_at``. Each that takes it makes another ``attempt``, and what an earlier one still
+    writes is refused. ``zone`` is the time zone of whoever began it, "" where nobody knows.
     """
 
     class Status(models.TextChoices):
@@ -208,7 +153,7 @@ class Turn(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
     owner = models.CharField(max_length=120, blank=True)
     attempt = models.PositiveIntegerField(default=1, db_default=1)
-    heartbeat_at = models.DateTimeField(null=True)
+    offered_at = models.DateTimeField(null=True)
     doing = models.CharField(max_length=12, choices=Doing, blank=True)
     step = models.PositiveIntegerField(default=0)
     error = fields.TextField(blank=True)
@@ -231,6 +176,9 @@ class Turn(models.Model):
             models.UniqueConstraint(
                 fields=("conversation",), condition=Q(finished_at=None), name="one_unfinished_turn"
             ),
+        )
+        indexes = (
+            models.Index(fields=("owner",), condition=Q(finished_at=None), name="turn_owner"),
         )
 
     def __str__(self) -> str:
@@ -289,7 +237,7 @@ class Turn(models.Model):
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
-        return asks and self._change(f"owner = '', heartbeat_at = {clock()}")
+        return asks and self._change(f"owner = '', offered_at = {clock()}")
 
     def hand_over(self) -> None:
         """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
@@ -297,7 +245,7 @@ class Turn(models.Model):
         All that it was to store is stored. One that waits for a person waits on.
         """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
-        change = f"owner = '', doing = '', status = {status}, heartbeat_at = {clock()}"
+        change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
         if not self._change(change):
             raise _ended()
 
@@ -307,7 +255,7 @@ class Turn(models.Model):
         It is as ``locked`` has returned it in this transaction.
         """
         if self.is_unclaimed:
-            Turn.objects.filter(pk=self.pk).update(heartbeat_at=Now())
+            Turn.objects.filter(pk=self.pk).update(offered_at=Now())
             enqueue(self)
 
     @property

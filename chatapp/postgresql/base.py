@@ -56,6 +56,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             settings = {**settings, "OPTIONS": {**options, "pool": pool}}
         super().__init__(settings, *args, **kwargs)
 
+    # Milliseconds for which a statement waits for a lock, 0 for as long as it takes.
+    lock_timeout = 0
+
     data_types = base.DatabaseWrapper.data_types | {"JSONField": "json"}
     ops_class = DatabaseOperations
 
@@ -70,6 +73,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         params: dict[str, Any] = super().get_connection_params()
         params["context"].register_loader("json", TextLoader)
         return params
+
+    def _configure_connection(self, connection: Any) -> bool:
+        """Limit how long it waits for locks; return whether that is to be committed."""
+        changed: bool = super()._configure_connection(connection)  # type: ignore[misc] # no stub has it
+        if self.lock_timeout:
+            with connection.cursor() as cursor:
+                name = "SELECT set_config('lock_timeout', %s, false)"
+                cursor.execute(name, [str(self.lock_timeout)])
+        return changed or bool(self.lock_timeout)
 
     @override
     def ensure_connection(self) -> None:

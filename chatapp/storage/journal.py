@@ -27,8 +27,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import insert, lock, now
+from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of
-from chatapp.models.turns import this_process
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call

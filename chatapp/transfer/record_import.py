@@ -4,7 +4,6 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings
@@ -33,8 +32,8 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.models.database import Stopped, now, piece
-from chatapp.models.turns import has_ended, this_process
+from chatapp.models.database import Stopped, piece
+from chatapp.models.processes import is_left, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
 from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
@@ -50,8 +49,6 @@ log = logging.getLogger(__name__)
 
 # Messages whose tags are looked at in one transaction, and records that are told of in one.
 BATCH, RECORDS = 500, 100
-# So long an import may take where nobody can tell whether its process is still there.
-LONGEST = timedelta(days=1)
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
 # Characters that an object counts for beside its text.
@@ -340,7 +337,7 @@ def remove_parts(of: ImportRun | None = None) -> None:
     for source in Source.objects.exclude(importer="").select_related("conversation", "run"):
         run = source.run
         is_over = run is not None and (run == of or run.finished_at is not None)
-        if is_over or has_ended(source.importer) or source.imported_at < now() - LONGEST:
+        if is_over or is_left(source.importer):
             _erase(source.conversation)
 
 

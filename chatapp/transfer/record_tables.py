@@ -78,7 +78,7 @@ TABLES = (
         models.Turn,
         order=("started_at", "pk"),
         references={"rewind_parent": "rewinds"},
-        left_out=frozenset({"nonce", "owner", "attempt", "heartbeat_at", "doing", "zone"}),
+        left_out=frozenset({"nonce", "owner", "attempt", "offered_at", "doing", "zone"}),
     ),
     Table(
         "rewinds",

@@ -261,9 +261,7 @@ def close_left_over(conversation: Conversation) -> bool:
     """
     # What begins after this look is younger than ``before``.
     before = timezone.now()
-    closed = crash_recovery.close_interrupted(
-        running_turns.observer, conversation, running=running_turns, started_before=before
-    )
+    closed = crash_recovery.close_unsaved(running_turns, conversation, before)
     return bool(closed)
 
 

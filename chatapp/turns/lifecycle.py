@@ -17,17 +17,17 @@ from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
 from chatapp.composer.attachments import Brought, attached_to, check_sight, take_attachments
 from chatapp.context import sizes
-from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.condense_requests import CondenseRequest, read_request
 from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.errors import Busy, TooManyTurns
+from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, ServerSettings, Turn, TurnRequest, message_store
 from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.errors import IndexDamaged
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
@@ -139,7 +139,7 @@ def open_turn(
     turn = Turn(
         owner="" if settings.CLUSTER else this_process(),
         attempt=0 if settings.CLUSTER else 1,
-        heartbeat_at=now(),
+        offered_at=now() if settings.CLUSTER else None,
         zone=zone,
         conversation=locked,
         nonce=nonce,
@@ -236,6 +236,21 @@ def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> N
     if waits or elsewhere or wish:
         said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
         background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
+
+
+def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
+    """Make a turn this process's, after so many attempts, and return its run.
+
+    None where it is over or taken. One that can't go on is interrupted.
+    """
+    turn = Turn.objects.claim(turn_id, attempt)
+    if turn is None:
+        return None
+    try:
+        return read_run(turn.conversation, turn=turn, wish=read_request(turn))
+    except Refused as reason:
+        finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))
+    return None
 
 
 def enqueue_turn(turn: Turn) -> None:

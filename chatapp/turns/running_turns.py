@@ -7,14 +7,15 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from chatapp import background_jobs, errors, logs
+from chatapp import background_jobs, errors, logs, processes
 from chatapp.agent.async_tasks import finish
 from chatapp.condensation import background_drafts
 from chatapp.context import sizes
@@ -22,8 +23,8 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
+from chatapp.models.database import reading
 from chatapp.providers.http import close_clients
-from chatapp.sentences import translate as _
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.runner import TurnTask
@@ -33,11 +34,14 @@ log = logging.getLogger(__name__)
 
 Store = Callable[[], TurnContext | None]
 
-# Seconds between two signs of life, with which a turn also hears what was asked of it.
-INTERVAL = 2.0
-
 # Seconds after which a turn that waits for a person does so without a worker.
 RELEASED_AFTER = 60.0
+
+# Signs of life from one look for turns that no worker has taken to the next.
+UNCLAIMED_EVERY = 5
+
+# Closing what others left keeps no turn waiting, nor a sign of life.
+_RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
 
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
@@ -46,10 +50,11 @@ LONGEST_LAG = 5.0
 STORING = 20
 
 
+_STOPPED = noop("The server was stopped. What was written until then is kept.")
+
+
 class RunningTurns:
     """The turns of this process that run, by their ids."""
-
-    interval = INTERVAL
 
     def __init__(self) -> None:
         self.turns: dict[uuid.UUID, TurnTask] = {}
@@ -61,18 +66,20 @@ class RunningTurns:
         self._expected: set[uuid.UUID] = set()
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.observer = crash_recovery.Observer(has_queue=settings.CLUSTER)
-        self._heartbeat: asyncio.Task[None] | None = None
+        self._looks = 0
+        self._looking: asyncio.Task[None] | None = None
+        # Whether a process that is gone may have left something.
+        self._recovers = False
         self._clearing = asyncio.Lock()
         self._clearing_up: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
     async def beginning(self) -> AsyncIterator[None]:
-        """Let something be put on record that will run; raise Refused while the server stops."""
+        """Let something be put on record that will run; raise Stopping while the server stops."""
         if not self.closing:
             await self.clear_up()
         if self.closing:
-            raise errors.Refused(_("The server is being stopped. Send it again in a moment."))
+            raise errors.Stopping
         self._beginning += 1
         try:
             yield
@@ -110,11 +117,24 @@ class RunningTurns:
                     lifecycle.enqueue_turn(run.turn)
                 elif run:
                     self._expected.add(run.turn.pk)
-        except BaseException:
-            if run:
+        except BaseException as error:
+            is_lost = isinstance(error, DatabaseError) and errors.is_unknown(error)
+            # The connection may have broken after the commit: what is on record has to run.
+            if run and not (is_lost and Turn.objects.filter(pk=run.turn.pk).exists()):
                 self._expected.discard(run.turn.pk)
-            raise
+                raise
+            if run is None:
+                raise
         return run
+
+    @contextlib.contextmanager
+    def expecting(self, turn: uuid.UUID) -> Iterator[None]:
+        """Know of a turn that is about to run here, until it does."""
+        self._expected.add(turn)
+        try:
+            yield
+        finally:
+            self._expected.discard(turn)
 
     def __contains__(self, turn: object) -> bool:
         """Whether a turn runs here, or soon will."""
@@ -124,6 +144,9 @@ class RunningTurns:
         """Let a turn begin here."""
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
+        if self.closing:
+            # One that was claimed just then goes on elsewhere.
+            task.leave(_STOPPED)
         self._expected.discard(run.turn.pk)
         return task
 
@@ -158,23 +181,28 @@ class RunningTurns:
                     # Also where it could not be put on record.
                     task.stop()
                 else:
-                    self._start_task(self._heed_all([task.run.turn.pk]))
+                    self._start_task(self._heed_all())
             case hints.Answered(conversation) if task := self.find(conversation):
                 task.wake()
             case hints.ConversationDeleted(conversation) if task := self.find(conversation):
                 task.stop()
 
-    async def _heed_all(self, turns: Collection[uuid.UUID]) -> None:
-        """Give a sign of life of turns, and do what was asked of them since the last one."""
-        tasks = [task for turn in turns if (task := self.turns.get(turn))]
-        lost, asked = await sync_to_async(_keep_alive)([task.run.turn for task in tasks])
-        for request in asked:
+    async def _heed_all(self) -> None:
+        """Do what was asked of the turns here, let go of those lost, and end those that can't."""
+        tasks = {**self.turns}
+        held, asked = await reading(_read_held)()
+        for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
             if task := self.turns.get(request.turn_id):
                 task.heed(request)
-        for turn in lost:
-            if (task := self.turns.get(turn.pk)) and task.run.turn is turn:
+        for pk, task in tasks.items():
+            if held.get(pk) != task.run.turn.attempt and self.turns.get(pk) is task:
                 # One that waits for a person waits where it was taken to.
                 task.leave("") if task.waits_since else task.stop()
+            elif task.waits_since:
+                # It may have been answered in another process.
+                task.wake()
+        if not all(pk in self for pk in held):
+            self._tell_closed(await sync_to_async(crash_recovery.close_unsaved)(self))
 
     async def _release(self) -> None:
         """Give the worker back that a turn has which waits for a person: that may take days."""
@@ -186,47 +214,64 @@ class RunningTurns:
             if await sync_to_async(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
                 task.leave("")
 
-    def start_heartbeat(self) -> None:
-        """Give signs of life from now on, and look for processes that are gone; once is enough."""
-        if self._heartbeat is None or self._heartbeat.done():
-            self._heartbeat = asyncio.create_task(self._beat())
+    def beat(self, anybody_gone: bool) -> None:
+        """Have this process look after turns; callable from any thread, at each sign of life."""
+        self._recovers |= anybody_gone
+        if self.loop and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._look, context=contextvars.Context())
 
-    def stop_heartbeat(self) -> None:
-        """Give no more signs of life."""
-        if self._heartbeat:
-            self._heartbeat.cancel()
+    async def looked(self) -> None:
+        """Return when this process has looked after turns."""
+        await asyncio.sleep(0)
+        if self._looking:
+            await asyncio.wait({self._looking})
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self.interval)
-            try:
-                if self.turns:
-                    await self._heed_all([*self.turns])
-                    await self._release()
-                await self.clear_up()
-                await self.look_after_others()
-            except DatabaseError as error:
-                log.warning("a sign of life could not be given; the next one is tried: %s", error)
-            except Exception:
-                # Without signs of life, other processes would take this one for gone.
-                log.exception("a sign of life could not be given; the next one is tried")
+    def _look(self) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._try_to_look())
 
-    async def look_after_others(self) -> None:
-        """Go on with, or close, what other processes left; what waits here looks for an answer."""
-        await self.take_over()
-        await self._close_interrupted()
+    async def _try_to_look(self) -> None:
+        try:
+            await self.look_after()
+        except DatabaseError as error:
+            log.warning("turns could not be looked after; that is tried again: %s", error)
+        except Exception:
+            log.exception("turns could not be looked after; that is tried again")
 
-    async def _close_interrupted(self) -> None:
-        """Close what nobody works on; pages are told, which may be open at any process."""
-        close = sync_to_async(crash_recovery.close_interrupted)
-        for conversation in await close(self.observer, running=self):
+    async def look_after(self) -> None:
+        """Do what others ask of the turns here, and go on with, or close, what others left."""
+        await self._heed_all()
+        await self._release()
+        await self.clear_up()
+        if self._recovers and not self.closing:
+            await self._recover()
+        self._looks += 1
+        if settings.CLUSTER and not self._looks % UNCLAIMED_EVERY:
+            await _beside(crash_recovery.enqueue_unclaimed)()
+
+    async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
+        """Close turns that processes left which are gone, and go on with those that wait."""
+        self._recovers = False
+        done = await _beside(crash_recovery.recover)(most)
+        self._tell_closed(done.closed)
+        for run in done.taken:
+            # The next process takes over what this one takes too late.
+            if not self.closing:
+                self.start(run)
+        if done.found:
+            self._recovers = True
+        else:
+            await _beside(crash_recovery.close_left)()
+
+    def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
+        """Have pages show that turns were closed, which may be open at any process."""
+        for conversation in conversations:
             channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
 
-        Done once; nothing begins here before, and signs of life are given from then on. Where it
-        failed, the next call does it again.
+        Done once; nothing begins here before. Where it failed, the next call does it again.
         """
         channel.start()
         if self.loop is None or not self.loop.is_running():
@@ -235,35 +280,14 @@ class RunningTurns:
             if self.cleared_up:
                 return
             sizes.warm_up()
-            await self._close_interrupted()
-            await sync_to_async(crash_recovery.close_left)()
+            await sync_to_async(processes.begin)()
+            # What only one process can use is left by all others, and closed before anybody comes.
+            await self._recover(crash_recovery.MOST if settings.CLUSTER else None)
             self.cleared_up = True
-            self.start_heartbeat()
-            await self.take_over()
-
-    async def take_over(self) -> None:
-        """Go on with turns that wait for a person, and whose own process is gone.
-
-        Those that wait in this one look whether they were answered in another.
-        """
-        if self.closing:
-            return
-        if settings.CLUSTER:
-            # A worker does, once there is something to do.
-            await sync_to_async(crash_recovery.enqueue_left)(self.observer)
-            return
-        for run in await sync_to_async(crash_recovery.take_over)(self.observer, running=self):
-            # The next process takes over what this one takes too late.
-            if not self.closing:
-                self.start(run)
-        for task in self.turns.values():
-            if task.waits_since:
-                task.wake()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
         channel.start()
-        self.start_heartbeat()
         self._clearing_up = asyncio.create_task(self.try_to_clear_up())
 
     async def try_to_clear_up(self) -> None:
@@ -282,9 +306,8 @@ class RunningTurns:
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
         await self._until_begun(_seconds_to(last))
-        reason = noop("The server was stopped. What was written until then is kept.")
         for task in self.turns.values():
-            task.leave(reason)
+            task.leave(_STOPPED)
         await self._until_ended(_seconds_to(last))
         self.stop_all()
         await self._until_ended(STORING)
@@ -292,7 +315,6 @@ class RunningTurns:
         await background_drafts.drop_all(noop("The server was stopped."))
         await background_jobs.close(_seconds_to(last))
         await connections().close()
-        self.stop_heartbeat()
         await channel.close()
         await close_clients()
 
@@ -334,15 +356,25 @@ async def run_claimed(turn: str, attempt: int) -> None:
 
     The worker's queue calls this; ``attempt`` counts those that were made before.
     """
-    if run := await sync_to_async(crash_recovery.claim)(uuid.UUID(turn), attempt):
-        await running_turns.start(run).ended()
+    pk = uuid.UUID(turn)
+    with running_turns.expecting(pk):
+        run = await sync_to_async(lifecycle.claim)(pk, attempt)
+        task = running_turns.start(run) if run else None
+    if task:
+        await task.ended()
 
 
-def _keep_alive(turns: list[Turn]) -> tuple[list[Turn], list[TurnRequest]]:
-    """Return turns that were lost, and what was asked of the others, which is taken now."""
-    lost, asked = crash_recovery.keep_alive(turns)
-    return lost, TurnRequest.objects.take(asked)
+def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Make a function to be awaited that keeps no write of a turn waiting."""
+    return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
+
+
+def _read_held() -> tuple[dict[uuid.UUID, int], list[TurnRequest]]:
+    """Return the attempts of this process's turns, and what was asked of them."""
+    held = Turn.objects.held()
+    return held, [*TurnRequest.objects.untaken(held)] if held else []
 
 
 running_turns = RunningTurns()
 channel.listeners.append(running_turns.hear)
+processes.listeners.append(running_turns.beat)

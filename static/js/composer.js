@@ -29,6 +29,8 @@ export class Composer {
   #hint = "";
   #unclear = null;
   #carryOut;
+  // What was refused: sent again as it is, it has the same nonce, for it may have been stored.
+  #again = null;
   // The one that was stopped, until it is.
   #stopping = "";
   turn = "";
@@ -78,7 +80,10 @@ export class Composer {
       return;
     }
     const literal = words === this.#unclear;
-    const command = { text: words, nonce: uuid(), attachments: ids, queued: true, literal };
+    const again = this.#again;
+    const isSame = again?.text === words && `${again.attachments}` === `${ids}`;
+    const nonce = isSame ? again.nonce : uuid();
+    const command = { text: words, nonce, attachments: ids, queued: true, literal };
     this.#post({ type: "message.send", ...command });
   }
 
@@ -148,7 +153,8 @@ export class Composer {
   /** Keep the text; where it is `unclear` for a reason, it is sent as it is next time. */
   refused(nonce, unclear = "") {
     if (!nonce || this.#pending?.nonce !== nonce) return;
-    const { text: words } = this.#pending;
+    this.#again = this.#pending;
+    const { text: words } = this.#again;
     if (unclear && this.#isTyped) {
       this.#unclear = words;
       this.#hint = unclear;

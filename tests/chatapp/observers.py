@@ -1,13 +1,12 @@
-"""Observers whose clock the test sets."""
+"""Observers whose clock the test sets, and processes that live elsewhere."""
 
-import uuid
 from dataclasses import dataclass
-from typing import override
 
-from chatapp.context.turn_context import TurnContext
-from chatapp.models import Turn
-from chatapp.turns import crash_recovery
-from chatapp.turns.crash_recovery import Observer
+from chatapp.models import Process
+from chatapp.processes import Observer
+
+# An owner that gives no signs of life here; with a row, it lives.
+ELSEWHERE = "there/1/1"
 
 
 @dataclass
@@ -24,39 +23,19 @@ class Clock:
 class Watch(Observer):
     """An observer that looks whenever it is told to wait."""
 
-    def __init__(self, *, has_queue: bool = False) -> None:
+    def __init__(self) -> None:
         self.clock = Clock()
-        super().__init__(self.clock, has_queue=has_queue)
+        super().__init__("worker", self.clock)
 
-    def wait(self, *seconds: float) -> "Watch":
-        """Look after so many seconds, and again after so many."""
+    def wait(self, *seconds: float) -> list[str]:
+        """Look after so many seconds, and again after so many; return who is gone then."""
+        gone = list[str]()
         for one in seconds:
             self.clock.now += one
-            self.look()
-        return self
-
-    def close(self) -> set[uuid.UUID]:
-        """End what processes that are gone have left; return whose pages are to be told."""
-        return crash_recovery.close_interrupted(self)
-
-    def take_over(self) -> list[TurnContext]:
-        """Go on with what waits in processes that are gone."""
-        return [*crash_recovery.take_over(self)]
+            gone += self.look()
+        return gone
 
 
-def keep_alive(*turns: Turn) -> object:
-    """Give signs of life for turns; return what has to be heeded."""
-    return crash_recovery.keep_alive([*turns])
-
-
-def long_watch(*, has_queue: bool = False) -> Watch:
-    """Return an observer that has seen for long enough whatever is silent now."""
-    return Watch(has_queue=has_queue).wait(0, 2, 2, 2)
-
-
-class Trust(Observer):
-    """An observer that takes nobody for gone."""
-
-    @override
-    def _is_gone(self, owner: str, sign: object) -> bool:
-        return False
+def live_elsewhere() -> None:
+    """Have the owner elsewhere live."""
+    Process.objects.get_or_create(name=ELSEWHERE, kind="worker")

@@ -11,6 +11,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.turns import lifecycle, message_queue, turns_without_message
+from tests.chatapp.observers import ELSEWHERE
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
 INTERRUPTED = Turn.Status.INTERRUPTED
@@ -80,8 +81,8 @@ def seen(conversation: Conversation) -> list[str]:
 
 
 def elsewhere(turn: Turn, **columns: object) -> Turn:
-    """Let a turn belong to a process of another machine, which is silent from now on."""
-    Turn.objects.filter(pk=turn.pk).update(**{"owner": "there/1/1", **columns})
+    """Let a turn belong to a process of another machine, which does not live unless it is made."""
+    Turn.objects.filter(pk=turn.pk).update(**{"owner": ELSEWHERE, **columns})
     return turn
 
 

@@ -19,7 +19,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
 from chatapp.turns.running_turns import running_turns
-from tests.chatapp.observers import Trust
+from tests.chatapp.observers import ELSEWHERE, live_elsewhere
 from tests.chatapp.runs import ended
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.approval_steps import answer, restart, result_of, until_asked
@@ -275,16 +275,10 @@ async def test_a_question_survives_a_restart(
 
 async def hand_over() -> None:
     """Have another process take over the turn that waits, which heard nothing of this one."""
-    await Turn.objects.aupdate(owner="elsewhere/1/1", attempt=2)
+    await sync_to_async(live_elsewhere)()
+    await Turn.objects.aupdate(owner=ELSEWHERE, attempt=2)
 
 
-@pytest.fixture
-def _all_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take no other process for gone."""
-    monkeypatch.setattr(running_turns, "observer", Trust())
-
-
-@pytest.mark.usefixtures("_all_alive")
 async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     conversation: Conversation, standin: Standin, folder: Path, browser: Client, page: Page
 ) -> None:
@@ -300,12 +294,10 @@ async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
     assert await conversation.messages.acount() == 2
 
 
-@pytest.mark.usefixtures("_all_alive")
 async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     conversation: Conversation,
     alice: User,
     standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
     page: Page,
 ) -> None:
     """As soon as it gives a sign of life; the question stays open, and the page says so."""
@@ -313,12 +305,8 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
     await page.say("Write it.")
     question = await until_asked(page)
     await hand_over()
-    running_turns.stop_heartbeat()
-    await asyncio.sleep(0)
-    monkeypatch.setattr(running_turns, "interval", 0)
-    running_turns.start_heartbeat()
+    await running_turns.look_after()
     await ended(conversation)
-    running_turns.stop_heartbeat()
     async with open_page(conversation, alice) as other:
         assert [one.frames[-1]["waits"] for one in (page, other)] == [True, True]
     await question.arefresh_from_db()

@@ -17,6 +17,7 @@ from tests.chatapp.sockets import PATIENCE
 from tests.processes import ROOT
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_server_keeps_its_folder_until_it_ends(
     settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
+from chatapp.consumers import TRY_AGAIN_LATER
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.server_processes import PATIENCE, serving
@@ -88,3 +89,25 @@ async def test_an_orderly_stop_lets_an_answer_end_or_keeps_what_was_written_of_i
         assert (turn.status, row.stop_reason) == ("interrupted", "interrupted")
         assert turn.error == "The server was stopped. What was written until then is kept."
     assert await ModelCall.objects.acount() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_page_sends_again_what_a_server_that_stops_does_not_take(
+    conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its socket is closed, so that it comes back; its nonce makes a message one."""
+    monkeypatch.setattr(running_turns, "closing", True)
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("Hello")
+        while (sent := await page.communicator.receive_output(PATIENCE))[
+            "type"
+        ] != "websocket.close":
+            assert "refused" not in sent["text"]
+        assert sent["code"] == TRY_AGAIN_LATER
+    monkeypatch.setattr(running_turns, "closing", False)
+    async with open_page(conversation, alice) as page:
+        for _ in range(2):
+            await page.say("Hello", nonce=nonce)
+            await page.until("message.accepted", nonce=nonce)
+        await page.until_idle()
+    assert await Message.objects.filter(role="user").acount() == 1

@@ -57,11 +57,11 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import execute
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
+from chatapp.turns import crash_recovery
 from chatapp.turns.turns_without_message import take_up
 from tests.chatapp.condensation.draft_steps import begin_draft, drop_draft, leave_job, take_over
 from tests.chatapp.conftest import summarise
-from tests.chatapp.observers import keep_alive, long_watch
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import append_reply, begin_tool, open_call, run_in
 from tests.chatapp.scripted_turns import (
@@ -409,7 +409,7 @@ def test_one_process_takes_a_waiting_turn_over(case: Case) -> None:
     case.turn(status="waiting", owner="gone", profile=case.chat.profile)
 
     def take() -> Any:
-        return long_watch().take_over()
+        return crash_recovery.recover().taken
 
     assert [len(runs) for runs in beside(take, take)] == [1, 0]
 
@@ -505,17 +505,22 @@ def test_what_a_tool_returned_is_in_the_message_or_not_stored(case: Case) -> Non
     assert ToolRun.objects.get().text == ""
 
 
-def test_two_observers_end_a_turn_once(case: Case) -> None:
+def close() -> set[uuid.UUID]:
+    """End what is left; return the conversations whose turn this has ended."""
+    return crash_recovery.recover().closed
+
+
+def test_two_processes_end_a_turn_once(case: Case) -> None:
     """The other finds it over, and tells nobody of it."""
     turn = case.turn(owner="gone")
-    assert beside(long_watch().close, long_watch().close) == ({case.chat.pk}, set())
+    assert beside(close, close) == ({case.chat.pk}, set())
     assert read(turn).status == INTERRUPTED
 
 
 def test_a_turn_is_ended_or_claimed_again(case: Case) -> None:
     """Never both: who was taken for gone may have been replaced already."""
     turn = case.turn(owner="gone")
-    claimed, closed = beside(partial(Turn.objects.claim, turn.pk, 1), long_watch().close)
+    claimed, closed = beside(partial(Turn.objects.claim, turn.pk, 1), close)
     assert (claimed.attempt, closed, read(turn).is_over) == (2, set(), False)
 
 
@@ -553,18 +558,6 @@ def test_a_request_is_taken_once(case: Case) -> None:
         return TurnRequest.objects.take([asked])
 
     assert beside(take, take) == ([asked], [])
-
-
-def test_a_sign_of_life_waits_for_no_turn(case: Case) -> None:
-    """Or one long transaction would make all turns of a process silent."""
-    turn = case.turn(owner=this_process())
-    other = Turn.objects.create(
-        conversation=start_conversation(owner=case.alice), owner=this_process()
-    )
-
-    _held, signs = beside(turn.hold, lambda: keep_alive(turn, other))
-    assert signs == ([], [])
-    assert (read(turn).heartbeat_at, read(other).heartbeat_at is None) == (None, False)
 
 
 def test_an_answer_is_tried_again_once(case: Case) -> None:

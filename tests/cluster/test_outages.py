@@ -87,9 +87,9 @@ def read_only(stage: Stage) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(stage: Stage) -> Iterator[None]:
-    """Let nobody write turns, as while a migration makes an index of them."""
+    """Let nobody write turns and messages, as while a migration makes an index of them."""
     with psycopg.connect(stage.cluster.postgres.url) as connection:
-        connection.execute("LOCK TABLE chatapp_turn IN SHARE MODE")
+        connection.execute("LOCK TABLE chatapp_turn, chatapp_message IN SHARE MODE")
         yield
 
 
@@ -99,7 +99,10 @@ def away(stage: Stage) -> contextlib.AbstractContextManager[None]:
 
 
 @in_both
-@pytest.mark.parametrize("outage", [pytest.param(away, marks=pytest.mark.soak), read_only, locked])
+@pytest.mark.parametrize(
+    "outage",
+    [*(pytest.param(one, marks=pytest.mark.soak) for one in (away, read_only)), locked],
+)
 def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
     stage: Stage, outage: Callable[[Stage], contextlib.AbstractContextManager[None]]
 ) -> None:
@@ -112,6 +115,23 @@ def test_postgresql_may_be_away_longer_than_a_process_may_be_silent(
             page.until_words(one, 370)
     check_all(stage, told)
     assert (pids(stage), owners(stage, told)) == before
+
+
+@in_both
+def test_a_row_that_somebody_holds_ends_no_turn_but_its_own(stage: Stage) -> None:
+    """What waits for it keeps no process from giving signs of life."""
+    told = stage.begin_together(*(story(450, 0.1) for _ in range(4)))
+    (stopped, _one), *others = told
+    sql = "SELECT 1 FROM chatapp_conversation WHERE id = %s FOR UPDATE"
+    with psycopg.connect(stage.cluster.postgres.url) as connection:
+        connection.execute(sql, [stopped.conversation])
+        stopped.stop()
+        for page, one in others:
+            page.until_words(one, 370)
+    check_all(stage, others)
+    stopped.until_idle()
+    ((status, _owner),) = stage.turns(stopped.conversation)
+    assert status in {"stopped", "interrupted"}
 
 
 def redis_of(stage: Stage) -> Redis:

@@ -22,13 +22,16 @@ from tests.cluster.services import Postgres, Redis
 from tests.first_start import FirstStart
 from tests.processes import ROOT
 
+# They use databases of their own.
+pytestmark = pytest.mark.django_db
+
 JOINED = "joined"
 # It looks often whether it still holds the lock.
 JOIN = """
 import sys, django
 django.setup()
 from chatapp import processes
-processes.PAUSE = 0.1
+processes.INTERVAL = 0.1
 with processes.joined("worker"):
     print("joined", flush=True)
     sys.stdin.read()
@@ -170,8 +173,8 @@ def test_a_process_is_known_again_after_postgresql_was_restarted(
     """The lock is lost with the connection, and taken in a new one; the log has both."""
     postgres.restart()
     assert process.stdout
-    assert "PostgreSQL can't be reached, and is tried again" in process.stdout.readline()
-    assert "PostgreSQL can be reached again" in process.stdout.readline()
+    assert "the database can't be reached, and is tried again" in process.stdout.readline()
+    assert "the database can be reached again" in process.stdout.readline()
     assert postgres.ask("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
     with joining(tmp_path / "b", database_url) as said:
         assert "works on this database already" in said

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -95,8 +96,17 @@ def test_a_path_is_completed_and_its_file_added(
 def test_an_unknown_command_stays_until_it_is_sent_as_text(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """The line at the composer says so; a path at the beginning is no command."""
-    chat = open_chat()
+    """The line at the composer says so; a path at the beginning is no command.
+
+    A text that was refused is sent again under its nonce: the server may have stored it.
+    """
+    chat, sent = open_chat(), list[dict[str, Any]]()
+    chat.page.once("websocket", lambda socket: socket.on("framesent", hear))
+
+    def hear(frame: Any) -> None:
+        sent.append(json.loads(frame))
+
+    chat.page.reload()
     chat.type("/reveiw it")
     expect(chat.status("There is no command /reveiw.")).to_be_visible()
     expect(chat.box).to_have_value("/reveiw it")
@@ -106,6 +116,8 @@ def test_an_unknown_command_stays_until_it_is_sent_as_text(
     chat.finished()
     chat.ask("/usr/bin is full")
     expect(chat.rows("You").last).to_contain_text("/usr/bin is full")
+    first, again, other = [one["nonce"] for one in sent if one["type"] == "message.send"]
+    assert first == again != other
 
 
 def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standin) -> None:

@@ -12,9 +12,9 @@ import pytest
 from django.core.management import get_commands
 
 import condense
+from chatapp import processes
 from chatapp.providers import provider_specs
 from chatapp.storage import partial_replies
-from chatapp.turns import crash_recovery, running_turns
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -136,9 +136,9 @@ def test_the_numbers_of_the_ladder_and_of_a_crash_are_those_of_the_code() -> Non
     assert "Each rung must take a tenth of the history away" in text
     assert (policy.distance_messages, policy.distance_share) == (2, 0.05)
     assert "the next try waits for two messages and 5 % of the window" in text
-    assert (running_turns.INTERVAL, crash_recovery.SILENCE) == (2, 6)
+    assert (processes.INTERVAL, processes.SILENT, processes.WATCHED) == (2, 4, 2.5)
     assert partial_replies.PAUSE < 0.5
-    for told in ("a sign of life every two seconds", "silent for 6 seconds", "half a second old"):
+    for told in ("a sign of life every two seconds", "silent for 4 seconds", "half a second old"):
         assert told in text
 
 

@@ -6,7 +6,7 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import errors
+from chatapp import errors, processes
 from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
 from chatapp.languages import in_words
 from chatapp.management import find_user
@@ -55,13 +55,14 @@ class Command(BaseCommand):
         source = Source(form=form, name=file.name, digest=digest_of(file))
         pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
-        for one in load_conversations(pieces, owner=owner, source=source, title=title or ""):
-            self._report(one.source)
-            refusals.append(one.refusal)
-            if one.refusal:
-                self.stderr.write(f"{one.title}: {in_words(one.refusal)}")
-            else:
-                self._tell(one.source, one.source.conversation)
+        with processes.working():
+            for one in load_conversations(pieces, owner=owner, source=source, title=title or ""):
+                self._report(one.source)
+                refusals.append(one.refusal)
+                if one.refusal:
+                    self.stderr.write(f"{one.title}: {in_words(one.refusal)}")
+                else:
+                    self._tell(one.source, one.source.conversation)
         if all(refusals):
             raise CommandError(in_words(refusals[0]) if refusals else str(UNKNOWN))
 

@@ -92,6 +92,7 @@ class Command(BaseCommand):
     help = "Prepares the database, prints the address to open, and serves until Ctrl+C."
     # `manage.py check` tells all; here one sentence about what stops a start is enough.
     requires_system_checks = ()
+    heartbeat: processes.Heartbeat
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Serve until interrupted; everything that prevents it is a CommandError."""
@@ -99,7 +100,7 @@ class Command(BaseCommand):
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
         checks.refuse_unfit()
-        with processes.joined("web"):
+        with processes.joined("web") as self.heartbeat:
             if not settings.DEBUG:
                 with stage(gettext_noop("Prepared the pages: {seconds} s")):
                     static_files.collect()
@@ -137,6 +138,7 @@ class Command(BaseCommand):
         """Bring the database up to date and print a link that signs its owner in."""
         if not settings.CLUSTER:
             migrate_if_needed()
+        self.heartbeat.begin()
         # What a crash left is closed before anybody can come; the loop goes on after this.
         loop = asyncio.get_event_loop()
         loop.run_until_complete(running_turns.clear_up())

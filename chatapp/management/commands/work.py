@@ -51,7 +51,8 @@ class Command(BaseCommand):
         new_loop = import_string("uvloop.new_event_loop") if find_spec("uvloop") else None
         runner = asyncio.Runner(loop_factory=new_loop)
         keep_collections_short()
-        with processes.joined("worker"), background(), runner:
+        with processes.joined("worker") as heartbeat, background(), runner:
+            heartbeat.begin()
             runner.run(_work(turns, jobs))
 
 

@@ -20,7 +20,6 @@ from chatapp.models import ModelCall, Profile
 from chatapp.turns import crash_recovery
 from tests.chatapp.api.programs import Manager
 from tests.chatapp.browsers import browser_of
-from tests.chatapp.observers import long_watch
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask, elsewhere
@@ -131,7 +130,7 @@ def test_a_call_that_broke_off_costs_what_its_model_does(
     turn = elsewhere(ask(conversation))
     ModelCall.objects.create(conversation=conversation, turn=turn, purpose=purpose, **called)
     Profile.objects.filter(pk=paid.pk).update(**FREE | {"model": called["model"]} | changed)
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     crash_recovery.close_left()
     assert ModelCall.objects.get().cost == Decimal("0.01")
 

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,16 @@ from procrastinate.contrib.django.models import (  # noqa: E402 - the same
     ProcrastinateWorker,
 )
 
-from chatapp import importers  # noqa: E402 - the same
+from chatapp import importers, processes  # noqa: E402 - the same
 from chatapp.background_jobs import JOBS, enqueue, queues, workers  # noqa: E402 - the same
 from chatapp.models import Conversation, ImportRun  # noqa: E402 - the same
 from chatapp.transfer import Begin, Piece, import_jobs  # noqa: E402 - the same
 
 # Short, so that a test hears soon of a worker that is gone.
 INTERVAL = 0.3
+processes.INTERVAL = processes.HURRY = 0.2
+processes.SILENT = processes.WATCHED = 0.6
+workers.NEW = timedelta(seconds=1)
 
 go_on = asyncio.Event()
 
@@ -126,7 +130,11 @@ async def work(concurrency: int) -> None:
         loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=hear, daemon=True).start()
-    await workers.work_queues(stop, turns=concurrency, background=concurrency, interval=INTERVAL)
+    with processes.joined("worker") as heartbeat:
+        heartbeat.begin()
+        await workers.work_queues(
+            stop, turns=concurrency, background=concurrency, interval=INTERVAL
+        )
     tell(ended=True)
 
 

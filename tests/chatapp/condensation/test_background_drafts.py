@@ -26,7 +26,6 @@ from chatapp.models import (
     Preferences,
     Profile,
 )
-from chatapp.models.turns import this_process
 from chatapp.toolbox import toolbox
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
@@ -41,6 +40,7 @@ from tests.chatapp.condensation.draft_steps import (
     write_elsewhere,
 )
 from tests.chatapp.conftest import Say
+from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import seen
@@ -373,7 +373,7 @@ async def test_what_an_ended_process_has_drafted_is_applied_by_another(drafting:
 
 async def belong_to_ended_process() -> None:
     """Have all that is drafted be of a process that is gone: its number has another one now."""
-    gone = f"{this_process()}0"
+    gone = ELSEWHERE
     await Condensation.objects.aupdate(owner=gone)
     await BackgroundDraft.objects.aupdate(owner=gone)
     await ModelCall.objects.filter(purpose="summary").aupdate(owner=gone)
@@ -399,17 +399,12 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     assert await ModelCall.objects.values().aget(purpose="summary") == call
 
 
-@pytest.mark.parametrize(("ended", "seconds"), [(True, 3_600), (False, 0)])
-async def test_a_turn_does_not_wait_for_a_draft_whose_writer_gives_no_sign_of_life(
-    drafting: Drafting, monkeypatch: pytest.MonkeyPatch, ended: bool, seconds: float
+async def test_a_turn_does_not_wait_for_a_draft_whose_writer_is_gone(
+    drafting: Drafting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It condenses itself where its request does not fit.
-
-    Though the writer's process may live; where that has ended, one look is enough.
-    """
-    look_each(seconds, monkeypatch, writer=3_600)
-    if ended:
-        await belong_to_ended_process()
+    """It condenses itself where its request does not fit."""
+    look_each(3_600, monkeypatch, writer=3_600)
+    await belong_to_ended_process()
     drafting.standin.overflow()
     await drafting.ask("And?", Reply(SUMMARY))
     assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]

@@ -376,7 +376,6 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
     running_turns.open()
     await running_turns.clear_up()
     await all_ended()
-    running_turns.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
@@ -391,7 +390,7 @@ async def test_what_is_answered_in_another_process_is_heard(
         review = await begin(page, standin, FIRST)
         say = sync_to_async(summary_reviews.answer_review)
         await say(review=review, user=alice, decision="accept", summary="Own words.")
-        await running_turns.take_over()
+        await running_turns.look_after()
         await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
 

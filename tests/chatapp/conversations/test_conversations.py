@@ -25,12 +25,12 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.models.processes import this_process
 from chatapp.models.profiles import KeySource
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.observers import Watch
 from tests.records import record_for
 
 
@@ -159,18 +159,15 @@ def test_only_what_began_before_is_taken_for_interrupted(
     """What begins while somebody looks for what a crash left goes on."""
     say("user", "Hello")
     looked = timezone.now()
-    turn = Turn.objects.create(conversation=conversation)
+    turn = Turn.objects.create(conversation=conversation, owner=this_process())
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
     Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    watch = Watch()
-    assert crash_recovery.close_interrupted(watch, conversation, started_before=looked) == set()
+    assert crash_recovery.close_unsaved([], conversation, looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
     assert (turn.is_over, attempt.status) == (False, "running")
-    later = timezone.now()
-    closed = crash_recovery.close_interrupted(watch, conversation, started_before=later)
-    assert closed == {conversation.pk}
+    assert crash_recovery.close_unsaved([], conversation, timezone.now()) == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.agent import events
-from chatapp.live import hints
+from chatapp.live import hints, live_views
 from chatapp.live.channel import channel
 from chatapp.live.live_views import LiveViews
 from chatapp.models import Conversation, QueuedMessage, Turn
@@ -58,12 +58,11 @@ class Reader:
 
 @pytest.fixture
 async def reader(conversation: Conversation) -> AsyncIterator[Reader]:
-    """A page past its snapshot, and past the first look of its process, which hears no hint."""
+    """A page past its snapshot, before the first look of its process, which hears no hint."""
     views = LiveViews()
     async with aclosing(views.watch(conversation, None)) as frames:
         reader = Reader(conversation, views, frames)
         await reader.until("snapshot")
-        await views.look()
         yield reader
 
 
@@ -76,6 +75,19 @@ async def test_a_turn_that_nobody_told_of_is_shown_as_far_as_it_is(reader: Reade
     await reader.views.look()
     await reader.until("status.changed", turn=str(turn.pk))
     assert "Some words" in (await reader.until("text.streamed"))["open"]
+
+
+async def test_rows_are_looked_at_each_second_while_no_hint_arrives(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every ten."""
+    monkeypatch.setattr(live_views, "WITHOUT_HINTS", 0.0)
+    monkeypatch.setattr(channel, "is_away", True)
+    turn = await sync_to_async(ask)(reader.conversation)
+    await sync_to_async(end)(turn, "So it is.")
+    looking = asyncio.create_task(reader.views._look_again())
+    await reader.until("transcript.changed")
+    looking.cancel()
 
 
 async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> None:
@@ -91,7 +103,7 @@ async def test_one_that_no_worker_takes_is_shown_as_that(reader: Reader) -> None
     """Nobody thinks yet; what its worker tells is shown as ever."""
     turn = await sync_to_async(ask)(reader.conversation)
     long_ago = timezone.now() - timedelta(minutes=1)
-    await Turn.objects.filter(pk=turn.pk).aupdate(owner="", heartbeat_at=long_ago)
+    await Turn.objects.filter(pk=turn.pk).aupdate(owner="", offered_at=long_ago)
     for _look in range(2):
         await reader.views.look()
     await reader.until("status.changed", text="Waiting for a free worker…", turn=str(turn.pk))

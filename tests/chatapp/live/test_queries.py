@@ -10,7 +10,6 @@ from django.urls import reverse
 from chatapp import consumers
 from chatapp.models import Conversation
 from chatapp.transcript import row_builder
-from chatapp.turns.running_turns import running_turns
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
 from tests.chatapp.sockets import Page, open_page
@@ -27,12 +26,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # connect finds what runs, perhaps elsewhere.
 TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 14, 17, 10, 21, 1
 
-# What stores drafts and signs of life, and what looks for turns that nobody works on.
-WITH_TIME = (
-    "SET draft",
-    'SET "heartbeat_at"',
-    'WHERE ("chatapp_turn"."finished_at" IS NULL AND NOT',
-)
+# What stores drafts.
+WITH_TIME = ("SET draft",)
 # Locks, a clock and the index of words, which SQLite has without a statement.
 OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_index")
 
@@ -40,7 +35,6 @@ OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_i
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be looked for because seconds have passed: a test may take longer."""
-    monkeypatch.setattr(running_turns, "interval", 3_600)
     monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 
@@ -51,7 +45,7 @@ def session(browser: Client) -> SessionStore:
 
 
 def asked(sent: Statements) -> list[str]:
-    """Leave out the drafts and signs of life, which come with time instead."""
+    """Leave out the drafts, which come with time instead."""
     return [sql for sql in sent if not any(sign in sql for sign in (*WITH_TIME, *OF_POSTGRESQL))]
 
 

@@ -24,6 +24,7 @@ from chatapp.models import (
     TurnRequest,
 )
 from tests.chatapp.audited import condense_on_record, live_through
+from tests.chatapp.observers import live_elsewhere
 from tests.chatapp.storage.recorded_session import Session
 
 
@@ -45,6 +46,7 @@ def fill(conversation: Conversation) -> None:
     credentials.create_api_token(owner=owner, name="script", scope="read")
     invitations.invite(by=owner, role="member")
     attachments.attach_file(owner=owner, name="a.txt", data=b"A")
+    live_elsewhere()
     turn = conversation.turns.latest("started_at")
     TurnRequest.objects.create(turn=turn, kind=TurnRequest.Kind.STOP)
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")

@@ -10,7 +10,6 @@ from chatapp.context.condense_requests import CondenseRequest, Scope, read_reque
 from chatapp.models import Conversation, Turn, TurnRequest
 from chatapp.turns import crash_recovery, turns_without_message
 from tests.chatapp.conftest import Say
-from tests.chatapp.observers import long_watch
 from tests.chatapp.scripted_turns import ask, elsewhere, end
 
 pytestmark = pytest.mark.django_db
@@ -52,17 +51,21 @@ def test_the_same_request_again_is_the_same(conversation: Conversation) -> None:
     assert row.created_at <= row.taken_at
 
 
-def test_a_sign_of_life_brings_what_is_asked(conversation: Conversation) -> None:
+def hear() -> list[TurnRequest]:
+    """Return what is asked of the turns of this process."""
+    return [*TurnRequest.objects.untaken(Turn.objects.held())]
+
+
+def test_a_process_hears_what_is_asked(conversation: Conversation) -> None:
     """In the order in which it was asked, until it is taken; once."""
     turn = ask(conversation)
     request(turn, Kind.CONDENSE)
     request(turn, Kind.CANCEL_CONDENSING)
-    lost, asked = crash_recovery.keep_alive([turn])
-    assert (lost, [one.kind for one in asked]) == ([], [Kind.CONDENSE, Kind.CANCEL_CONDENSING])
+    asked = hear()
+    assert [one.kind for one in asked] == [Kind.CONDENSE, Kind.CANCEL_CONDENSING]
     assert TurnRequest.objects.take(asked[:1]) == asked[:1]
     assert TurnRequest.objects.take(asked) == asked[1:]
-    assert TurnRequest.objects.take(asked) == TurnRequest.objects.take([]) == []
-    assert crash_recovery.keep_alive([turn]) == ([], [])
+    assert TurnRequest.objects.take(asked) == TurnRequest.objects.take([]) == hear() == []
 
 
 def test_a_process_hears_nothing_of_turns_that_are_not_its_own(conversation: Conversation) -> None:
@@ -71,12 +74,12 @@ def test_a_process_hears_nothing_of_turns_that_are_not_its_own(conversation: Con
     request(turn)
     asked = [*TurnRequest.objects.untaken([turn.pk])]
     elsewhere(turn)
-    assert crash_recovery.keep_alive([turn]) == ([turn], [])
+    assert Turn.objects.held() == {}
     assert TurnRequest.objects.take(asked) == []
     Turn.objects.update(owner=turn.owner, attempt=2)
-    assert crash_recovery.keep_alive([turn])[0] == [turn]
+    assert Turn.objects.held() == {turn.pk: 2}
     end(Turn.objects.get())
-    assert crash_recovery.keep_alive([turn]) == ([turn], [])
+    assert Turn.objects.held() == {}
     assert TurnRequest.objects.take(asked) == []
     assert TurnRequest.objects.get().taken_at is None
 
@@ -105,11 +108,11 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
     turn = Turn.objects.claim(run.turn.pk, int(claimed))
     assert turn
     assert read_request(turn) == wish
-    assert crash_recovery.keep_alive([turn]) == ([], [])
+    assert hear() == []
     assert Turn.objects.asking().count() == 0
     turn.wait()
     elsewhere(turn)
-    (taken,) = crash_recovery.take_over(long_watch())
+    (taken,) = crash_recovery.recover().taken
     assert taken.wish == wish
 
 

@@ -11,15 +11,15 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
+from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.turns import crash_recovery, lifecycle
-from tests.chatapp.observers import long_watch
 from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.records import put_on_record
 
@@ -39,13 +39,9 @@ def test_a_turn_is_claimed_once(conversation: Conversation) -> None:
     turn = ask_unclaimed(conversation)
     assert (turn.owner, turn.attempt, turn.status) == ("", 0, Turn.Status.QUEUED)
     assert turn.zone == "Asia/Tokyo"
-    an_hour_ago = timezone.now() - timedelta(hours=1)
-    Turn.objects.update(heartbeat_at=an_hour_ago)
     mine = Turn.objects.claim(turn.pk, 0)
     assert mine
     assert (mine.pk, mine.owner, mine.attempt) == (turn.pk, this_process(), 1)
-    assert mine.heartbeat_at
-    assert mine.heartbeat_at > an_hour_ago
     assert [Turn.objects.claim(turn.pk, attempt) for attempt in (0, 2)] == [None, None]
     assert Turn.objects.claim(uuid.uuid4(), 0) is None
     mine.go_on(Turn.Doing.CALLING)
@@ -184,32 +180,33 @@ def test_a_request_keeps_a_turn_with_its_worker_until_it_is_taken(waiting: Waiti
     assert unclaimed() == [waiting.turn]
 
 
-def test_what_waits_in_a_process_that_is_gone_is_given_back(waiting: Waiting) -> None:
+def test_what_waits_in_a_process_that_is_gone_is_given_back(
+    waiting: Waiting, settings: Settings
+) -> None:
     """Where there is a queue: to go on if it was answered, or to wait without a process."""
     question = waiting.ask()
-    elsewhere(waiting.turn, owner=f"{this_process()}0")
+    elsewhere(waiting.turn)
     enqueued = list[Turn]()
-    watch = long_watch(has_queue=True)
-    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    settings.CLUSTER = True
+    crash_recovery.recover(enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [])
     Question.objects.filter(pk=question.pk).change(status=Question.Status.ALLOWED)
-    elsewhere(waiting.turn, owner=f"{this_process()}0")
-    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    elsewhere(waiting.turn)
+    crash_recovery.recover(enqueue=enqueued.append)
     assert (Turn.objects.get().owner, enqueued) == ("", [waiting.turn])
-    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    crash_recovery.recover(enqueue=enqueued.append)
     assert enqueued == [waiting.turn]
 
 
 def test_a_job_that_was_lost_is_enqueued_again(conversation: Conversation) -> None:
     """Once in a while, until somebody claims the turn."""
     turn, enqueued = ask_unclaimed(conversation), list[Turn]()
-    watch = long_watch(has_queue=True)
-    crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+    crash_recovery.enqueue_unclaimed(enqueued.append)
     assert enqueued == []
     long_ago = timezone.now() - timedelta(seconds=crash_recovery.LOST_AFTER)
-    Turn.objects.update(heartbeat_at=long_ago)
+    Turn.objects.update(offered_at=long_ago)
     for _ in range(2):
-        crash_recovery.enqueue_left(watch, enqueue=enqueued.append)
+        crash_recovery.enqueue_unclaimed(enqueued.append)
         assert [(one.pk, one.attempt) for one in enqueued] == [(turn.pk, 0)]
 
 

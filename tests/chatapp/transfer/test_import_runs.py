@@ -18,16 +18,14 @@ from django.utils import translation
 from pytest_django import Settings
 
 from chatapp import errors
-from chatapp.models import Conversation, ImportRun, Message, Source
+from chatapp.models import Conversation, ImportRun, Message, Process, Source
 from chatapp.models.import_runs import SILENCE
 from chatapp.transfer import Begin, Piece, import_jobs
 from chatapp.transfer.import_jobs import begin_import, find_import, find_running, run_import
-from tests.chatapp.transfer.ended_process import ended_process
+from tests.chatapp.observers import ELSEWHERE, live_elsewhere
 from tests.panics import PanicException
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ELSEWHERE = "another-machine.1/2/3"
 
 
 def said(text: str) -> Piece:
@@ -203,7 +201,7 @@ def test_an_import_of_an_ended_process_is_said_to_be_interrupted(
 ) -> None:
     """Nobody goes on with it, and its owner may import the file again."""
     run = sent(alice)
-    age(run, ended_process(), timedelta(0))
+    age(run, ELSEWHERE, timedelta(0))
     page = browser.get(reverse("import_job", args=[run.pk])).text
     assert "The import was interrupted: the server was stopped meanwhile." in page
     assert "hx-get" not in page.split("<main")[1]
@@ -220,11 +218,13 @@ def test_where_others_may_go_on_an_import_is_theirs_for_a_while(
     run = sent(alice)
     part = Conversation.objects.create(owner=alice, profile=alice.profiles.first())
     Source.objects.create(conversation=part, run=run, importer=ELSEWHERE)
-    for worker in (ELSEWHERE, ended_process(), ""):
+    live_elsewhere()
+    for worker in (ELSEWHERE, ""):
         age(run, worker, timedelta(0))
         import_jobs.remove_left()
         assert run.folder.exists()
         assert Source.objects.exists()
+    Process.objects.all().delete()
     age(run, "", SILENCE)
     assert find_running(alice) == run
     age(run, ELSEWHERE, timedelta(0))

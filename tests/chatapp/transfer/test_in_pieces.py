@@ -20,9 +20,9 @@ from chatapp.maintenance.audit_check import verify
 from chatapp.maintenance.audit_seals import make_seal
 from chatapp.maintenance.integrity import find_problems
 from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
-from chatapp.models.turns import this_process
+from chatapp.models.processes import this_process
 from chatapp.transfer import FORMAT, import_jobs, import_spool
-from tests.chatapp.transfer.ended_process import ended_process
+from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.transfer.lives import read
 from tests.chatapp.written_files import database_in
 from tests.sessions import session
@@ -132,7 +132,7 @@ def test_an_import_takes_as_many_statements_as_it_has_batches_and_records(
 def half(small_pieces: None, alice: User, tmp_path: Path) -> Conversation:
     """What a process has left that was killed before the last piece."""
     made = read(record(), alice, tmp_path)
-    Source.objects.update(importer=ended_process())
+    Source.objects.update(importer=ELSEWHERE)
     Conversation.objects.update(deleted_at=timezone.now())
     return made
 

@@ -17,7 +17,7 @@ LEFT_OUT = {
 # the engine goes on with, and whether somebody here has said that a file's rules are theirs.
 COLUMNS_LEFT_OUT = {
     "messages": {"results", "holds_results", "claimed"},
-    "turns": {"nonce", "owner", "attempt", "heartbeat_at", "doing", "zone"},
+    "turns": {"nonce", "owner", "attempt", "offered_at", "doing", "zone"},
     "rewinds": {"files_before"},
     "condensations": {"owner"},
     "calls": {"owner"},

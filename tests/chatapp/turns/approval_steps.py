@@ -5,8 +5,8 @@ from django.http import HttpResponse
 from django.test import Client
 
 from chatapp.models import Question, Turn
-from chatapp.models.turns import this_process
 from chatapp.turns.running_turns import running_turns
+from tests.chatapp.observers import ELSEWHERE
 from tests.chatapp.sockets import Page
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
@@ -37,18 +37,14 @@ def result_of(standin: Standin) -> str:
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
     running_turns.closing = False
-    # Or it would take over what waits, whenever that may be.
-    running_turns.stop_heartbeat()
     for task in [*running_turns.turns.values()]:
         task.leave("The server was stopped.")
         await task.ended()
     running_turns.cleared_up = False
-    # Its number has another process now.
-    await Turn.objects.aupdate(owner=f"{this_process()}0")
+    await Turn.objects.aupdate(owner=ELSEWHERE)
 
 
 async def start_again() -> None:
     """Clear up as a server does when it starts."""
     running_turns.cleared_up = False
     await running_turns.clear_up()
-    running_turns.stop_heartbeat()

@@ -10,7 +10,9 @@ from tests.chatapp.sockets import PATIENCE
 
 
 class Held(TurnTask):
-    """A turn that runs until a test ends it, whoever stops it."""
+    """A turn that runs until a test ends it, whoever stops it; ``left`` says why it should end."""
+
+    left = ""
 
     def __init__(self, run: TurnContext, on_end: Callable[[], object]) -> None:
         self._over = asyncio.Event()
@@ -19,6 +21,11 @@ class Held(TurnTask):
     @override
     async def _do(self) -> None:
         await self._over.wait()
+
+    @override
+    def leave(self, reason: str) -> None:
+        self.left = reason
+        super().leave(reason)
 
     def end(self) -> None:
         """Let it come to its end, which is put on record then."""

@@ -9,8 +9,6 @@ from django.utils import timezone
 
 from chatapp.models import ModelCall, Turn
 from chatapp.storage import partial_replies
-from chatapp.turns.running_turns import running_turns
-from tests.chatapp.observers import Trust
 from tests.chatapp.sockets import Page
 
 # What another process does to the turn of one that is frozen.
@@ -28,9 +26,8 @@ ONE_AND_REST = [
 
 
 def can_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have this process make writes that fail again at once, and take nobody for gone."""
+    """Have this process make writes that fail again at once."""
     monkeypatch.setattr(partial_replies, "WAITS", (0.2,) * 10_000)
-    monkeypatch.setattr(running_turns, "observer", Trust())
 
 
 async def until_frozen(page: Page) -> None:

@@ -12,7 +12,6 @@ from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns import lifecycle
 from chatapp.turns.running_turns import RunningTurns
-from tests.chatapp.observers import long_watch
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.chatapp.sockets import PATIENCE, Page
@@ -24,9 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Process(RunningTurns):
-    """A process that holds its turns, and whose heart beats without a pause."""
-
-    interval = 0.0
+    """A process that holds its turns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,17 +32,16 @@ class Process(RunningTurns):
 
 
 class Stumbling(Process):
-    """One that makes an error the first time."""
+    """One that makes an error the first time that it looks after turns."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.stumbled = asyncio.Event()
+    stumbled = False
 
     @override
-    async def clear_up(self) -> None:
-        if not self.stumbled.is_set():
-            self.stumbled.set()
+    async def look_after(self) -> None:
+        if not self.stumbled:
+            self.stumbled = True
             raise ZeroDivisionError
+        await super().look_after()
 
 
 async def test_what_another_process_left_is_ended_while_this_one_serves(
@@ -57,10 +53,13 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     monkeypatch.setattr(channel, "listeners", [told.put_nowait])
     channel.start()
     process = Process()
-    process.observer = await sync_to_async(long_watch)()
-    process.start_heartbeat()
+    process.loop = asyncio.get_running_loop()
+    process.beat(False)
+    await process.looked()
+    await turn.arefresh_from_db()
+    assert not turn.is_over
+    process.beat(True)
     assert await told.get() == hints.ConversationChanged(conversation.pk)
-    process.stop_heartbeat()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
 
@@ -73,25 +72,37 @@ async def test_pages_are_told_of_what_a_process_ends_as_it_starts(
     told: asyncio.Queue[hints.Hint] = asyncio.Queue()
     monkeypatch.setattr(channel, "listeners", [told.put_nowait])
     process = RunningTurns()
-    process.observer = await sync_to_async(long_watch)()
     await process.clear_up()
-    process.stop_heartbeat()
     assert await told.get() == hints.ConversationChanged(conversation.pk)
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
 
 
-async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
-    """Whoever is silent is taken for gone, and what it works on is ended."""
+async def test_an_error_of_its_own_ends_no_look(conversation: Conversation) -> None:
+    """The next sign of life looks again, and lets go of a turn that was ended elsewhere."""
     run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
     process = Stumbling()
-    process.start_heartbeat()
-    await process.stumbled.wait()
+    process.loop = asyncio.get_running_loop()
     held = process.start(run)
     await sync_to_async(lifecycle.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
+    for _ in range(2):
+        process.beat(False)
+        await process.looked()
     async with asyncio.timeout(PATIENCE):
         await held.ended()
-    process.stop_heartbeat()
+
+
+async def test_a_turn_that_is_claimed_while_its_process_ends_goes_on_elsewhere(
+    conversation: Conversation,
+) -> None:
+    """It comes to its first safe point, and nobody is said to have stopped it."""
+    run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
+    process = Process()
+    process.closing = True
+    held = process.start(run)
+    assert isinstance(held, Held)
+    assert held.left
+    held.stop()
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(

@@ -1,18 +1,13 @@
 """What a process leaves in the middle is ended with all that is known of it, once."""
 
 import json
-import os
-import re
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
+from functools import partial
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.utils import timezone
 
 import condense
@@ -22,18 +17,20 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Process,
     Profile,
     ToolRun,
     Turn,
     message_store,
-    turns,
 )
+from chatapp.models.processes import this_process
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import crash_recovery, lifecycle, turns_without_message
-from tests.chatapp.observers import Watch, long_watch
+from chatapp.turns import crash_recovery, turns_without_message
+from tests.chatapp.observers import live_elsewhere
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask, elsewhere, end, go_on, retry
+from tests.chatapp.two_connections import beside
 
 WORDS = "Once upon a time there was"
 
@@ -79,7 +76,7 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
     """With its call, whose use is estimated and marked so."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, wrote(WORDS))
-    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
+    assert crash_recovery.recover().closed == {conversation.pk}
     row, call = last(conversation), ModelCall.objects.get(pk=call.pk)
     assert (row.content[0]["text"], row.stop_reason) == (WORDS, "interrupted")
     assert (call.message, call.status, call.draft) == (row, "interrupted", "")
@@ -102,7 +99,7 @@ def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversat
         tokens_cache_read=7,
         tokens_output=1,
     )
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     call.refresh_from_db()
     assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 1)
     assert last(conversation).role == "user"
@@ -124,7 +121,7 @@ def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversat
     """The model is sent the words between them: the rest is signed, or complete, or nothing."""
     turn = elsewhere(ask(conversation))
     call = call_of(turn, THOUGHT, wrote(WORDS), HALF_A_CALL)
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     call.refresh_from_db()
     assert message_store.to_engine(last(conversation)).content == (condense.TextBlock(WORDS),)
     written = sum(len(block["text"]) for block in (THOUGHT, wrote(WORDS), HALF_A_CALL))
@@ -144,7 +141,7 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
     """There is nothing to go on from: the model is asked the same again, and nothing else."""
     turn = elsewhere(ask(conversation))
     call_of(turn, block)
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     assert [text for _, text in shown(conversation)] == [block["text"]]
     (row,) = [row for row in row_pages.page(conversation).rows if isinstance(row, TurnRow)]
     assert row.commands == ("turn.continue", "turn.retry")
@@ -168,7 +165,7 @@ def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversatio
     now = timezone.now()
     ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
     ToolRun.objects.create(turn=turn, call_id="begun", name="x")
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     told = results(conversation)
     assert told["done"] == "42"
     assert told["begun"] == condense.INTERRUPTED
@@ -184,7 +181,7 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
     message_store.append_message(
         conversation.pk, reply, tokens=5, turn=turn, stop_reason="end_turn"
     )
-    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
+    assert crash_recovery.recover().closed == {conversation.pk}
     turn.refresh_from_db()
     assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
 
@@ -206,81 +203,65 @@ def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversati
         tokens_before_measured=False,
     )
     call_of(turn, wrote(WORDS), purpose="summary", condensation=attempt, tokens_estimated=None)
-    crash_recovery.close_interrupted(long_watch())
+    crash_recovery.recover()
     attempt.refresh_from_db()
     assert (attempt.status, attempt.cost_measured) == ("failed", False)
     assert attempt.cost == (1_000 * 3 + 6 * 15) / Decimal(1_000_000)
     assert not conversation.messages.exists()
 
 
-def test_what_this_process_works_on_is_left_alone(
-    conversation: Conversation, django_assert_num_queries: object
-) -> None:
-    """It gives signs of life, in two statements, which name what was ended elsewhere."""
-    turn = ask(conversation)
-    watch = long_watch()
-    with django_assert_num_queries(2):  # type: ignore[operator] # a fixture
-        assert crash_recovery.keep_alive([turn]) == ([], [])
-    assert crash_recovery.close_interrupted(watch) == set()
-    assert crash_recovery.close_interrupted(long_watch(), running=[turn.pk]) == set()
-    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
-    assert crash_recovery.keep_alive([turn]) == ([turn], [])
-    assert crash_recovery.keep_alive([]) == ([], [])
+def test_what_a_process_works_on_that_lives_is_left_alone(conversation: Conversation) -> None:
+    """Here or elsewhere, however long it takes; a process that gave a sign again lives."""
+    mine = ask(conversation)
+    assert crash_recovery.recover().found == 0
+    elsewhere(mine)
+    live_elsewhere()
+    assert crash_recovery.recover().found == 0
+    Process.objects.all().delete()
+    assert crash_recovery.recover().closed == {conversation.pk}
 
 
 def test_a_turn_of_this_process_that_it_does_not_run_is_ended(conversation: Conversation) -> None:
-    """Its end could not be saved; where somebody comes and nothing runs, at once."""
-    turn = ask(conversation)
-    assert crash_recovery.close_interrupted(Watch()) == set()
-    assert crash_recovery.close_interrupted(Watch(), conversation, running=[turn.pk]) == set()
-    assert crash_recovery.close_interrupted(Watch(), conversation) == {conversation.pk}
-    again = ask(conversation)
-    assert crash_recovery.close_interrupted(long_watch()) == {conversation.pk}
-    again.refresh_from_db()
-    assert "could not be saved" in again.error
+    """Its end could not be saved."""
+    looked, turn = timezone.now(), ask(conversation)
+    assert crash_recovery.close_unsaved([turn.pk]) == set()
+    assert crash_recovery.close_unsaved([], conversation, looked) == set()
+    assert crash_recovery.close_unsaved([], conversation) == {conversation.pk}
+    assert crash_recovery.close_unsaved([]) == set()
+    turn.refresh_from_db()
+    assert "could not be saved" in turn.error
 
 
-def test_a_process_of_this_machine_that_ended_is_not_waited_for(conversation: Conversation) -> None:
-    """Its last sign of life may be a moment old; a living one with its number is another.
-
-    A zombie, whose exit code nobody has asked for, writes nothing any more either.
-    """
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    mine, theirs = turns.this_process(), turns.describe(child.pid)
-    machine, _pid, start = mine.rsplit("/", 2)
-    assert not turns.has_ended(theirs)
-    # Beside their turns, others may be at work on a database that is no file of this process.
-    now = timezone.now()
-    assert turns.is_left(theirs, now) == (connection.vendor == "sqlite")
-    assert [turns.is_left(one, now) for one in (None, "", mine)] == [True, True, False]
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    elsewhere(ask(conversation), owner=theirs)
-    try:
-        assert crash_recovery.close_interrupted(Watch()) == {conversation.pk}
-    finally:
-        child.communicate()
-    assert turns.has_ended(theirs)
-    assert turns.is_left(theirs, now)
-    assert turns.is_left("another machine/1/2", now - turns.LONGEST)
-    assert not turns.has_ended(mine)
-    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
-    # A container may have this machine's name, and other processes.
-    name, _dot, space = machine.rpartition(".")
-    assert space == re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
-    assert not turns.has_ended(f"{name}.1/{os.getpid()}/{start}0")
-
-
-def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(
-    conversation: Conversation, alice: User
+def test_turns_of_an_ended_process_are_closed_in_pieces(
+    alice: User, django_assert_num_queries: object
 ) -> None:
-    """However long it gave no sign: what waits here goes on here."""
-    mine, other = (
-        ask(one) for one in (conversation, conversations.start_conversation(owner=alice))
-    )
-    Turn.objects.filter(pk=mine.pk).update(status=Turn.Status.WAITING)
-    elsewhere(other, status=Turn.Status.WAITING)
-    watch = long_watch()
-    (run,) = crash_recovery.take_over(watch, running=[mine.pk])
-    assert (run.turn, run.turn.owner, run.turn.attempt) == (other, turns.this_process(), 2)
-    assert crash_recovery.take_over(watch, running=[mine.pk, other.pk]) == []
+    """Pages see the first ones soon, and the process does something else in between."""
+    for _ in range(3):
+        elsewhere(ask(conversations.start_conversation(owner=alice)))
+    first, second, third = (crash_recovery.recover(2) for _ in range(3))
+    assert [len(one.closed) for one in (first, second, third)] == [2, 1, 0]
+    assert not first.closed & second.closed
+    assert not Turn.objects.unfinished().exists()
+
+
+@pytest.mark.postgresql("SQLite locks no rows")
+@pytest.mark.django_db(transaction=True)
+def test_what_somebody_has_locked_keeps_no_other_turn_from_being_closed(alice: User) -> None:
+    """It is closed later."""
+    held, free = (conversations.start_conversation(owner=alice) for _ in range(2))
+    for one in (held, free):
+        elsewhere(ask(one))
+    hold = partial(Conversation.objects.select_for_update().get, pk=held.pk)
+    _row, done = beside(hold, crash_recovery.recover)
+    assert done.closed == {free.pk}
+    assert crash_recovery.recover().closed == {held.pk}
+
+
+def test_a_process_takes_over_what_waits_in_another_that_is_gone(
+    conversation: Conversation,
+) -> None:
+    """It goes on waiting here."""
+    turn = elsewhere(ask(conversation), status=Turn.Status.WAITING)
+    (run,) = crash_recovery.recover().taken
+    assert (run.turn, run.turn.owner, run.turn.attempt) == (turn, this_process(), 2)
+    assert crash_recovery.recover().found == 0

@@ -231,7 +231,7 @@ async def test_what_waits_survives_the_process(conversation: Conversation, alice
     turn = await sync_to_async(ask)(conversation)
     queue_later = sync_to_async(message_queue.queue_message)
     assert await queue_later(conversation, SendMessage("Later", uuid.uuid4()))
-    await sync_to_async(crash_recovery.close_interrupted)(running_turns.observer, conversation)
+    await sync_to_async(crash_recovery.close_unsaved)([], conversation)
     async with open_page(conversation, alice) as page:
         await shows(page, "Later")
     assert await Turn.objects.aget() == turn

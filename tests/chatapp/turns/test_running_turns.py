@@ -25,7 +25,6 @@ async def test_what_could_not_be_cleared_up_is_cleared_up_later(conversation: Co
                 pass
     async with process.beginning():
         await call.arefresh_from_db()
-    process.stop_heartbeat()
     assert call.status == ModelCall.Status.INTERRUPTED
 
 

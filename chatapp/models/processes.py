@@ -1,0 +1,100 @@
+"""Processes: a row each, with the last sign of life; what a process works on names it as owner."""
+
+import functools
+import json
+import os
+import secrets
+import socket
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from chatapp.models.database import clock, execute
+
+
+def this_process() -> str:
+    """Return the name of this process as an owner."""
+    return _name(os.getpid())
+
+
+@functools.cache
+def _name(pid: int) -> str:
+    return f"{socket.gethostname()[:60]}/{pid}/{secrets.token_hex(6)}"
+
+
+class ProcessQuerySet(models.QuerySet["Process"]):
+    """Processes by their signs of life."""
+
+    def others(self) -> "ProcessQuerySet":
+        """Leave out this process."""
+        return self.exclude(name=this_process())
+
+    def sign(self, kind: str, workers: Collection[int] = ()) -> None:
+        """Give a sign of life of this process, also where others took it for gone."""
+        execute(
+            "INSERT INTO chatapp_process (name, kind, workers, heartbeat_at) "  # noqa: S608 - a function's name
+            f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO UPDATE SET "
+            "kind = excluded.kind, workers = excluded.workers, "
+            "heartbeat_at = excluded.heartbeat_at",
+            this_process(), kind, json.dumps([*workers]),
+        )  # fmt: skip
+
+    def workers(self) -> set[int]:
+        """Return the ids of the workers of the queues that processes have."""
+        return {pk for own in self.values_list("workers", flat=True) for pk in own}
+
+    def end(self) -> None:
+        """Remove this process: what it still owns is left."""
+        self.filter(name=this_process()).delete()
+
+    def silent(self, seconds: float) -> "ProcessQuerySet":
+        """Return servers whose last sign is older than that, or later than the clock says."""
+        age = timedelta(seconds=seconds)
+        is_old, is_later = Q(heartbeat_at__lt=Now() - age), Q(heartbeat_at__gt=Now() + age)
+        return self.others().exclude(kind=Process.Kind.COMMAND).filter(is_old | is_later)
+
+    def remove(self, name: str, sign: datetime) -> bool:
+        """Remove a process that is gone; False where it has given another sign since."""
+        return bool(self.filter(name=name, heartbeat_at=sign).delete()[0])
+
+    def remove_servers(self) -> None:
+        """Remove all other servers: this one is alone on its database."""
+        self.others().exclude(kind=Process.Kind.COMMAND).delete()
+
+    def remove_old_commands(self) -> None:
+        """Remove commands that were killed: none takes a day."""
+        commands = self.filter(kind=Process.Kind.COMMAND)
+        commands.filter(heartbeat_at__lt=Now() - timedelta(days=1)).delete()
+
+
+class Process(models.Model):
+    """A process that lives, as far as anybody knows: without its row, what it owns is left.
+
+    Its ``workers`` are the ids that Procrastinate gave to those of its queues. A command signs
+    once, when it begins.
+    """
+
+    class Kind(models.TextChoices):
+        """What a process does."""
+
+        WEB = "web"
+        WORKER = "worker"
+        COMMAND = "command"
+
+    name = models.CharField(primary_key=True, max_length=120)
+    kind = models.CharField(max_length=10, choices=Kind)
+    workers = models.JSONField(default=list)
+    heartbeat_at = models.DateTimeField(db_default=Now())
+
+    objects = ProcessQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_left(owner: str | None) -> bool:
+    """Whether what ``owner`` works on is nobody's any more."""
+    return owner != this_process() and not Process.objects.filter(name=owner or "").exists()
