@@ -83,7 +83,7 @@ class Session(Transcript):
         self._reply: Any = None
         # How often the user sent each text, and what they sent while the program worked.
         self._sent = Counter[str]()
-        self._waiting: list[tuple[list[Block], Any]] = []
+        self._waiting: list[tuple[Any, Any]] = []
         # By the id of a line, how many messages there were behind it.
         self._ends: dict[Any, int] = {None: 0}
         self._titles = dict[Any, Any]()
@@ -126,9 +126,7 @@ class Session(Transcript):
             case {"operation": "enqueue", "content": sent} | {
                 "attachment": {"type": "queued_command", "prompt": sent}
             }:
-                self._waiting.append(
-                    (self.mark("user", transcripts.parts_of(sent)), item.get("timestamp"))
-                )
+                self._waiting.append((sent, item.get("timestamp")))
             case {"type": "user" | "assistant", "message": {**message}}:
                 if said := self.checked(index, message):
                     is_summary = item.get("isCompactSummary") is True
@@ -150,8 +148,8 @@ class Session(Transcript):
 
     def _say_waiting(self) -> None:
         """Add what the user sent meanwhile, behind the results of the calls that ran then."""
-        for blocks, at in self._waiting:
-            self.say("user", blocks, at)
+        for sent, at in self._waiting:
+            self.say("user", self.mark("user", transcripts.parts_of(sent)), at)
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:
