@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Piece, transcripts
+from chatapp.transfer.source_texts import joined, listed
 from chatapp.transfer.transcript_files import Sample, read_items
 from condense import noop
 
@@ -21,9 +22,10 @@ _PARTS = {"image_url", "input_text", "output_text", "input_image"}
 
 def recognise(sample: Sample) -> bool:
     """Whether something in it is only said there."""
-    parts = [part for item in sample.items for part in transcripts.listed(item.get("content"))]
+    items = [item for item in sample.items if "role" in item]
+    parts = [part for item in items for part in listed(item.get("content"))]
     return not sample.in_lines and (
-        any(str(item.get("role")) in _ROLES or "tool_calls" in item for item in sample.items)
+        any(str(item["role"]) in _ROLES or "tool_calls" in item for item in items)
         or any(isinstance(part, dict) and str(part.get("type")) in _PARTS for part in parts)
     )
 
@@ -37,30 +39,26 @@ class _Chat(transcripts.Transcript):
     def take(self, index: int, item: Any, /) -> None:
         match item:
             case {"role": "system" | "developer", "content": content}:
-                if (text := transcripts.joined_text(content)) and not (
-                    self.messages or self.besides
-                ):
+                if (text := joined(content)) and not (self.messages or self.besides):
                     self.describe(system_prompt=text)
                 else:
                     self.refuse(index, NOT_FIRST)
             case {"role": "tool" | "function", **answer}:
-                result = transcripts.result_block(answer.get("tool_call_id"), answer.get("content"))
+                result = {"type": "tool_result", **answer, "id": answer.get("tool_call_id")}
                 self._say(index, "user", [result])
             case {"role": "user" | "assistant" as role, **said}:
-                calls = map(_call, transcripts.listed(said.get("tool_calls")))
-                self._say(index, role, [*transcripts.parts_of(said.get("content")), *calls])
+                content = said.get("content") or said.get("refusal")
+                thought = said.get("reasoning_content") or said.get("reasoning")
+                calls = [*listed(said.get("tool_calls")), said.get("function_call")]
+                told = [{"type": "function", "function": one} | one for one in calls if one]
+                parts = listed(content) or [content] * bool(content)
+                self._say(index, role, [{"type": "thinking", "text": thought}, *parts, *told])
             case _:
                 self.refuse(index, noop("This is no message of this form."))
 
-    def _say(self, index: int, role: str, blocks: list[transcripts.Block | None]) -> None:
-        usable = [block for block in blocks if block]
-        if len(usable) < len(blocks) or not usable:
+    def _say(self, index: int, role: str, parts: list[Any]) -> None:
+        odd = list[Any]()
+        blocks = [*transcripts.blocks_in(parts, f"call_{index}", odd.append)]
+        if odd or not blocks:
             self.refuse(index, noop("Part of the message, or all of it, can't be used."))
-        self.say(role, usable)
-
-
-def _call(call: Any) -> transcripts.Block | None:
-    match call:
-        case {"id": call_id, "function": {"name": name, "arguments": arguments}}:
-            return transcripts.call_block(name, call_id, arguments)
-    return None
+        self.say(role, blocks)

@@ -4,21 +4,29 @@ It writes in its user's name, and quotes the user in results.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, override
 
 from django.utils.translation import gettext_lazy
 
 import condense
-from chatapp.transfer import Piece
-from chatapp.transfer.transcript_files import Sample, read_lines
-from chatapp.transfer.transcripts import Block, Transcript, count, joined_text, listed, result_text
+from chatapp.transfer import Piece, Problem, transcripts
+from chatapp.transfer.record_rows import WRONG_BUILD
+from chatapp.transfer.source_texts import fields, joined, listed
+from chatapp.transfer.transcript_files import Item, Sample, read_lines
+from chatapp.transfer.transcripts import Block, Transcript, are_results, count, result_text
 from condense import noop
 
 LABEL = noop("Claude Code session")
 WHERE = gettext_lazy("~/.claude/projects: a .jsonl file for each session.")
 
+# Lines that hold no talk.
+_OWN = {
+    "agent-name", "ai-title", "custom-title", "file-history-snapshot", "last-prompt", "progress",
+    "summary", "system", "tag",
+}  # fmt: skip
 _FIGURES = {
     "tokens_input": "input_tokens",
     "tokens_output": "output_tokens",
@@ -73,8 +81,35 @@ class Session(Transcript):
     def __init__(self) -> None:
         super().__init__()
         self._reply: Any = None
+        # How often the user sent each text, and what they sent while the program worked.
+        self._sent = Counter[str]()
+        self._waiting: list[tuple[Any, Any]] = []
+        # By the id of a line, how many messages there were behind it.
+        self._ends: dict[Any, int] = {None: 0}
+        self._titles = dict[Any, Any]()
         self._call: dict[str, Any] = {}
         self._boundary: Mapping[Any, Any] = {}
+
+    @override
+    def read(self, found: Iterable[Item | Problem]) -> Iterator[Piece]:
+        lines = [*found]
+        self._sent.update(_sent_by(one[1]) for one in lines if not isinstance(one, Problem))
+        yield from super().read(lines)
+
+    @override
+    def pieces(self) -> Iterator[Piece]:
+        self._say_waiting()
+        # The user's own title is the first that holds.
+        for title in map(self._titles.get, ("customTitle", "aiTitle", "summary")):
+            if isinstance(title, str):
+                self.describe(title=title)
+        yield from super().pieces()
+
+    @override
+    def counted(self, item: Any, /) -> Any:
+        # Other lines are the program's own, and say nothing or what these say.
+        is_own = item.get("type") in _OWN or "attachment" in item
+        return _sent_by(item) if is_own else item
 
     @override
     def take(self, index: int, item: Any, /) -> None:
@@ -83,35 +118,66 @@ class Session(Transcript):
                 self.refuse(index, noop("What a subagent said is not part of the conversation."))
             case {"type": "system", "compactMetadata": {**told}}:
                 self._boundary = told
-            case {"type": "summary", "summary": str(title)}:
-                self.describe(title=title)
+            case {"type": "summary" | "ai-title" | "custom-title"}:
+                self._titles |= item
+            case {"type": "queue-operation", "content": text} if self._sent[joined(text)]:
+                # It is sent later, and stands there.
+                self._sent[joined(text)] -= 1
+            case {"operation": "enqueue", "content": sent} | {
+                "attachment": {"type": "queued_command", "prompt": sent}
+            }:
+                self._waiting.append((sent, item.get("timestamp")))
             case {"type": "user" | "assistant", "message": {**message}}:
                 if said := self.checked(index, message):
-                    content, at = said["content"], item.get("timestamp")
-                    if item.get("isCompactSummary") is True:
-                        self._condense(joined_text(content), at)
-                    else:
-                        marked = self.mark(said["role"], content)
-                        if item.get("isMeta") is True:
-                            marked = [one | {condense.USER_WORDS: ""} for one in marked]
-                        self._say(said["role"], marked, message, at)
+                    is_summary = item.get("isCompactSummary") is True
+                    (self._condense if is_summary else self._say)(said, item)
+            case {"type": "user" | "assistant"}:
+                self.refuse(index, WRONG_BUILD)
+        self._ends[item.get("uuid") or index] = len(self.messages)
 
-    def _condense(self, text: str, at: Any) -> None:
+    def _condense(self, said: dict[str, Any], item: Mapping[Any, Any]) -> None:
+        self._say_waiting()
         told, self._boundary = self._boundary, {}
         self.condense(
-            text,
-            at,
+            joined(said["content"]),
+            item.get("timestamp"),
             trigger="manual" if told.get("trigger") == "manual" else "auto",
             tokens_before=count(told.get("preTokens")),
             tokens_before_measured=True,
         )
 
-    def _say(self, role: str, blocks: list[Block], message: Mapping[Any, Any], at: Any) -> None:
+    def _say_waiting(self) -> None:
+        """Add what the user sent meanwhile, behind the results of the calls that ran then."""
+        for sent, at in self._waiting:
+            self.say("user", self.mark("user", transcripts.parts_of(sent)), at)
+        self._waiting.clear()
+
+    def _go_back(self, item: Mapping[Any, Any]) -> None:
+        """Set aside what the user had sent in this place before, and what followed it."""
+        start = self._ends.get(item.get("parentUuid", ""), len(self.messages))
+        newer = self.messages[start:]
+        seen = [n for n, one in enumerate(newer, start) if "rewind_parent" not in one]
+        is_aside = start and "rewind_parent" in self.messages[start - 1]
+        if not seen or is_aside or {"condense_id", "condense_parent"} & newer[0].keys():
+            return
+        if not are_results(newer[0]["content"]):
+            places = [one["root_seq"] for one in self.rewinds]
+            since = max((n for n, root in enumerate(places, 1) if root <= start + 1), default=0)
+            self.set_aside(-start - 1, places.count(start + 1) + 1, seen[0], since)
+
+    def _say(self, said: dict[str, Any], item: Mapping[Any, Any]) -> None:
         """Add a message, or to the reply that this is another part of, with what it took."""
-        reply = message.get("id") if role == "assistant" else None
+        message, role, is_meta = item["message"], said["role"], item.get("isMeta") is True
+        blocks = self.mark(role, said["content"])
+        blocks = [one | {condense.USER_WORDS: ""} for one in blocks] if is_meta else blocks
+        reply, at = message.get("id") if role == "assistant" else None, item.get("timestamp")
         if reply and reply == self._reply:
             self.messages[-1]["content"] += blocks
         else:
+            if not are_results(blocks):
+                self._say_waiting()
+                if role == "user" and not is_meta:
+                    self._go_back(item)
             self._reply, self._call = reply if isinstance(reply, str) else None, {}
             self.say(role, blocks, at)
         used = message.get("usage")
@@ -139,6 +205,14 @@ class Session(Transcript):
                     yield _said_to(self.tool_calls.get(id_, {}), result) or None
                 case _:
                     yield None
+
+
+def _sent_by(line: Mapping[Any, Any]) -> str:
+    """Return what a line says that the user sent, empty for others."""
+    is_queued = fields(line.get("attachment")).get("type") == "queued_command"
+    sent = fields(line.get("attachment" if is_queued else "message"))
+    is_sent = is_queued or (line.get("type") == "user" and not line.get("isSidechain"))
+    return joined(sent.get("prompt", sent.get("content"))) if is_sent else ""
 
 
 def _said_to(call: Block, result: Block) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 import condense
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, transcripts
+from chatapp.transfer.source_texts import fields, joined, listed
 from chatapp.transfer.transcript_files import Sample, read_lines
 
 LABEL = condense.noop("Codex rollout")
@@ -17,7 +18,8 @@ WHERE = gettext_lazy("~/.codex/sessions: a rollout-….jsonl file for each sessi
 
 _LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _ITEMS = {"message", "function_call", "function_call_output", "reasoning", "local_shell_call"}
-# What tells of the session, of the screen, or says again what another line has.
+# Events with words; what tells of the session, or says again what another line has.
+_SAID = {"user_message", "agent_message", "agent_reasoning", "exited_review_mode"}
 _SILENT = {"session_meta", "event_msg", "turn_context", "ghost_snapshot", "other", "state"}
 
 
@@ -45,11 +47,20 @@ _ASKING = "request_user_input"
 class _Rollout(transcripts.Transcript):
     strategy = LABEL
 
+    @override
+    def counted(self, item: Any, /) -> Any:
+        told, kind = fields(item.get("payload")).get("type"), item.get("type")
+        is_said = told in _SAID if kind == "event_msg" else kind not in _SILENT
+        return item if is_said else None
+
+    @override
     def take(self, index: int, item: Any, /) -> None:
         at = item.get("timestamp")
         match item:
-            case {"type": "compacted", "payload": {"message": str(text)}}:
-                self.condense(text, at)
+            case {"type": "compacted", "payload": {"message": str(text)} as told}:
+                # Newer ones have it in the history that they go on with.
+                if text := text or joined(told.get("replacement_history")):
+                    self.condense(text, at)
             case {"type": "event_msg", "payload": {"type": "token_count", "info": {**info}}}:
                 self._take_usage(info.get("last_token_usage"), at)
             case {"type": "response_item", "payload": {**inner}}:
@@ -93,29 +104,19 @@ class _Rollout(transcripts.Transcript):
 
 def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
     """Return the role of whose item it is, and its blocks; none where nothing can be used."""
-    block: transcripts.Block | None = None
+    blocks = [*transcripts.blocks_in([item])]
     match item:
-        case {"type": "message", "role": str(said_by), "content": content}:
-            blocks = transcripts.parts_of(content)
-            if said_by == "assistant":
-                return "assistant", blocks
+        case {"type": "message", "role": str(said_by)} if said_by != "assistant":
             for one in blocks:
                 if said_by != "user" or _WRITTEN.match(str(one.get("text") or "")):
                     one[condense.USER_WORDS] = ""
             return "user", blocks
-        case {"type": "reasoning", "summary": [*parts]}:
-            said = [part.get("text") for part in parts if isinstance(part, dict)]
-            text = "\n\n".join(one for one in said if isinstance(one, str) and one.strip())
-            block = transcripts.text_block(f"> {text.replace('\n', '\n> ')}") if text else None
-        case {"type": "function_call_output" | "custom_tool_call_output", **answer}:
-            result = transcripts.result_block(answer.get("call_id"), answer.get("output"))
-            return "user", [result] if result else []
-        case {"type": "function_call" | "custom_tool_call", **call}:
-            given = call.get("arguments", call.get("input"))
-            block = transcripts.call_block(call.get("name"), call.get("call_id"), given)
-        case {"type": "local_shell_call", "call_id": call_id, "action": action}:
-            block = transcripts.call_block("local_shell", call_id, action)
-    return "assistant", [block] if block else []
+        case {"type": "function_call_output" | "custom_tool_call_output"}:
+            return "user", blocks
+        case {"type": "reasoning"}:
+            said = [one["thinking"].replace("\n", "\n> ") for one in blocks]
+            return "assistant", [transcripts.text_block(f"> {text}") for text in said]
+    return "assistant", blocks
 
 
 def _answers(output: str) -> str:
@@ -124,4 +125,4 @@ def _answers(output: str) -> str:
     if not isinstance(given, dict):
         return ""
     found = [one.get("answers") for one in given.values() if isinstance(one, dict)]
-    return "\n".join(str(one) for answers in found for one in transcripts.listed(answers))
+    return "\n".join(str(one) for answers in found for one in listed(answers))

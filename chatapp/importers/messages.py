@@ -7,8 +7,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Beside, Piece, Problem
+from chatapp.transfer.source_texts import describe_loss, joined, texts_in
 from chatapp.transfer.transcript_files import LARGEST, Sample, read_items
-from chatapp.transfer.transcripts import IN_PARTS, check_message, in_parts, joined_text
+from chatapp.transfer.transcripts import IN_PARTS, check_message, in_parts
 from condense import noop
 
 LABEL = noop("Anthropic messages")
@@ -29,9 +30,11 @@ def read_transcript(path: Path) -> Iterator[Piece]:
             continue
         message, reasons = check_message(found[1])
         yield from (Problem(found[0], reason) for reason in reasons)
+        if loss := describe_loss(texts_in(found[1]), message):
+            yield Problem(found[0], loss)
         parts = in_parts(message) if message else ()
         if len(parts) > 1:
             yield Problem(found[0], IN_PARTS.format(count=len(parts)))
         yield from parts
-    if text := joined_text(beside["system"]):
+    if text := joined(beside["system"]):
         yield Beside("conversation", {"system_prompt": text})

@@ -6,15 +6,17 @@ What a model thought and which tools it called stands in its text, between tags.
 import html
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext_lazy
 
 from chatapp.providers import request_bytes
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.chats import Chat
+from chatapp.transfer.chats import UNKNOWN, Chat, Said
+from chatapp.transfer.source_texts import fields, joined, listed
 from chatapp.transfer.transcript_files import Sample
-from chatapp.transfer.transcripts import Block, joined_text, listed, parts_of
+from chatapp.transfer.transcripts import Block, blocks_in, links_in, parts_of
 from condense import noop
 
 LABEL = "Open WebUI"
@@ -27,38 +29,36 @@ _SUMMARY = re.compile("<summary>[^<]*</summary>")
 
 def recognise(sample: Sample) -> bool:
     """Whether its items are chats with a history."""
-    return any(_history(item) for item in sample.items)
+    return any(_messages(item) for item in sample.items)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
     """Return a conversation, None for what is none."""
-    if not (history := _history(item)):
+    if not (messages := _messages(item)):
         return None
-    inner = item.get("chat", item)
-    times, newest = (item.get("created_at"), item.get("updated_at")), history.get("currentId")
-    prompt = inner.get("system") or (inner.get("params") or {}).get("system")
+    inner = fields(item.get("chat", item))
+    times, history = (item.get("created_at"), item.get("updated_at")), fields(inner.get("history"))
+    prompt = inner.get("system") or fields(inner.get("params")).get("system")
     title = item.get("title") or inner.get("title")
-    chat = Chat(archive, title, *times, newest=newest, prompt=prompt)
-    for name, message in history["messages"].items():
-        role, blocks = _said(chat, message)
-        at, model = message.get("timestamp"), message.get("model")
-        chat.add(name, message.get("parentId"), role, blocks, at=at, model=model)
+    chat = Chat(archive, title, *times, newest=history.get("currentId"), prompt=prompt)
+    for name, one in messages:
+        message, said = fields(one), partial(_said, chat, one)
+        parent, at = message.get("parentId", UNKNOWN), message.get("timestamp")
+        chat.add(name, parent, said, at=at, model=message.get("model"))
     return chat
 
 
-def _history(item: Any) -> dict[str, Any]:
-    """Return the tree of a chat, an empty one for what is none."""
-    match item:
-        case {"chat": {"history": {"messages": {}} as found}} | {
-            "history": {"messages": {}} as found
-        }:
-            return {**found}
-    return {}
+def _messages(item: Any) -> list[tuple[Any, Any]]:
+    """Return a chat's messages with their ids: those that are shown where there are no others."""
+    inner = fields(fields(item).get("chat", item))
+    found = fields(fields(inner.get("history")).get("messages"))
+    shown = listed(inner.get("messages")) if inner is not item else []
+    return [*found.items()] or [(fields(one).get("id"), one) for one in shown]
 
 
-def _said(chat: Chat, message: Mapping[str, Any]) -> tuple[str, list[Block]]:
+def _said(chat: Chat, message: Mapping[str, Any]) -> Said:
     role, content = message.get("role"), message.get("content")
-    text = content if isinstance(content, str) else joined_text(content)
+    text = content if isinstance(content, str) else joined(content)
     match message.get("error"):
         case {"content": str(said)} | str(said):
             chat.leave_out(noop("An answer failed:"), said)
@@ -66,18 +66,12 @@ def _said(chat: Chat, message: Mapping[str, Any]) -> tuple[str, list[Block]]:
         chat.leave_out(noop("System prompts are not imported:"), text)
     if role not in {"user", "assistant"}:
         return "", []
-    blocks = parts_of(text) if role == "user" else [*_parts(text)]
-    blocks += parts_of((message.get("merged") or {}).get("content"))
-    for file in listed(message.get("files")):
-        image = {"type": "image_url", "image_url": file.get("url")}
-        told = file.get("file") or {}
-        name = file.get("name") or told.get("filename")
-        if file.get("type") == "image" and (found := parts_of([image])):
-            blocks += found
-        else:
-            inner = (told.get("data") or {}).get("content")
-            chat.attach(blocks, name, file.get("id"), text=inner)
-    return role, blocks
+    # Newer versions have the items of an answer, and sometimes no text.
+    output = [*blocks_in(message.get("output"), missing=chat.missing)]
+    blocks = parts_of(text) if role == "user" else output or [*_parts(text)]
+    blocks += parts_of(fields(message.get("merged")).get("content"))
+    blocks += blocks_in(message.get("files"), missing=chat.missing)
+    return role, blocks + links_in(message.get("sources") or message.get("citations"))
 
 
 def _parts(text: str) -> Iterator[Block]:
@@ -98,11 +92,8 @@ def _parts(text: str) -> Iterator[Block]:
             yield {"type": "thinking", "thinking": thought}
         else:
             # Older versions have the result among the attributes, some calls no id.
-            id_, name = told.get("id") or f"call_{number}", told.get("name", "")
             result = told.get("result") or inner
             said = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
-            said = said if isinstance(said, str) else result
-            given = request_bytes.decode_input(told.get("arguments", ""))
-            yield {"type": "tool_use", "id": id_, "name": name, "input": given}
-            yield {"type": "tool_result", "tool_use_id": id_, "content": said}
+            output = said if isinstance(said, str) else result
+            yield from blocks_in([told | {"type": "tool_call", "output": output}], f"call_{number}")
         yield from parts_of(after.strip())

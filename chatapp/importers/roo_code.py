@@ -16,8 +16,9 @@ from django.utils.translation import gettext_lazy
 
 from chatapp.providers import request_bytes
 from chatapp.transfer import Piece, Problem, Unusable
+from chatapp.transfer.source_texts import joined
 from chatapp.transfer.transcript_files import Sample, read_items
-from chatapp.transfer.transcripts import Block, Transcript, count, dated, joined_text, result_text
+from chatapp.transfer.transcripts import Block, Transcript, count, dated, result_text
 from condense import noop, say
 
 LABEL = noop("Roo Code task")
@@ -130,7 +131,7 @@ class Task(Transcript):
                 figures = told.pop(name, {})
                 text, cost = figures.get("summary"), figures.get("cost")
                 known = isinstance(cost, float) and 0 <= cost < 10**6
-                said = joined_text(one["content"]) if "condense_id" in one else ""
+                said = joined(one["content"]) if "condense_id" in one else ""
                 self.record(
                     number,
                     figures.get("ts", one.get("created_at")),

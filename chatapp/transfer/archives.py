@@ -29,7 +29,7 @@ MOST_RATIO = 200
 SMALL = 1024 * 1024
 
 # Of files that may hold conversations.
-_ENDINGS = (".json", ".json.gz")
+_ENDINGS = (".json", ".json.gz", ".jsonl", ".ndjson")
 # Encrypted, in one way or another, or a part of what it is.
 _UNREADABLE = 0x61
 # By this messages name files, whose names begin with it.

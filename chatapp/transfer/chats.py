@@ -7,26 +7,26 @@ import itertools
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, override
-
-from django.utils import timezone
 
 import condense
 from chatapp import errors
 from chatapp.agent.annotated_blocks import file_block
 from chatapp.composer.attachments import clean_name
 from chatapp.sentences import translate as _
-from chatapp.transfer import Begin, Beside, Piece, Problem, Unusable
+from chatapp.transfer import Begin, Piece, Problem, Unusable
 from chatapp.transfer.archives import Archive
-from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.transcript_files import DAMAGED, Item, read_list_or_object
+from chatapp.transfer.record_rows import WRONG, WRONG_BUILD
+from chatapp.transfer.source_texts import LONGEST_EXCERPT, fields, joined, texts_in
+from chatapp.transfer.transcript_files import DAMAGED, SAMPLED_ITEMS, Item, read_list_or_object
 from chatapp.transfer.transcripts import LONGEST_TITLE, Block, Transcript, dated, text_block
 from condense import noop, say
 
-# Characters of what is not used that are told.
-LONGEST_EXCERPT = 200
+# What names a file, for people and in an archive.
+_NAMES, _KEYS = ("file_name", "name", "filename"), ("file_uuid", "file_id")
+# The parent of first messages, and one of which nothing is said.
+NOWHERE, UNKNOWN = "00000000-0000-", "?"
 # Who says what is not said by whoever says the rest of a message.
 _ROLES = {"tool_result": "user"}
 # Messages that are written or hidden for each one of the file, and some besides.
@@ -40,11 +40,15 @@ Steps = Generator["Steps"]
 class _Node:
     role: str
     blocks: list[Block]
+    parent: str = ""
+    above: "_Node | None" = None
     at: Any = None
     model: Any = ""
-    parent: Any = None
     children: "list[_Node]" = field(default_factory=list)
 
+
+# Whose message it is, and its blocks.
+Said = tuple[str, list[Block]]
 
 # Messages up to the end of an answer, and those of the user of which one comes next.
 _Version = tuple[list[_Node], list[_Node]]
@@ -65,24 +69,30 @@ class Chat(Transcript):
         self.archive = archive
         shown = condense.well_formed(title) if isinstance(title, str) else ""
         self.title = " ".join(shown.split())[:LONGEST_TITLE]
-        self._newest = newest
+        self._newest = str(newest)
         self._about = dated(created, "created_at") | dated(updated, "updated_at")
         if isinstance(prompt, str) and prompt.strip():
             self._about["system_prompt"] = prompt
         self._nodes: dict[Any, _Node] = {}
         self._shown: set[_Node] = set()
         self._written: set[_Node] = set()
-        self._rewinds: list[dict[str, Any]] = []
         self._steps = 0
 
-    def add(
-        self, id_: Any, parent: Any, role: str, blocks: list[Block], *, at: Any, model: Any = ""
-    ) -> None:
-        """Add a message behind its parent; one without blocks only leads to others."""
-        if id_ in self._nodes:
-            self.leave_out(noop("Another message has the same id."), plain_text(blocks))
-        else:
-            self._nodes[id_] = _Node(role if blocks else "", blocks, at, model, parent)
+    def add(self, id_: Any, parent: Any, said: Callable[[], Said], **about: Any) -> str:
+        """Add a message behind its parent and return its id; without blocks it leads to others."""
+        try:
+            role, blocks = said()
+        except WRONG:
+            self.leave_out(WRONG_BUILD)
+            role, blocks = "", []
+        name = str(id_) if isinstance(id_, str | int) else f"#{len(self._nodes)}"
+        if name in self._nodes:
+            self.leave_out(noop("Another message has the same id."), joined(blocks))
+            return name
+        above = "" if parent is None or str(parent).startswith(NOWHERE) else str(parent)
+        before = next(reversed(self._nodes.values()), None)
+        self._nodes[name] = _Node(role if blocks else "", blocks, above, before, **about)
+        return name
 
     def leave_out(self, reason: str, text: str = "") -> None:
         """Note what of the message that comes next can't be used, and how it begins."""
@@ -105,6 +115,18 @@ class Chat(Transcript):
         except errors.Refused as error:
             self.leave_out(str(error))
 
+    def missing(self, part: Any) -> list[Block]:
+        """Return the file that a part of a message names; note why there is none."""
+        blocks, kind = list[Block](), str(fields(part).get("type"))
+        told = {**fields(fields(part).get(kind)), **fields(part)}
+        names, keys = ([told[one] for one in some if told.get(one)] for some in (_NAMES, _KEYS))
+        if names or keys:
+            text = told.get("extracted_content") or fields(told.get("data")).get("content")
+            self.attach(blocks, *names[:1] or [""], *keys, text=text)
+        else:
+            self.leave_out(say("It can't be imported: {kind}.", kind=kind[:60]), joined(part))
+        return blocks
+
     @override
     def pieces(self) -> Iterator[Piece]:
         steps = [self._answer(self._link(), 0)]
@@ -113,31 +135,38 @@ class Chat(Transcript):
                 steps.append(inner)
             else:
                 steps.pop()
-        if any(one.blocks and one not in self._written for one in self._nodes.values()):
-            raise Unusable(noop("Its messages follow each other in a circle."))
-        asked = (plain_text(one["content"]) for one in self.messages if one["role"] == "user")
+        self.reshaped = [one.blocks for one in self._written]
+        asked = (joined(one["content"]) for one in self.messages if one["role"] == "user")
         self.title = self.title or " ".join(next(asked, "").split())[:60]
         times = sorted(one["created_at"] for one in self.messages if "created_at" in one)
         about = {"created_at": times[0], "updated_at": times[-1]} if times else {}
         about |= self._about | ({"title": self.title} if self.title else {})
         self.describe(**about)
-        # By their times it is known which version is which.
-        now = timezone.now()
-        for number, one in enumerate(self._rewinds):
-            at = (now + timedelta(microseconds=number)).isoformat()
-            self.besides.append(Beside("rewinds", one | {"created_at": at}))
         yield from super().pieces()
 
     def _link(self) -> _Node:
-        """Put each message behind its parent, the oldest first; return what all of them follow."""
+        """Put each message behind its parent, the oldest first; return what all of them follow.
+
+        A circle begins with its oldest. Without its parent, one follows that before it in the file.
+        """
         root = _Node("", [])
         nodes = sorted(self._nodes.values(), key=lambda one: dated(one.at, "at").get("at", ""))
         for node in nodes:
-            self._nodes.get(node.parent, root).children.append(node)
-        node = self._nodes.get(self._newest, [root, *nodes][-1])
-        while node not in self._shown:
-            self._shown.add(node)
-            node = self._nodes.get(node.parent, root)
+            node.above = self._nodes.get(node.parent) or (node.parent and node.above) or root
+        walked = {root: root}
+        for start in nodes:
+            node = start
+            while node not in walked:
+                walked[node] = start
+                node = node.above or root
+            if walked[node] is start:
+                node.above = root
+        for node in nodes:
+            (node.above or root).children.append(node)
+        shown: _Node | None = self._nodes.get(self._newest, [root, *nodes][-1])
+        while shown:
+            self._shown.add(shown)
+            shown = shown.above
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
@@ -170,7 +199,7 @@ class Chat(Transcript):
         """
         versions.sort(key=lambda one: len(self._shown.intersection(one[0] + one[1])))
         for number, (said, questions) in enumerate(versions, 1):
-            start, since = len(self.messages), len(self._rewinds)
+            start, since = len(self.messages), len(self.rewinds)
             root = root or -start - 1
             self._say(said)
             if said and said[-1].role == "user":
@@ -178,24 +207,8 @@ class Chat(Transcript):
             elif questions:
                 yield self._write([([one], []) for one in questions], 0)
             if number < len(versions):
-                self._set_aside(root, number, start, since)
-
-    def _set_aside(self, root: int, version: int, start: int, since: int) -> None:
-        """Hide what was written since; a negative ``root`` is that of an edited message."""
-        found = [*self.messages[start:], *self._rewinds[since:]]
-        self._count(len(found))
-        hidden = [one for one in found if "rewind_parent" not in one]
-        record = {
-            "cause": "edited" if root < 0 else "regenerated",
-            "root_seq": abs(root),
-            "version": version,
-            "to_seq": start + 1,
-            "last_seq": len(self.messages),
-            "messages_hidden": sum("role" in one for one in hidden),
-        }
-        self._rewinds.append(record)
-        for one in hidden:
-            one["rewind_parent"] = len(self._rewinds)
+                self._count(len(self.messages) - start + len(self.rewinds) - since)
+                self.set_aside(root, number, start, since)
 
     def _say(self, nodes: Sequence[_Node]) -> None:
         self._written.update(nodes)
@@ -230,25 +243,21 @@ def _usable(block: Block, answered: set[Any]) -> list[Block]:
     return [block]
 
 
-def plain_text(blocks: Sequence[Block]) -> str:
-    """Return what blocks say."""
-    said = (one.get("text") or one.get("thinking") or one.get("content") for one in blocks)
-    return "\n".join(one for one in said if isinstance(one, str))
-
-
 # Files in services' archives that hold no conversations.
 _BESIDE = re.compile(
     r"(users?|user_settings|message_feedback|memories|model_comparisons"
     r"|shared_conversations|projects|sora)\.json"
 )
 
+NONE: list[Piece] = [Problem(1, noop("Not a conversation."))]
 ReadChat = Callable[[Any, Archive], Chat | None]
 
 
 def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
 
-    It returns None for what is no conversation. Nothing more is read of a document that begins so.
+    It returns None for what is no conversation. Nothing more is read of a document that begins
+    with many of those.
     """
     with Archive(path) as archive:
         for name, reason in archive.problems:
@@ -257,18 +266,25 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
             title = document.name
             if _BESIDE.fullmatch(title):
                 continue
+            others: list[Piece] | None = []
             try:
                 for found in read_list_or_object(document):
                     title, pieces = _read(found, archive, read_chat)
-                    yield from (Begin(title or document.name), *pieces)
-                    if not title:
+                    if others is None or pieces != NONE:
+                        yield from (*(others or ()), Begin(title), *pieces)
+                        others = None
+                    elif len(others) < 2 * SAMPLED_ITEMS:
+                        others += [Begin(title), *pieces]
+                    else:
                         break
+                if others:
+                    yield from (Begin(document.name), *NONE)
             except DAMAGED:
                 yield from (Begin(document.name), Problem(1, noop("The file is damaged.")))
 
 
 def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
-    """Return a conversation's title and all of it; the title is empty for what is none."""
+    """Return a conversation's title and all of it, ``NONE`` for what is none."""
     if isinstance(found, Problem):
         return _("Conversation {number}", number=found.index), [found]
     number, item = found
@@ -277,10 +293,11 @@ def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple
     title = condense.well_formed(str(called)[:LONGEST_TITLE])
     try:
         if not (chat := read_chat(item, archive)):
-            return title if number > 1 else "", [Problem(1, noop("Not a conversation."))]
+            return title, NONE
         title = chat.title or title
+        chat.texts = [*texts_in(item)]
         return title, [*chat.pieces()]
     except Unusable as error:
         return title, [Problem(1, str(error))]
     except WRONG:
-        return title, [Problem(1, noop("It is not built as it should be."))]
+        return title, [Problem(1, WRONG_BUILD)]

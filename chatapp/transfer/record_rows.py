@@ -34,6 +34,7 @@ WRONG = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
     condense.CondenseError,
 )  # fmt: skip
+WRONG_BUILD = noop("It is not built as it should be.")
 _STATES = get_args(condense.FactState)
 _FACTS = get_args(condense.FactKind)
 

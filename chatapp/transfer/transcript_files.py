@@ -41,6 +41,7 @@ _PLACE = "messages.item"
 Item = tuple[int, Any]
 # A file, or one in an archive.
 Document = Path | zipfile.Path
+NO_JSON = noop("The line is no JSON.")
 TOO_LARGE = noop("It has too many parts, or too much text.")
 # What reading a packed file may fail with.
 DAMAGED = (
@@ -83,9 +84,9 @@ def read_items(
         yield from _numbered(_parse(BoundedFile(file, most), {} if beside is None else beside))
 
 
-def read_lines(path: Path) -> Iterator[Item | Problem]:
+def read_lines(path: Document, most: int = MOST_HELD) -> Iterator[Item | Problem]:
     """Yield the objects of a JSON Lines file, each with its number; a Problem for other lines."""
-    left = MOST_HELD
+    left = most
     with opened(path) as file:
         for found in _numbered(iter(lambda: file.readline(MAX_GAP + 1), b"")):
             if isinstance(found, Problem):
@@ -94,17 +95,19 @@ def read_lines(path: Path) -> Iterator[Item | Problem]:
             left -= len(found[1]) + BESIDES
             if len(found[1]) > MAX_GAP or left < 0:
                 line = say("The line is longer than {most} MB.", most=MAX_GAP >> 20)
-                yield Problem(found[0], line if left >= 0 else too_long(MOST_HELD))
+                yield Problem(found[0], line if left >= 0 else too_long(most))
                 return
             if found[1].strip():
                 yield _read_line(*found)
 
 
 def read_list_or_object(path: Document) -> Iterator[Item | Problem]:
-    """Yield the items of a list, or a file that is one item, which may be nested deeper."""
-    with opened(path) as file:
-        is_list = file.read(SAMPLED_BYTES).lstrip().startswith(b"[")
-    if is_list:
+    """Yield the items of a list or of lines, or a file that is one item, which may be deeper."""
+    sample = take_sample(path)
+    if sample.in_lines and "\n" in sample.head.strip():
+        yield from read_lines(path, LARGEST)
+        return
+    if sample.head.startswith("["):
         yield from read_items(path, most=LARGEST)
         return
     with opened(path) as file:
@@ -113,14 +116,14 @@ def read_list_or_object(path: Document) -> Iterator[Item | Problem]:
 
 
 def _read_line(number: int, line: bytes) -> Item | Problem:
-    if len(line) > SAMPLED_BYTES:
-        # In one go it would hold up all else.
-        (found,) = itertools.islice(_numbered(_parse_whole(io.BytesIO(line))), 1)
+    if len(line) > SAMPLED_BYTES or line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+        # In one go it would hold up all else, or be nested too deeply.
+        (found,) = itertools.islice(_numbered(_parse_whole(io.BytesIO(line), MAX_DEPTH)), 1)
         return found if isinstance(found, Problem) else _checked(number, found[1])
     try:
         return _checked(number, json.loads(line))
     except (ValueError, RecursionError):
-        return Problem(number, noop("The line is no JSON."))
+        return Problem(number, NO_JSON)
 
 
 def _checked(number: int, value: Any) -> Item | Problem:
@@ -151,25 +154,25 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
 
 
 def _parse(file: "BoundedFile", beside: dict[str, Any], *, partly: bool = False) -> Iterator[Any]:
-    parts = limit_depth(ijson.basic_parse(file, use_float=True))
+    parts = limit_depth(ijson.basic_parse(file, use_float=True), DEEPEST)
     first = next(parts)
     if first[0] == "start_map":
         named = _noting(ijson.parse(itertools.chain([first], parts)), beside)
         parts = (rest for at, *rest in named if at == _PLACE or at.startswith(f"{_PLACE}."))
     elif first[0] != "start_array":
         raise Unusable(noop("The file is neither a list of messages nor an object that holds one."))
-    for item in _built(parts, partly=partly):
+    for item in _built(parts, MAX_DEPTH, partly=partly):
         file.begin_item()
         yield item
 
 
-def _parse_whole(file: BinaryIO) -> Iterator[Any]:
+def _parse_whole(file: BinaryIO, deepest: int = DEEPEST) -> Iterator[Any]:
     parts = ijson.basic_parse(BoundedFile(file), use_float=True)
-    return _built(limit_depth(parts, DEEPEST))
+    return _built(limit_depth(parts, DEEPEST), deepest)
 
 
-def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[Any]:
-    """Build values from parser events; yield Unusable in place of a value that is too large.
+def _built(parts: Iterable[Sequence[Any]], deepest: int, *, partly: bool = False) -> Iterator[Any]:
+    """Build values from parser events; yield Unusable in place of one that is too large or deep.
 
     Memory is bounded by the largest allowed value. With ``partly``, a file that exceeds its bound
     ends with the part of the last value that was read.
@@ -177,7 +180,7 @@ def _built(parts: Iterable[Sequence[Any]], *, partly: bool = False) -> Iterator[
     builder, depth, values, text = ijson.ObjectBuilder(), 0, 0, 0
     try:
         for event, value in parts:
-            values += 1
+            values += 1 if depth <= deepest else MOST_VALUES
             size = sys.getsizeof(value) if isinstance(value, str) else 0
             text += size if size <= LONGEST_TEXT else MOST_TEXT
             depth += event.startswith("start_") - event.startswith("end_")
@@ -277,14 +280,13 @@ def take_sample(path: Document) -> Sample:
             head = file.read(SAMPLED_BYTES).decode(errors="replace").removeprefix("\ufeff").lstrip()
     except DAMAGED:
         return Sample(names)
-    # The objects of the first lines, up to a line that is no object by itself.
-    lines: list[dict[str, Any]] = []
-    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
-        one = _read_line(0, line.encode(errors="replace"))
-        if isinstance(one, Problem) or {"messages", "format"} & one[1].keys():
-            break
-        lines.append(one[1])
-    if lines:
+    # Most lines of JSON Lines are objects by themselves, some may be broken.
+    rows = [*itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS)]
+    found = [_read_line(0, one.encode(errors="replace")) for one in rows]
+    lines = [one[1] for one in found if not isinstance(one, Problem)]
+    is_whole = any({"messages", "messagesTree", "format"} & one.keys() for one in lines)
+    is_whole = is_whole or (head.startswith("[") and found[0] == Problem(0, NO_JSON))
+    if lines and 2 * len(lines) >= len(rows) and not is_whole:
         return Sample(names, head, tuple(lines), in_lines=True)
     with opened(path) as file:
         values = _parse(BoundedFile(file, SAMPLED_BYTES), {}, partly=True)

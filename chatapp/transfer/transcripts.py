@@ -1,17 +1,21 @@
 """Transcripts: a conversation put together from another program's items, one by one."""
 
+import re
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 import condense
 from chatapp.models import hidden_messages
 from chatapp.providers import request_bytes
 from chatapp.transfer import Beside, Piece, Problem
+from chatapp.transfer.record_rows import WRONG, WRONG_BUILD
+from chatapp.transfer.source_texts import describe_loss, fields, joined, leaves, listed, texts_in
 from chatapp.transfer.transcript_files import Item
 from condense import noop
 
@@ -23,6 +27,16 @@ _MILLISECONDS = 10**11
 # Blocks that the engine reads.
 _READ = {"text", "image", "tool_use", "tool_result"}
 
+# What parts of messages are called elsewhere, and parts that tell nothing to people.
+_THOUGHT = re.compile("think|thinking|reasoning")
+_CALL = re.compile(r"function|(?:\w+_)?(?:tool_use|tool_call|function_call|shell_call)")
+_RESULT = re.compile(r"(?:\w+_)?(?:tool|function)\w*_(?:result|output)")
+_MEDIA = re.compile(r"\w*image\w*|error|file|input_file|collection")
+_ADDRESS = re.compile(r"url: https?://[^\s<>]+")
+_GIVEN, _IDS = ("arguments", "args", "input", "action"), ("call_id", "tool_use_id", "id")
+_SILENT = {"token_budget", "flag", "text", "input_text", "output_text"}
+# Returns what there is instead of a part that has no words.
+Missing = Callable[[Any], Iterable[Block] | None]
 # Of a block that is text.
 _CUT = ("text", condense.USER_WORDS)
 IN_PARTS = noop("It is too long for one message, and was imported in parts: {count}.")
@@ -46,18 +60,32 @@ class Transcript:
         self.besides: list[Beside] = []
         self.problems: list[Problem] = []
         self.tool_calls: dict[str, Block] = {}
+        self.rewinds: list[dict[str, Any]] = []
+        # Texts of the source, and blocks that are imported in another form.
+        self.texts: list[str] = []
+        self.reshaped: list[list[Block]] = []
 
     def take(self, index: int, item: Any, /) -> None:
         """Add what an item of the file says."""
         raise NotImplementedError
+
+    def counted(self, item: Any, /) -> Any:
+        """Return the part of an item whose texts belong to the conversation."""
+        return item
 
     def read(self, found: Iterable[Item | Problem]) -> Iterator[Piece]:
         """Yield what the items of a file say; nothing is read before the first is asked for."""
         for one in found:
             if isinstance(one, Problem):
                 self.problems.append(one)
-            else:
+                continue
+            counted = one[1]
+            try:
                 self.take(*one)
+                counted = self.counted(one[1])
+            except WRONG:
+                self.refuse(one[0], WRONG_BUILD)
+            self.texts += texts_in(counted)
         yield from self.pieces()
 
     def refuse(self, index: int, reason: str) -> None:
@@ -98,7 +126,7 @@ class Transcript:
     def say(self, role: str, blocks: list[Block], at: Any = None) -> None:
         """Add a message; results of tools that follow each other are one."""
         last = self.messages[-1] if self.messages else {}
-        if _holds_results(blocks) and last.get("role") == role and _holds_results(last["content"]):
+        if are_results(blocks) and last.get("role") == role and are_results(last["content"]):
             last["content"] += blocks
         elif blocks:
             self.add_message({"role": role, "content": blocks, **dated(at, "created_at")})
@@ -143,8 +171,32 @@ class Transcript:
         self.besides.append(Beside("calls", call))
         return call
 
+    def set_aside(self, root: int, version: int, start: int, since: int) -> None:
+        """Hide what was written since as a version; an edited message's ``root`` is negative."""
+        found = [*self.messages[start:], *self.rewinds[since:]]
+        hidden = [one for one in found if "rewind_parent" not in one]
+        record = {
+            "cause": "edited" if root < 0 else "regenerated",
+            "root_seq": abs(root),
+            "version": version,
+            "to_seq": start + 1,
+            "last_seq": len(self.messages),
+            "messages_hidden": sum("role" in one for one in hidden),
+        }
+        self.rewinds.append(record)
+        for one in hidden:
+            one["rewind_parent"] = len(self.rewinds)
+
     def pieces(self) -> Iterator[Piece]:
         """Yield what was collected; summaries and markers say what they hide, to be redone."""
+        about = [one.item for one in self.besides]
+        if loss := describe_loss(self.texts, [self.messages, about, self.reshaped]):
+            yield Problem(0, loss)
+        # By their times it is known which version is which.
+        now = timezone.now()
+        for number, one in enumerate(self.rewinds):
+            at = (now + timedelta(microseconds=number)).isoformat()
+            yield Beside("rewinds", one | {"created_at": at})
         behind = defaultdict[str, list[int]](list)
         for number, one in enumerate(self.messages, 1):
             for name in filter(None, {one.get("condense_parent"), one.get("truncation_parent")}):
@@ -157,7 +209,8 @@ class Transcript:
         yield from self.besides
 
 
-def _holds_results(blocks: list[Block]) -> bool:
+def are_results(blocks: list[Block]) -> bool:
+    """Return whether blocks are results of tools, and nothing else."""
     return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
 
 
@@ -177,11 +230,6 @@ def dated(at: Any, *names: str) -> dict[str, str]:
 def count(value: Any) -> int:
     """Return a number of tokens, 0 for what is none."""
     return value if type(value) is int and 0 <= value < 2**31 else 0
-
-
-def listed(value: Any) -> list[Any]:
-    """Return a list, an empty one for what is none."""
-    return value if isinstance(value, list) else []
 
 
 def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -204,27 +252,70 @@ def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def call_block(name: Any, call_id: Any, arguments: Any) -> Block | None:
-    """Return a tool's call, None for what is none; arguments that are no JSON are kept as text."""
-    if not (isinstance(name, str) and isinstance(call_id, str)):
-        return None
+def call_block(name: str, call_id: Any, arguments: Any) -> Block:
+    """Return a tool's call; arguments that are no JSON are kept as text."""
     given = request_bytes.decode_input(arguments) if isinstance(arguments, str) else arguments
-    return {"type": "tool_use", "id": call_id, "name": name, "input": given or {}}
+    return {"type": "tool_use", "id": str(call_id), "name": name, "input": given or {}}
 
 
-def result_block(call_id: Any, output: Any) -> Block | None:
-    """Return a tool's result, None for what is none."""
-    if not isinstance(call_id, str):
-        return None
+def result_block(call_id: Any, output: Any, missing: Missing) -> Block:
+    """Return a tool's result: text, or blocks where it has pictures."""
+    parts = [*blocks_in(output, missing=missing)]
     text = output if isinstance(output, str) else request_bytes.encode(output).decode()
-    return {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    text = result_text(parts) if parts or output in ([], None) else text
+    said = text if all(one["type"] == "text" for one in parts) else parts
+    return {"type": "tool_result", "tool_use_id": str(call_id), "content": said}
+
+
+def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -> Iterator[Block]:
+    """Yield the blocks of a message's parts under whatever name; an unknown part is its words.
+
+    ``name`` begins the id of a call without one. ``missing`` is asked for what has no words.
+    """
+    newest = name
+    parts = [value] if isinstance(value, str) and value.strip() else listed(value)
+    for number, part in enumerate(parts):
+        kind = str(fields(part).get("type"))
+        about, text = {**fields(part), **fields(fields(part).get(kind))}, joined(part)
+        output = about.get("output", about.get("content"))
+        if kind == "message":
+            yield from blocks_in(output, name, missing)
+        elif _THOUGHT.fullmatch(kind):
+            thought = text or joined(about.get("summaries"))
+            yield from [{"type": "thinking", "thinking": thought}] if thought else ()
+        elif _CALL.fullmatch(kind):
+            newest = _first(about, _IDS) or f"{name}_{number}"
+            yield call_block(str(about.get("name", kind)), newest, _first(about, _GIVEN))
+            if about.get("output") is not None:
+                yield result_block(newest, output, missing)
+        elif _RESULT.fullmatch(kind):
+            failed = {"is_error": True} if about.get("is_error") is True else {}
+            yield result_block(_first(about, _IDS) or newest, output, missing) | failed
+        elif image := _image(part):
+            yield image
+        elif text and not _MEDIA.fullmatch(kind) and isinstance(part, dict | str):
+            links = links_in([about.get("citations"), {"url": about.get("url")}])
+            yield from (text_block(text), *links)
+        elif kind not in _SILENT:
+            yield from missing(part) or ()
+
+
+def _first(about: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((about[name] for name in names if about.get(name)), None)
+
+
+def links_in(cited: Any) -> list[Block]:
+    """Return titles and addresses that an answer cites as one text, each once."""
+    found = [
+        one for one in leaves(cited) if one[0] == "title" or _ADDRESS.fullmatch(": ".join(one))
+    ]
+    links = dict.fromkeys(f"<{text}>" if key == "url" else text for key, text in found)
+    return [text_block(" ".join(links))] if "url" in dict(found) else []
 
 
 def parts_of(content: Any) -> list[Block]:
     """Return the blocks of a message whose parts are text and images, under whatever name."""
-    if isinstance(content, str):
-        return [text_block(content)] if content.strip() else []
-    return [block for part in listed(content) if (block := _part(part))]
+    return [*blocks_in(content)]
 
 
 def result_text(content: Any) -> str:
@@ -234,17 +325,17 @@ def result_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def joined_text(content: Any) -> str:
-    """Return the text of a message's parts, with empty lines between them."""
-    return "\n\n".join(part["text"] for part in parts_of(content) if "text" in part)
-
-
-def _part(part: Any) -> Block | None:
+def _image(part: Any) -> Block | None:
     match part:
-        case {"type": "text" | "input_text" | "output_text" | "refusal", **rest}:
-            text = rest.get("text", rest.get("refusal"))
-            return text_block(text) if isinstance(text, str) and text.strip() else None
-        case {"type": "image_url" | "input_image", "image_url": {"url": str(url)} | str(url)}:
+        case {"type": "image", "source": {"type": "base64", "data": str()} as source}:
+            return {"type": "image", "source": source}
+        case {"type": "image_generation_call", "result": str(data)}:
+            source = {"type": "base64", "media_type": "image/png", "data": data}
+            return {"type": "image", "source": source}
+        case (
+            {"type": "image_url" | "input_image", "image_url": {"url": str(url)} | str(url)}
+            | {"type": "image", "url": str(url)}
+        ):  # fmt: skip
             kind, comma, data = url.partition(";base64,")
             if comma and kind.startswith("data:image/"):
                 source = {"type": "base64", "media_type": kind.removeprefix("data:"), "data": data}
@@ -279,18 +370,8 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
 
 def _wrong_block(block: Any) -> str:
     """Return what is wrong with a block that the engine reads; other types pass as they are."""
-    match block:
-        case (
-            {"type": "text", "text": str()}
-            | {"type": "image", "source": dict()}
-            | {"type": "tool_use", "id": str(), "name": str(), "input": _}
-        ):
-            return ""
-        case {"type": "tool_result", "tool_use_id": str(), **rest}:
-            content = rest.get("content")
-            are_parts = all(isinstance(one, dict) for one in listed(content))
-            if are_parts and isinstance(content, str | list | None):
-                return ""
-        case {"type": str(kind)} if kind not in _READ:
-            return ""
+    kind, opaque = fields(block).get("type"), condense.OpaqueBlock
+    is_known = isinstance(kind, str)
+    if is_known and (kind not in _READ or not isinstance(condense.block_from_api(block), opaque)):
+        return ""
     return noop("A content block does not have the form that the API gives it.")

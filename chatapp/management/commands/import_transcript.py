@@ -84,6 +84,7 @@ class Command(BaseCommand):
     def _report(self, source: Source) -> None:
         for problem in source.problems[:PROBLEMS_SHOWN]:
             index, reason = problem["index"], in_words(problem["reason"])
-            self.stderr.write(_("Not used: item {index}: {reason}", index=index, reason=reason))
+            item = _("Not used: item {index}: {reason}", index=index, reason=reason)
+            self.stderr.write(item if index else reason)
         if (others := source.unused - PROBLEMS_SHOWN) > 0:
             self.stderr.write(_("… and one more.", "… and {count} more.", count=others))

@@ -11,6 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import reverse
 
@@ -140,6 +141,24 @@ def test_several_conversations_are_listed_with_what_is_missing(
     assert "You imported this file before. That conversation is still there." in again
 
 
+@by_page
+def test_what_is_missing_is_said_on_the_page_and_by_the_command(
+    browser: Client, alice: User, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a note of the conversation, not of an item."""
+    export = [{**CLAUDE[1], "chat_messages": [
+        {"uuid": "1", "sender": "human", "text": "word01"},
+        {"uuid": "2", "sender": "nobody", "text": "Nobody said it"}]}]  # fmt: skip
+    note = "14 of 20 characters were not imported, such as “Nobody said it”."
+    send(browser, ("talk.json", export))
+    page = browser.get(reverse("source", args=[Conversation.objects.get().pk])).text
+    assert note in page
+    assert "Item 0" not in page
+    (tmp_path / "talk.json").write_text(json.dumps(export))
+    call_command("import_transcript", tmp_path / "talk.json", user=alice.username)
+    assert note in capsys.readouterr().err.splitlines()
+
+
 LONG, COMB = dict[str, Any](), node("0", None, "user", "q")
 for place in range(1_200):
     role = "user" if place < 600 else ("user", "assistant")[place % 2]
@@ -165,7 +184,7 @@ def import_file(owner: User, path: Path, data: bytes) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
-        *((LONG, ""), (SILENT, ""), (CIRCLE, "in a circle"), (COMB, "too many branches")),
+        *((LONG, ""), (SILENT, ""), (CIRCLE, ""), (COMB, "too many branches")),
         ({"a": 5}, "It is not built as it should be."),
     ],
 )

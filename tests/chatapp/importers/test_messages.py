@@ -104,7 +104,7 @@ def test_an_unusable_item_is_reported_and_the_rest_is_read(
     tmp_path: Path, item: Any, words: str
 ) -> None:
     """One bad item costs nothing but itself."""
-    first, problem, last = read(tmp_path, [HELLO, item, RESULT])
+    first, problem, *_loss, last = read(tmp_path, [HELLO, item, RESULT])
     assert (first, last) == (HELLO, RESULT)
     assert problem.index == 2
     assert words in problem.reason
@@ -130,7 +130,7 @@ def test_an_unusable_block_is_reported_and_the_others_are_kept(tmp_path: Path, b
         {"type": "text", "text": "good"},
         {"type": "tool_result", "tool_use_id": "1", "content": []},
     ]
-    problem, message = read(tmp_path, [{"role": "user", "content": [block, *good]}])
+    problem, *_loss, message = read(tmp_path, [{"role": "user", "content": [block, *good]}])
     assert isinstance(problem, Problem)
     assert message == {"role": "user", "content": good}
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_nested_without_end_is_given_up(tmp_path: Path) -> None:
     deep = '{"role": "user", "content": [{"type": "x", "a": ' + "[" * 90_000 + "]" * 90_000 + "}]}"
     first, problem = read_transcript(write(tmp_path, f"[{json.dumps(HELLO)}, {deep}]"))
     assert first == HELLO
-    assert problem == Problem(2, "The file is nested more than 200 levels deep.")
+    assert problem == Problem(2, "The file is nested more than 20000 levels deep.")
 
 
 def test_a_file_that_unpacks_without_end_is_given_up(
