@@ -29,6 +29,7 @@ from chatapp.markdown.formulas import add_formulas, is_display, source
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
+from chatapp.markdown.spaceless import Addresses, Inlines
 from chatapp.sentences import translate
 
 Environment = dict[str, Any]
@@ -115,9 +116,6 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
     options: dict[str, Any] = {"html": False, "strikethrough_single_tilde": False}
     options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
-    if parser.linkify is not None:
-        # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
-        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
@@ -128,6 +126,13 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
 
 
 class _Parser(MarkdownIt):
+    def configure(self, *config: Any, **options: Any) -> MarkdownIt:
+        """Choose the rules, of parts that know scripts without spaces."""
+        # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
+        fuzzy = dict.fromkeys(("fuzzy_link", "fuzzy_email", "fuzzy_ip"), False)
+        self.inline, self.linkify = Inlines(), Addresses(options=fuzzy)
+        return super().configure(*config, **options)
+
     def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
         """Leave any other link than http, https and mailto as the text it was written as."""
         return _SAFE_ADDRESS.match(url) is not None
