@@ -26,6 +26,7 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
+from chatapp.markdown.html_tags import DRAWN, OPEN_AT_LINE, add_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
@@ -34,9 +35,8 @@ from chatapp.sentences import translate
 
 Environment = dict[str, Any]
 
-# Keys in the environment: blocks that reach this line are still being written; what the ids of
-# this text's footnotes begin with, where those are linked.
-OPEN_AT_LINE, NAME = "open_at_line", "name"
+# Key in the environment: what the ids of this text's footnotes begin with, where those are linked.
+NAME = "name"
 
 # Keys in the environment: the columns of the table that is read, and how many cells it may add;
 # what may still be spent on formulas.
@@ -118,6 +118,7 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
+    add_tags(parser)
     if formulas:
         add_formulas(parser)
     if footnotes:
@@ -334,12 +335,11 @@ def _typeset(token: Token, env: Any) -> str | None:
 def _cleaner() -> nh3.Cleaner:
     """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
-    lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-    inline = {"a", "br", "code", "em", "s", "span", "strong", "sup"}
+    tables = {"table", "tbody", "td", "th", "thead", "tr"}
     kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
-        tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),
+        tags=blocks | tables | {"a", "span"} | DRAWN | FORMULA_TAGS.keys(),
         attributes={
             "*": {"dir"},
             "a": {"href", "title", "data-place"},

@@ -17,6 +17,7 @@ from chatapp.markdown import safe_html
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
+from chatapp.markdown.html_tags import cut_tag
 from chatapp.markdown.spaceless import SPACELESS
 
 # Characters: a longer run without a space is no word that anyone waits for.
@@ -130,6 +131,7 @@ class MarkdownStream:
             line = text[text.rfind("\n") + 1 :]
             if len(line) <= _LONGEST_MARKS and _UNDECIDED.fullmatch(line):
                 text = text[: len(text) - len(line)]
+            text = cut_tag(text)
             if "$" in text or "\\" in text:
                 text = text[: find_open(text)]
             # A copy, so that no definition is remembered which is not complete.

@@ -55,7 +55,8 @@ ATTACKS = [
 TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
 BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong", "sup"}
+DRESS = set("a br code em kbd mark rp rt ruby s small span strong sub sup u".split())
+ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | DRESS
 LINKS = {"href", "title", "target", "rel", "data-place"}
 ALLOWED_ATTRIBUTES = LINKS | {"class", "dir", "data-language", "data-lines", "data-note", "start"}
 

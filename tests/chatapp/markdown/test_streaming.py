@@ -15,6 +15,7 @@ WORDS = st.sampled_from(
         "a * b", "x_y_z", "1. no list", "# no heading", "<b>", "[x](https://a.example)", "~~s~~",
         "![i](https://a.example/i.png)", "&amp;", "\\*", "line\nbreak", "hard  \nbreak",
         r"\(a_1\)", "$x^2$", "$5", "$$y$$", r"\[z\]", r"\[", r"\]", "$$", r"\(", "\n$$\n", "\u05d0",
+        "<u>", "</u>", "x<br>y", "<p align='center'>", "</p>", "<sub>2</sub>", "**「重」**で",
     ]
 )  # fmt: skip
 PARAGRAPH = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
