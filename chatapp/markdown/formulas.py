@@ -1,5 +1,7 @@
 r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$`` and, with care, ``$a$``.
 
+So are environments such as ``\begin{align}``, where they begin a line.
+
 Nothing is a formula before its end is there. A search ends at the next mark of its kind, so that
 all searches together read a text about once.
 """
@@ -20,12 +22,23 @@ _MAX_FORMULA = 4_000
 # Characters: what is longer is shown before it is known to be a formula.
 _MAX_HIDDEN = 1_000
 
-_CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
+_CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$", "": ""}
 _OPENING = re.compile(r"\\[(\[]|\$+")
 _MARK = re.compile(r"\\.|\$+", re.DOTALL)
+_ENVIRONMENT = (
+    r"equation|displaymath|math|flalign|align(?:ed|at|edat)?|gather(?:ed)?|multline|eqnarray|split"
+    r"|[dr]?cases|array|(?:small|[pbBvV])?matrix"
+)
+_BLOCK = re.compile(rf"\\\[|\$\$|\\begin ?\{{(?:{_ENVIRONMENT})\*?\}}")
+_OPEN = re.compile(rf"{_BLOCK.pattern}|{_MARK.pattern}", re.DOTALL)
 _NEVER = -1
 
 _SIGN = re.compile(r"[\\^_=+<>{}|]")
+# What sed and grep have between such brackets: their classes, or an odd number of alternatives.
+_PATTERN = re.compile(
+    r"\.\*|\[\^|\[\w-\w|\\[+?.0-9]|\\[dwsbDWSB](?![a-zA-Z])|^\w+(?:\\\|\w+)+$"
+    r"|^(?:(?!\\\|).)*\\\|(?:(?!\\\|).)*$"
+)
 _COMMAND = re.compile(r"\\[a-zA-Z]+ ?(?:\{[^{}]*\})?")
 # A word that stands among others, or for itself; dx and dy are none.
 _WORD = re.compile(r"(?:^|(?<=[\s(]))(?!d[a-z]\b)[^\W\d_]{2,}(?=[\s,.;:])|^[^\W\d_]*[a-z]{3}$")
@@ -40,7 +53,7 @@ def add_formulas(parser: MarkdownIt) -> None:
 
 def is_display(token: Token) -> bool:
     """Whether the formula stands on a line of its own."""
-    return token.markup in {r"\[", "$$"}
+    return token.markup in {"", r"\[", "$$"}
 
 
 def source(token: Token) -> str:
@@ -50,15 +63,18 @@ def source(token: Token) -> str:
 
 def find_open(text: str) -> int:
     """Return where a formula begins whose end may still come, or the length of the text."""
-    decided = text.rfind("\n\n") + 1
-    for mark in _MARK.finditer(text, decided):
+    decided, blank = 0, text.rfind("\n\n")
+    for mark in _OPEN.finditer(text):
         opening, start = mark[0], mark.end()
-        if opening in _CLOSINGS and mark.start() >= decided:
+        is_block = _BLOCK.fullmatch(opening) is not None
+        if (is_block or (opening in _CLOSINGS and start > blank)) and mark.start() >= decided:
             end = _find_closing(text, opening, start, start + _MAX_HIDDEN)
             if end is None and len(text) <= start + _MAX_HIDDEN:
                 content = text[start:]
                 may_grow = not content.strip() or _is_display(content)
-                if opening == "$":
+                if start <= blank:
+                    may_grow = content[:1] == "\n" and _may_be_parts(content)
+                elif opening == "$":
                     begins = not content[:1].isspace() and not content[:1].isdigit()
                     may_grow = begins and not _is_prose(content)
                 if may_grow:
@@ -90,6 +106,9 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
     """Return where the formula's end is, None where it isn't, ``_NEVER`` where it can't come."""
+    if opening not in _CLOSINGS:
+        at = text.find(_closing(opening), start, end)
+        return at if at >= 0 else None
     for mark in _MARK.finditer(text, start, end):
         if mark[0] == _CLOSINGS[opening]:
             return mark.start()
@@ -98,11 +117,16 @@ def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
     return None
 
 
+def _closing(opening: str) -> str:
+    return _CLOSINGS.get(opening, opening.replace("begin", "end"))
+
+
 def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     begin = state.bMarks[first] + state.tShift[first]
-    opening = state.src[begin : begin + 2]
-    if opening not in {r"\[", "$$"} or state.is_code_block(first):
+    found = _BLOCK.match(state.src, begin, state.eMarks[first])
+    if found is None or state.is_code_block(first):
         return False
+    opening = found[0]
     last = _find_last_line(state, opening, first, end)
     if last is None:
         # More text decides.
@@ -114,8 +138,9 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     content = "\n".join(
         state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
         for line in lines
-    )[2:-2]
-    if not _is_display(content):
+    )
+    opening, content = (opening, content[2:-2]) if opening in _CLOSINGS else ("", content)
+    if not (_may_be_parts(content) if opening and "\n\n" in content else _is_display(content)):
         return False
     if not silent:
         state.line = last + 1
@@ -127,11 +152,14 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> int | None:
     """Return the line that ends with the formula's end; None and ``_NEVER`` as in a line."""
     indent = min(state.sCount[first], state.blkIndent)
-    size = 0
+    size, may_part = 0, False
     for line in range(first, end):
         start, stop = state.bMarks[line] + state.tShift[line], state.eMarks[line]
         if line == first:
             start += len(opening)
+            may_part = start >= stop or opening not in _CLOSINGS
+        elif start >= stop and may_part:
+            continue
         elif start >= stop or state.sCount[line] < indent:
             return _NEVER
         closing = _find_closing(state.src, opening, start, stop)
@@ -139,7 +167,8 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
         if closing == _NEVER or size > _MAX_FORMULA:
             return _NEVER
         if closing is not None:
-            return _NEVER if state.src[closing + len(opening) : stop].strip() else line
+            is_last = not state.src[closing + len(_closing(opening)) : stop].strip(" \t.,;")
+            return line if is_last else _NEVER
     return None if end == len(state.bMarks) - 1 else _NEVER
 
 
@@ -154,12 +183,19 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
         goes_on = after.isalnum() or (after != "" and after in "([{")
         return bool(content) and not apart and not _is_prose(content) and not goes_on
     if opening == r"\(":
-        return _is_display(content)
+        return _is_display(content) and not _PATTERN.search(content)
     return _SIGN.search(content) is not None and after != "("
 
 
 def _is_display(content: str) -> bool:
     return bool(content.strip()) and (_SIGN.search(content) is not None or not _is_prose(content))
+
+
+def _may_be_parts(content: str) -> bool:
+    """Whether each part between empty lines is a formula, or may become one."""
+    *parts, last = content.strip().split("\n\n")
+    is_formula = _SIGN.search(last) is not None or " " not in last
+    return is_formula and all(map(_SIGN.search, parts)) and not any(map(_is_prose, [*parts, last]))
 
 
 def _is_prose(content: str) -> bool:

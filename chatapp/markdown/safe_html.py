@@ -1,6 +1,6 @@
-"""GitHub-flavoured markdown to safe HTML, without raw HTML and without images.
+"""GitHub-flavoured markdown to safe HTML, with few tags of its own and without images.
 
-The renderer lets no raw HTML through, and the sanitizer is a second wall. There is no image: a page
+The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image: a page
 that loads a remote image tells its server what the model wrote into the address.
 """
 
@@ -26,17 +26,19 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
-from chatapp.markdown.html_tags import DRAWN, OPEN_AT_LINE, add_tags
+from chatapp.markdown.html_tags import DRAWN, SAFE_ADDRESS, drop_layout, place_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
-from chatapp.markdown.spaceless import Addresses, Inlines
+from chatapp.markdown.nested_fences import widen_fences
+from chatapp.markdown.spaceless import Inlines, find_addresses
 from chatapp.sentences import translate
 
 Environment = dict[str, Any]
 
-# Key in the environment: what the ids of this text's footnotes begin with, where those are linked.
-NAME = "name"
+# Keys in the environment: blocks that reach this line are still being written; what the ids of
+# this text's footnotes begin with, where those are linked.
+OPEN_AT_LINE, NAME = "open_at_line", "name"
 
 # Keys in the environment: the columns of the table that is read, and how many cells it may add;
 # what may still be spent on formulas.
@@ -67,9 +69,6 @@ LONG_CODE = 40
 # How every bare address begins, the fuzzy ones left out.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
-# An address without a scheme would lead into this application, with the reader's session.
-_SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
-
 # Where an address leads, and what a text names that may be such a place.
 _AUTHORITY = re.compile(r"(?:https?://)?([^/?#\\\s]*)", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[^\W\d_][\w-]{1,62}(?![\w-])")
@@ -89,7 +88,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     """Return safe HTML for whole blocks; ``env`` holds the definitions met so far."""
     text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
     parser = parser_for(text)
-    tokens = parser.parse(text, env)
+    tokens = parser.parse(widen_fences(text), env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
     if SENTENCES in env:
@@ -113,12 +112,11 @@ def parser_for(text: str) -> MarkdownIt:
 
 @functools.cache
 def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
-    options: dict[str, Any] = {"html": False, "strikethrough_single_tilde": False}
-    options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
-    parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
+    options: dict[str, Any] = {"linkify": addresses, "strikethrough_single_tilde": False}
+    options |= {"maxNesting": _MAX_NESTING}
+    parser = _Parser("gfm-like2", options, renderer_cls=Renderer).disable("html_block")
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
-    add_tags(parser)
     if formulas:
         add_formulas(parser)
     if footnotes:
@@ -129,21 +127,23 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
 class _Parser(MarkdownIt):
     def configure(self, *config: Any, **options: Any) -> MarkdownIt:
         """Choose the rules, of parts that know scripts without spaces."""
-        # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
-        fuzzy = dict.fromkeys(("fuzzy_link", "fuzzy_email", "fuzzy_ip"), False)
-        self.inline, self.linkify = Inlines(), Addresses(options=fuzzy)
+        self.inline, self.linkify = Inlines(), find_addresses()
         return super().configure(*config, **options)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
         """Leave any other link than http, https and mailto as the text it was written as."""
-        return _SAFE_ADDRESS.match(url) is not None
+        return SAFE_ADDRESS.match(url) is not None
 
 
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
-    for before, token in pairwise(state.tokens):
+    for before, token, after in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
+        elif token.type == "inline":
+            token.content = drop_layout(token.content)
+            before.hidden |= before.type == "paragraph_open" and not token.content.strip()
+            after.hidden |= before.hidden
     first = 0
     for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
         if token.level == 0 and token.nesting != 1:
@@ -191,6 +191,19 @@ def code_box(language: str, code: str) -> str:
 
 class Renderer(RendererHTML):
     """Writes HTML where that differs from plain CommonMark; methods are named after tokens."""
+
+    def renderInline(  # noqa: N802 - markdown-it's name
+        self, tokens: Sequence[Token], options: OptionsDict, env: Any
+    ) -> str:
+        """What stands in a block, whose tags end with it."""
+        if not any(one.type == "html_inline" for one in tokens):
+            return super().renderInline(tokens, options, env)
+        place_tags(tokens, is_open=OPEN_AT_LINE in env)
+        return _cleaner().clean(super().renderInline(tokens, options, env))
+
+    def html_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        """A tag, as it was placed."""
+        return tokens[idx].content
 
     def fence(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
         """A fenced code block, plain while it is being written."""
@@ -335,11 +348,11 @@ def _typeset(token: Token, env: Any) -> str | None:
 def _cleaner() -> nh3.Cleaner:
     """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
-    tables = {"table", "tbody", "td", "th", "thead", "tr"}
+    tables = {"a", "span", "table", "tbody", "td", "th", "thead", "tr"}
     kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
-        tags=blocks | tables | {"a", "span"} | DRAWN | FORMULA_TAGS.keys(),
+        tags=blocks | tables | DRAWN | FORMULA_TAGS.keys(),
         attributes={
             "*": {"dir"},
             "a": {"href", "title", "data-place"},
