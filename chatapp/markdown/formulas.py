@@ -1,6 +1,4 @@
-r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$`` and, with care, ``$a$``.
-
-So are environments such as ``\begin{align}``, where they begin a line.
+r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$``, ``\begin{}`` and some ``$a$``.
 
 Nothing is a formula before its end is there. A search ends at the next mark of its kind, so that
 all searches together read a text about once.
@@ -24,13 +22,11 @@ _MAX_HIDDEN = 1_000
 
 _CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$", "": ""}
 _OPENING = re.compile(r"\\[(\[]|\$+")
-_MARK = re.compile(r"\\.|\$+", re.DOTALL)
-_ENVIRONMENT = (
-    r"equation|displaymath|math|flalign|align(?:ed|at|edat)?|gather(?:ed)?|multline|eqnarray|split"
-    r"|[dr]?cases|array|(?:small|[pbBvV])?matrix"
+_MARK = re.compile(r"\\(?:begin|end) ?\{[a-zA-Z]+\*?\}|\\.|\$+", re.DOTALL)
+_BLOCK = re.compile(
+    r"\\\[|\$\$|\\begin ?\{[a-zA-Z]*(?:equation|align|gather|multline|split|cases|array|math|matrix)"
+    r"[a-z]*\*?\}"
 )
-_BLOCK = re.compile(rf"\\\[|\$\$|\\begin ?\{{(?:{_ENVIRONMENT})\*?\}}")
-_OPEN = re.compile(rf"{_BLOCK.pattern}|{_MARK.pattern}", re.DOTALL)
 _NEVER = -1
 
 _SIGN = re.compile(r"[\\^_=+<>{}|]")
@@ -64,7 +60,7 @@ def source(token: Token) -> str:
 def find_open(text: str) -> int:
     """Return where a formula begins whose end may still come, or the length of the text."""
     decided, blank = 0, text.rfind("\n\n")
-    for mark in _OPEN.finditer(text):
+    for mark in _MARK.finditer(text):
         opening, start = mark[0], mark.end()
         is_block = _BLOCK.fullmatch(opening) is not None
         if (is_block or (opening in _CLOSINGS and start > blank)) and mark.start() >= decided:
@@ -106,11 +102,8 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
     """Return where the formula's end is, None where it isn't, ``_NEVER`` where it can't come."""
-    if opening not in _CLOSINGS:
-        at = text.find(_closing(opening), start, end)
-        return at if at >= 0 else None
     for mark in _MARK.finditer(text, start, end):
-        if mark[0] == _CLOSINGS[opening]:
+        if mark[0] == _closing(opening):
             return mark.start()
         if mark[0] == opening or mark[0][0] == opening[0] == "$":
             return _NEVER

@@ -2,9 +2,11 @@
 
 import functools
 import re
+import tomllib
 import unicodedata
 from contextlib import suppress
 from html import unescape
+from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import Converter
@@ -41,7 +43,7 @@ _MAX_DEPTH = 60
 _ALIGNED = (r"\begin{align*}", r"\end{align*}")
 _STACKED = (r"\begin{displaylines}", r"\end{displaylines}")
 _RENAMED = {
-    **dict.fromkeys("align aligned split flalign alignat alignedat".split(), _ALIGNED),
+    **dict.fromkeys(["align", "aligned", "split", "flalign", "alignat", "alignedat"], _ALIGNED),
     **dict.fromkeys(("gather", "gathered", "multline"), _STACKED),
     **dict.fromkeys(("equation", "displaymath"), ("{", "}")),
     "dcases": (r"\begin{cases}", r"\end{cases}"),
@@ -56,32 +58,10 @@ _REPLACED = (
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
     (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
 )
-# Chemistry as mhchem writes it, and its units, by what comes in the place of what.
+# Chemistry and units as mhchem writes them, by what comes in the place of what.
 _CHEMISTRY = re.compile(r"\\(ce|pu) ?\{((?:[^{}]|\{[^{}]*\})*+)\}")
-_WRITTEN = {
-    "ce": (
-        (r"<=>>?|<<=>|<-->", r" \\rightleftharpoons "),
-        (r"<->", r" \\leftrightarrow "),
-        (r"->\[([^][]*)\](?:\[([^][]*)\])?", r" \\xrightarrow[\\text{\2}]{\\text{\1}} "),
-        (r"->", r" \\rightarrow "),
-        (r"<-", r" \\leftarrow "),
-        (r"(?<=\s)v(?=\s|$)", r"\\downarrow "),
-        (r"(?<=\s)\^(?=\s|$)", r"\\uparrow "),
-        (r"\^(\d*[+-])", r"^{\1}"),
-        (r"(?<=[\w)\]}])([+-])(?=[\s)\]]|$)", r"^{\1}"),
-        (r"(?<=[a-zA-Z)\]])(\d+)", r"_{\1}"),
-        (r"(?<=[\w}])[.*] ?(?=\d?[A-Z(])", r"\\cdot "),
-        (r"(?<=\w)#(?=\w)", r"\\equiv "),
-    ),
-    "pu": (
-        (r"//", "/"),
-        (r"(?<=\d)[eE](-?\d+)", r" \\cdot 10^{\1}"),
-        (r"(?<=[a-zA-Z])\^?(-?\d+)", r"^{\1}"),
-        (r"[.*](?=[a-zA-Z])", r"\\cdot "),
-        (r"\s+", r"\\,"),
-    ),
-}
-_LETTERS = re.compile(r"\\text\{[^{}]*\}|\\[a-zA-Z]+|[a-zA-Z]+")
+_WRITTEN = tomllib.loads(Path(__file__).with_name("chemistry.toml").read_text("utf-8"))
+_LETTERS = re.compile(r"(\\text\{[^{}]*\}|\\[a-zA-Z]+)|[a-zA-Z]+")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _PARTS = {
     **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
@@ -156,14 +136,10 @@ def _convert(latex: str, *, display: bool) -> Element:
 
 
 def _write_chemistry(found: re.Match[str]) -> str:
-    """Return what mhchem makes of its argument, as plain LaTeX."""
     said = found[2]
     for pattern, written in _WRITTEN[found[1]]:
         said = re.sub(pattern, written, said)
-    said = _LETTERS.sub(
-        lambda one: one[0] if one[0][0] == "\\" else rf"\mathrm{{{one[0]}}}", said
-    )
-    return f"{{{said}}}"
+    return f"{{{_LETTERS.sub(lambda one: one[1] or rf'\mathrm{{{one[0]}}}', said)}}}"
 
 
 class _NoMacros(dict[str, tuple[list[str], int]]):

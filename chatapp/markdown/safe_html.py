@@ -1,7 +1,7 @@
 """GitHub-flavoured markdown to safe HTML, with few tags of its own and without images.
 
-The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image: a page
-that loads a remote image tells its server what the model wrote into the address.
+The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image:
+a page that loads a remote image tells its server what the model wrote into the address.
 """
 
 import functools
@@ -26,7 +26,7 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
-from chatapp.markdown.html_tags import DRAWN, SAFE_ADDRESS, drop_layout, place_tags
+from chatapp.markdown.html_tags import DRAWN, drop_layout, place_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
@@ -69,6 +69,9 @@ LONG_CODE = 40
 # How every bare address begins, the fuzzy ones left out.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
+# An address without a scheme would lead into this application, with the reader's session.
+_SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
+
 # Where an address leads, and what a text names that may be such a place.
 _AUTHORITY = re.compile(r"(?:https?://)?([^/?#\\\s]*)", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[^\W\d_][\w-]{1,62}(?![\w-])")
@@ -81,6 +84,7 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 # Hebrew, Arabic and their neighbours.
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_EMPTY = re.compile(r"<p[^>]*+>\s*+</p>\n")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -93,7 +97,10 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
         return code_box("", escape(text))
     if SENTENCES in env:
         part_sentences(tokens, env[SENTENCES])
+    for token in tokens:
+        place_tags(token.children or (), is_open=OPEN_AT_LINE in env)
     html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+    html = _EMPTY.sub("", html)
     # A million objects that are freed in one go hold up all threads.
     while tokens:
         del tokens[-1_000:]
@@ -132,18 +139,15 @@ class _Parser(MarkdownIt):
 
     def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
         """Leave any other link than http, https and mailto as the text it was written as."""
-        return SAFE_ADDRESS.match(url) is not None
+        return _SAFE_ADDRESS.match(url) is not None
 
 
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
-    for before, token, after in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+    for before, token in pairwise(state.tokens):
+        token.content = drop_layout(token.content) if token.type == "inline" else token.content
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
-        elif token.type == "inline":
-            token.content = drop_layout(token.content)
-            before.hidden |= before.type == "paragraph_open" and not token.content.strip()
-            after.hidden |= before.hidden
     first = 0
     for end, token in enumerate(state.tokens if _RIGHT_TO_LEFT.search(state.src) else (), 1):
         if token.level == 0 and token.nesting != 1:
@@ -191,19 +195,6 @@ def code_box(language: str, code: str) -> str:
 
 class Renderer(RendererHTML):
     """Writes HTML where that differs from plain CommonMark; methods are named after tokens."""
-
-    def renderInline(  # noqa: N802 - markdown-it's name
-        self, tokens: Sequence[Token], options: OptionsDict, env: Any
-    ) -> str:
-        """What stands in a block, whose tags end with it."""
-        if not any(one.type == "html_inline" for one in tokens):
-            return super().renderInline(tokens, options, env)
-        place_tags(tokens, is_open=OPEN_AT_LINE in env)
-        return _cleaner().clean(super().renderInline(tokens, options, env))
-
-    def html_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
-        """A tag, as it was placed."""
-        return tokens[idx].content
 
     def fence(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
         """A fenced code block, plain while it is being written."""

@@ -17,7 +17,6 @@ from chatapp.markdown import safe_html
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
-from chatapp.markdown.html_tags import cut_tag
 from chatapp.markdown.nested_fences import widen_fences
 from chatapp.markdown.spaceless import SPACELESS
 
@@ -133,7 +132,6 @@ class MarkdownStream:
             line = text[text.rfind("\n") + 1 :]
             if len(line) <= _LONGEST_MARKS and _UNDECIDED.fullmatch(line):
                 text = text[: len(text) - len(line)]
-            text = cut_tag(text)
             if "$" in text or "\\" in text:
                 text = text[: find_open(text)]
             # A copy, so that no definition is remembered which is not complete.

@@ -27,6 +27,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
+from chatapp.tools.text_encodings import decode
 from condense import noop, open_folder, say
 
 # Bytes; larger files are refused before anything is read.
@@ -227,18 +228,15 @@ def show_size(size: int) -> str:
 
 def as_text(path: str, data: bytes) -> str:
     """Return what a text file says, with plain newlines; raise ToolError for any other."""
-    if not is_text(data):
-        raise ToolError(say("{path} is not a UTF-8 text file.", path=quote(path)))
-    return data.decode("utf-8-sig").replace("\r\n", "\n")
+    return read_encoded(path, data)[0].replace("\r\n", "\n")
 
 
-def is_text(data: bytes) -> bool:
-    """Whether this is UTF-8 without NUL bytes."""
+def read_encoded(path: str, data: bytes) -> tuple[str, str, str]:
+    """Return a file's text, its codec, and what it was taken for; raise ToolError for no text."""
     try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data
+        return decode(data)
+    except UnicodeError as error:
+        raise ToolError(say("{path} is not a text file.", path=quote(path))) from error
 
 
 def open_in(folder: int, name: str) -> int:
