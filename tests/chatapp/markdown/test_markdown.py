@@ -55,7 +55,22 @@ ATTACKS = [
 TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
 BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-DRESS = set("a br code em kbd mark rp rt ruby s small span strong sub sup u".split())
+DRAWN = {
+    "br",
+    "code",
+    "em",
+    "kbd",
+    "mark",
+    "rp",
+    "rt",
+    "ruby",
+    "s",
+    "small",
+    "strong",
+    "sub",
+    "sup",
+}
+DRESS = DRAWN | {"a", "span", "u"}
 ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | DRESS
 LINKS = {"href", "title", "target", "rel", "data-place"}
 ALLOWED_ATTRIBUTES = LINKS | {"class", "dir", "data-language", "data-lines", "data-note", "start"}
