@@ -55,7 +55,7 @@ class ToolError(AgentError):
     """A tool could not do what was asked; the text goes to the model as the result."""
 
 
-class UnreadableDocument(ToolError):
+class Unreadable(ToolError):
     """A document can't be read: "damaged", "locked", "empty" (of text), "slow" or "broken"."""
 
     def __init__(self, message: str, why: str) -> None:

@@ -198,15 +198,13 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
 
 
 def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
-    """Return what a text file says, and what its encoding was taken for, if that was a guess."""
+    """Return what a text file says, and its encoding where that had to be guessed."""
     try:
-        text, _codec, encoding = decode(data)
+        text, _, guess = decode(data)
     except UnicodeError as error:
         why = noop(
             "“{name}” can't be attached. Save it as an image (PNG, JPEG, GIF, WebP), a PDF, an "
             "office file (.docx, .xlsx, .pptx) or text, and attach that."
         )
         raise Refused(why.format(name=name)) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n"), {
-        "encoding": encoding
-    } if encoding else {}
+    return text.replace("\r\n", "\n").replace("\r", "\n"), {"encoding": guess} if guess else {}

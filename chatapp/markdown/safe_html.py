@@ -31,7 +31,7 @@ from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
 from chatapp.markdown.nested_fences import widen_fences
-from chatapp.markdown.spaceless import Inlines, find_addresses
+from chatapp.markdown.spaceless import know_scripts
 from chatapp.sentences import translate
 
 Environment = dict[str, Any]
@@ -122,6 +122,7 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
     options: dict[str, Any] = {"linkify": addresses, "strikethrough_single_tilde": False}
     options |= {"maxNesting": _MAX_NESTING}
     parser = _Parser("gfm-like2", options, renderer_cls=Renderer).disable("html_block")
+    know_scripts(parser)
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
@@ -132,11 +133,6 @@ def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
 
 
 class _Parser(MarkdownIt):
-    def configure(self, *config: Any, **options: Any) -> MarkdownIt:
-        """Choose the rules, of parts that know scripts without spaces."""
-        self.inline, self.linkify = Inlines(), find_addresses()
-        return super().configure(*config, **options)
-
     def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
         """Leave any other link than http, https and mailto as the text it was written as."""
         return _SAFE_ADDRESS.match(url) is not None

@@ -13,29 +13,26 @@ from markdown_it.utils import EnvType
 SPACELESS = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
+# Beside these and emoji, emphasis needs no space.
 _FREE = re.compile(rf"[{SPACELESS}\u1100-\u11ff\u2300-\u2bff\U0001f000-\U0003ffff]")
 
-# What ends an address, and its host: marks of these scripts, and emphasis.
-_MARKS = (
-    r"*\u2018-\u201f\u2026\u3000-\u3003\u3008-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
-)
+# What ends a bare address, and its host: marks of these scripts, and emphasis.
+_MARKS = r"[><*\u2018-\u201f\u2026\u3000-\u3003\u3008-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
 _ENDS = {"src_path": _MARKS, "src_host_port_strict": rf"{_MARKS}\u2e80-\u9fff\uac00-\ud7af"}
 
 
-def find_addresses() -> LinkifyIt:
-    """Return what finds bare addresses, without the sentence that goes on behind them."""
+def know_scripts(parser: MarkdownIt) -> None:
+    """Let a parser find emphasis and bare addresses in these scripts, too."""
+    inline, parser.inline = parser.inline, _Inlines()
+    parser.inline.ruler, parser.inline.ruler2 = inline.ruler, inline.ruler2
     # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
     finder = LinkifyIt(options=dict.fromkeys(("fuzzy_link", "fuzzy_email", "fuzzy_ip"), False))
-    for part, marks in _ENDS.items():
-        finder.re[part] = finder.re[part].replace("[><", rf"[><{marks}")
-    return finder
+    finder.re |= {part: finder.re[part].replace("[><", marks) for part, marks in _ENDS.items()}
+    parser.linkify = finder
 
 
-class Inlines(ParserInline):
-    """Reads what stands in a line."""
-
+class _Inlines(ParserInline):
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        """Add the tokens of a text to a list, and return it."""
         state = _State(src, md, env, tokens)
         self.tokenize(state)
         for rule in self.ruler2.getRules(""):
@@ -45,7 +42,7 @@ class Inlines(ParserInline):
 
 class _State(StateInline):
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - its names
-        """Return what marks open and close, as CommonMark's CJK-friendly amendment has it."""
+        # As CommonMark's CJK-friendly amendment has it.
         scanned = super().scanDelims(start, canSplitWord)
         end = start + scanned.length
         before, after = self.src[start - 1 : start] or " ", self.src[end : self.posMax][:1] or " "

@@ -10,7 +10,7 @@ import time
 import zlib
 
 import condense
-from chatapp.agent.errors import ToolError, UnreadableDocument
+from chatapp.agent.errors import ToolError, Unreadable
 from chatapp.tools.workspace import show_size
 from condense import noop, say
 
@@ -26,17 +26,15 @@ PATIENCE = 20
 # Characters of base64 that tell an image's type.
 _BEGINNING = 32
 
-# What is in each kind of office file, and in one with a password.
+# What is in each kind of office file, and a program that reads one within limits.
 _OFFICE = {"docx": b"word/document", "xlsx": b"xl/workbook", "pptx": b"ppt/presentation"}
-_LOCKED = "EncryptedPackage".encode("utf-16-le")
 _READER = f"""
-import resource, sys
+import anytomd, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, ({PATIENCE}, {PATIENCE}))
-import anytomd
-data, limits = sys.stdin.buffer.read(), dict(max_zip_bytes=100_000_000, ocr=False)
-text = anytomd.convert(data, format=sys.argv[1], **limits).markdown
-sys.stdout.buffer.write(text[:{MAX_TEXT}].encode(errors="replace"))
+limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
+text = anytomd.convert(sys.stdin.buffer.read(), **limits).markdown[:{MAX_TEXT}]
+sys.stdout.buffer.write(text.encode(errors="replace"))
 """
 
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
@@ -116,8 +114,8 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     if is_pdf(data):
         text, pages = read_pdf(data)
         return text, {"pages": pages}
-    if _LOCKED in data:
-        raise UnreadableDocument("This file can't be read: it is locked with a password.", "locked")
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise Unreadable("This file can't be read: it is locked with a password.", "locked")
     kind = next((kind for kind, part in _OFFICE.items() if part in data), "")
     if not kind or not data.startswith(b"PK"):
         return None
@@ -125,7 +123,7 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     reader = [sys.executable, "-I", "-c", _READER, kind]
     done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
-        raise UnreadableDocument("This file can't be read: it is damaged.", "broken")
+        raise Unreadable("This file can't be read: it is damaged.", "broken")
     return done.stdout.decode(), {}
 
 
@@ -149,20 +147,18 @@ def read_pdf(data: bytes) -> tuple[str, int]:
             if size > MAX_TEXT:
                 break
             if time.thread_time() - began > PATIENCE:
-                raise UnreadableDocument(
+                raise Unreadable(
                     noop("This PDF can't be read: its pages are too complicated."), "slow"
                 )
     except pypdf.errors.FileNotDecryptedError as error:
-        raise UnreadableDocument(
+        raise Unreadable(
             noop("This PDF can't be read: it is locked with a password."), "locked"
         ) from error
     except ToolError:
         raise
     except Exception as error:
-        raise UnreadableDocument(
-            noop("This PDF can't be read: it is damaged."), "damaged"
-        ) from error
+        raise Unreadable(noop("This PDF can't be read: it is damaged."), "damaged") from error
     if not any(text.strip() for text in texts):
-        raise UnreadableDocument(noop("This PDF holds no text, only pictures of pages."), "empty")
+        raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
     return "\n".join(named)[:MAX_TEXT], len(pages)

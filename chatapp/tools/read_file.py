@@ -7,7 +7,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
 from chatapp.tools.documents import image_of, read_document
-from chatapp.tools.workspace import Workspace, quote, read_encoded, show_size
+from chatapp.tools.workspace import Workspace, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.
 MAX_LINES = 2_000
@@ -40,11 +40,10 @@ def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
     data = workspace.read_bytes(arguments.path)
     if image := image_of(data):
         return ToolOutcome(f"The image has {show_size(len(data))}.", images=(image,))
-    if document := read_document(data):
-        return _lines(document[0].removesuffix("\n").split("\n"), arguments)
-    text, _codec, taken_for = read_encoded(arguments.path, data)
+    document = read_document(data)
+    text, _, guess = (*document, "") if document else workspace.read_encoded(arguments.path)
     lines = _lines(text.replace("\r\n", "\n").removesuffix("\n").split("\n"), arguments)
-    return f"{lines}\n[Read as {taken_for}.]" if taken_for else lines
+    return f"{lines}\n[Read as {guess}.]" if guess else lines
 
 
 def _lines(lines: list[str], arguments: Arguments) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from chatapp.agent.errors import ToolError
-from chatapp.tools.workspace import Workspace, quote, read_encoded
+from chatapp.tools.workspace import Workspace, quote
 
 _SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _START = re.compile(r":start_line:\s*(\d{1,9})\s*")
@@ -238,11 +238,9 @@ class TextFile:
 
 def read_whole(workspace: Workspace, path: str) -> TextFile:
     """Return a text file; raise ToolError where there is none, or it could not be kept as it is."""
-    data = workspace.read_bytes(path)
-    text, codec, taken_for = read_encoded(path, data)
-    if not codec or text.encode(codec) != data:
-        said = f"{quote(path)} was read as {taken_for or codec} and can't be written back unharmed."
-        raise ToolError(said)
+    text, codec, _ = workspace.read_encoded(path)
+    if not codec:
+        raise ToolError(f"{quote(path)} has bytes of no encoding, so it can't be written back.")
     ends = text.count("\r\n")
     crlf = ends > 0 and ends == text.count("\n")
     # In a file of both kinds each line keeps its own.

@@ -17,15 +17,15 @@ _WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
-    """Return a text, its codec, and what it was taken for where that is a guess.
+    """Return a text, the codec that gives the same bytes, and what was guessed where it had to be.
 
-    There is no codec where some bytes are damaged. Raises UnicodeError for what is no text.
+    Raises UnicodeError for what is no text.
     """
     codec = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "utf-8")
     with suppress(UnicodeError):
         text = data.decode(codec)
         if "\0" not in text:
-            return text, codec, ""
+            return text, codec if codec == "utf-8" or text.encode(codec) == data else "", ""
     if _CONTROL.search(data):
         raise UnicodeError
     text, codec = data.decode(errors="replace"), "utf-8"

@@ -110,7 +110,14 @@ class Workspace:
 
     def read_text(self, path: str) -> str:
         """Return a whole text file; lines end with a newline, whatever they ended with."""
-        return as_text(path, self.read_bytes(path))
+        return self.read_encoded(path)[0].replace("\r\n", "\n")
+
+    def read_encoded(self, path: str) -> tuple[str, str, str]:
+        """Return a whole text file as it is, with its encoding as ``decode`` tells it."""
+        try:
+            return decode(self.read_bytes(path))
+        except UnicodeError as error:
+            raise ToolError(say("{path} is not a text file.", path=quote(path))) from error
 
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
@@ -224,19 +231,6 @@ def show_size(size: int) -> str:
             return f"{size:,} {unit}"
         size = -(-size // 1024)
     return f"{size:,} GB"
-
-
-def as_text(path: str, data: bytes) -> str:
-    """Return what a text file says, with plain newlines; raise ToolError for any other."""
-    return read_encoded(path, data)[0].replace("\r\n", "\n")
-
-
-def read_encoded(path: str, data: bytes) -> tuple[str, str, str]:
-    """Return a file's text, its codec, and what it was taken for; raise ToolError for no text."""
-    try:
-        return decode(data)
-    except UnicodeError as error:
-        raise ToolError(say("{path} is not a text file.", path=quote(path))) from error
 
 
 def open_in(folder: int, name: str) -> int:

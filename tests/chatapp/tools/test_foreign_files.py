@@ -87,7 +87,7 @@ def test_a_damaged_file_is_not_written_back(folder: Path) -> None:
     """It would lose what could not be read."""
     for data in DAMAGED:
         (folder / "a.txt").write_bytes(data)
-        with pytest.raises(ToolError, match="can't be written back"):
+        with pytest.raises(ToolError, match="so it can't be written back"):
             apply_diff.run(
                 WritableWorkspace(folder),
                 apply_diff.Arguments("a.txt", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"),
