@@ -23,10 +23,8 @@ _MAX_HIDDEN = 1_000
 _CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$", "": ""}
 _OPENING = re.compile(r"\\[(\[]|\$+")
 _MARK = re.compile(r"\\(?:begin|end) ?\{[a-zA-Z]+\*?\}|\\.|\$+", re.DOTALL)
-_BLOCK = re.compile(
-    r"\\\[|\$\$|\\begin ?\{[a-zA-Z]*(?:equation|align|gather|multline|split|cases|array|math|matrix)"
-    r"[a-z]*\*?\}"
-)
+_NAMES = "equation|align|gather|multline|split|cases|array|math|matrix"
+_BLOCK = re.compile(rf"\\\[|\$\$|\\begin ?\{{[a-zA-Z]*(?:{_NAMES})[a-z]*\*?\}}")
 _NEVER = -1
 
 _SIGN = re.compile(r"[\\^_=+<>{}|]")
@@ -62,15 +60,13 @@ def find_open(text: str) -> int:
     decided, blank = 0, text.rfind("\n\n")
     for mark in _MARK.finditer(text):
         opening, start = mark[0], mark.end()
-        is_block = _BLOCK.fullmatch(opening) is not None
-        if (is_block or (opening in _CLOSINGS and start > blank)) and mark.start() >= decided:
+        may_part = _BLOCK.fullmatch(opening) is not None and text.startswith("\n", start)
+        if mark.start() >= decided and (may_part or (opening in _CLOSINGS and start > blank)):
             end = _find_closing(text, opening, start, start + _MAX_HIDDEN)
             if end is None and len(text) <= start + _MAX_HIDDEN:
                 content = text[start:]
                 may_grow = not content.strip() or _is_display(content)
-                if start <= blank:
-                    may_grow = content[:1] == "\n" and _may_be_parts(content)
-                elif opening == "$":
+                if opening == "$":
                     begins = not content[:1].isspace() and not content[:1].isdigit()
                     may_grow = begins and not _is_prose(content)
                 if may_grow:
@@ -103,15 +99,11 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
     """Return where the formula's end is, None where it isn't, ``_NEVER`` where it can't come."""
     for mark in _MARK.finditer(text, start, end):
-        if mark[0] == _closing(opening):
+        if mark[0] == (_CLOSINGS.get(opening) or opening.replace("begin", "end")):
             return mark.start()
         if mark[0] == opening or mark[0][0] == opening[0] == "$":
             return _NEVER
     return None
-
-
-def _closing(opening: str) -> str:
-    return _CLOSINGS.get(opening, opening.replace("begin", "end"))
 
 
 def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -133,7 +125,7 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         for line in lines
     )
     opening, content = (opening, content[2:-2]) if opening in _CLOSINGS else ("", content)
-    if not (_may_be_parts(content) if opening and "\n\n" in content else _is_display(content)):
+    if not _is_display(content):
         return False
     if not silent:
         state.line = last + 1
@@ -145,12 +137,12 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> int | None:
     """Return the line that ends with the formula's end; None and ``_NEVER`` as in a line."""
     indent = min(state.sCount[first], state.blkIndent)
-    size, may_part = 0, False
+    size, may_part = 0, opening not in _CLOSINGS
     for line in range(first, end):
         start, stop = state.bMarks[line] + state.tShift[line], state.eMarks[line]
         if line == first:
             start += len(opening)
-            may_part = start >= stop or opening not in _CLOSINGS
+            may_part |= start >= stop
         elif start >= stop and may_part:
             continue
         elif start >= stop or state.sCount[line] < indent:
@@ -160,8 +152,8 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
         if closing == _NEVER or size > _MAX_FORMULA:
             return _NEVER
         if closing is not None:
-            is_last = not state.src[closing + len(_closing(opening)) : stop].strip(" \t.,;")
-            return line if is_last else _NEVER
+            ended = closing + 2 if opening in _CLOSINGS else state.src.find("}", closing) + 1
+            return _NEVER if state.src[ended:stop].strip(" \t.,;") else line
     return None if end == len(state.bMarks) - 1 else _NEVER
 
 
@@ -181,14 +173,9 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
 
 
 def _is_display(content: str) -> bool:
-    return bool(content.strip()) and (_SIGN.search(content) is not None or not _is_prose(content))
-
-
-def _may_be_parts(content: str) -> bool:
-    """Whether each part between empty lines is a formula, or may become one."""
-    *parts, last = content.strip().split("\n\n")
-    is_formula = _SIGN.search(last) is not None or " " not in last
-    return is_formula and all(map(_SIGN.search, parts)) and not any(map(_is_prose, [*parts, last]))
+    is_prose = any(map(_is_prose, content.split("\n\n")))
+    has_sign = _SIGN.search(content) is not None and "\n\n" not in content
+    return bool(content.strip()) and (has_sign or not is_prose)
 
 
 def _is_prose(content: str) -> bool:

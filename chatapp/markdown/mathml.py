@@ -58,7 +58,7 @@ _REPLACED = (
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
     (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
 )
-# Chemistry and units as mhchem writes them, by what comes in the place of what.
+# What mhchem writes, by what LaTeX has for it; commands and words in it stay as they are.
 _CHEMISTRY = re.compile(r"\\(ce|pu) ?\{((?:[^{}]|\{[^{}]*\})*+)\}")
 _WRITTEN = tomllib.loads(Path(__file__).with_name("chemistry.toml").read_text("utf-8"))
 _LETTERS = re.compile(r"(\\text\{[^{}]*\}|\\[a-zA-Z]+)|[a-zA-Z]+")

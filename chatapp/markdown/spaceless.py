@@ -17,7 +17,7 @@ SPACELESS = (
 _FREE = re.compile(rf"[{SPACELESS}\u1100-\u11ff\u2300-\u2bff\U0001f000-\U0003ffff]")
 
 # What ends a bare address, and its host: marks of these scripts, and emphasis.
-_MARKS = r"[><*\u2018-\u201f\u2026\u3000-\u3003\u3008-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
+_MARKS = r"[><*\u2018-\u201f\u2026\u3000-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
 _ENDS = {"src_path": _MARKS, "src_host_port_strict": rf"{_MARKS}\u2e80-\u9fff\uac00-\ud7af"}
 
 

@@ -32,7 +32,8 @@ def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin:
     """The focus stays in the composer through the whole turn, and the answer is read out.
 
     That is each paragraph once, code by its language, and nothing of a page that is opened.
-    The Enter of an input method does not send. A question mark lists the shortcuts unless it is typed; Esc gives the focus back.
+    The Enter of an input method does not send. A question mark lists the shortcuts unless it is
+    typed; Esc gives the focus back.
     """
     chat, gate = open_chat(), Gate()
     answer = "Two lines, I see.\n\n- One\n- Two\n\n```py\nx = 1\n```\n\nThat is all."

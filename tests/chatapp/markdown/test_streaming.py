@@ -205,7 +205,7 @@ def test_a_formula_that_never_ends_is_text_again() -> None:
     for start in ("$$ is ", "\\[ is ", "\\( is ", "$x is "):
         assert "dear" in fed(f"Text.\n{start}", "too dear for ").open_html()
     assert fed("$$\na^2 + ").open_html() == ""
-    assert "a^2" in fed("$$\na^2 + ", "b\n\nA new ").open_html()
+    assert "a^2" in fed("$$\na^2 + ", "b\n\nA new line ").open_html()
 
 
 def test_a_list_grows_item_by_item() -> None:
