@@ -1,7 +1,4 @@
-"""HTML in markdown: tags that dress text are drawn, those that only lay it out are left out.
-
-A tag counts only with its other in the same paragraph or cell, so none reaches any further.
-"""
+"""HTML in markdown: tags count with their other in the same block, so none reaches further."""
 
 import re
 import tomllib
@@ -11,7 +8,6 @@ from pathlib import Path
 
 from markdown_it.token import Token
 
-# The element that each tag becomes; "" stands for none, but for what is between the tags.
 _ELEMENTS = tomllib.loads(Path(__file__).with_name("html_tags.toml").read_text("utf-8"))
 DRAWN = frozenset(filter(None, _ELEMENTS.values()))
 _LAYOUT = "|".join([name for name, element in _ELEMENTS.items() if not element])
@@ -22,8 +18,7 @@ _ALONE = re.compile(
     rf"^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+(?=\n|\Z|<summary)",
     re.IGNORECASE | re.MULTILINE,
 )
-# Tags in one another: no more than people write.
-_MAX_DEPTH = 20
+_MAX_DEPTH = 20  # tags in one another
 
 
 def drop_layout(text: str) -> str:

@@ -237,7 +237,8 @@ class Renderer(RendererHTML):
 
     def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A table, in the box that it scrolls in."""
-        return '<div class="table-box">' + self.renderToken(tokens, idx, *rest)
+        box = f'<div class="table-box"{self.renderAttrs(tokens[idx])}>'
+        return box + self.renderToken(tokens, idx, *rest)
 
     def table_close(self, *_: Any) -> str:
         """The end of the table and of its box."""

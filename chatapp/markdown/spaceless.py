@@ -1,4 +1,4 @@
-"""Emphasis and bare addresses beside scripts that write without spaces, and beside emoji."""
+"""Emphasis and bare addresses beside scripts that need no spaces there."""
 
 import re
 
@@ -13,8 +13,8 @@ from markdown_it.utils import EnvType
 SPACELESS = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
-# Beside these and emoji, emphasis needs no space.
-_FREE = re.compile(rf"[{SPACELESS}\u1100-\u11ff\u2300-\u2bff\U0001f000-\U0003ffff]")
+# Beside these, Arabic, Hebrew and emoji, emphasis needs no space.
+_FREE = re.compile(rf"[{SPACELESS}\u0590-\u08ff\u1100-\u11ff\u2300-\u2bff\U0001f000-\U0003ffff]")
 
 # What ends a bare address, and its host: marks of these scripts, and emphasis.
 _MARKS = r"[><*\u2018-\u201f\u2026\u3000-\u3020\u30fb\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"

@@ -8,9 +8,10 @@ _MARKS = {
     b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
 }  # fmt: skip
 # Those that people still have files in. The first are read whatever else might fit.
-_FAR_EAST = ("gb18030", "big5", "cp932", "euc-jp", "cp949")
+_FAR_EAST = {
+    "gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "euc-jp": "EUC-JP", "cp949": "EUC-KR",
+}  # fmt: skip
 _OTHERS = ("koi8-r", "cp866", "cp874", *map("windows-125{}".format, range(7)))
-_NAMES = {"gb18030": "GBK", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 # What the detector makes of less than a word, or with less confidence, is a guess of its own.
 _WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
@@ -40,7 +41,7 @@ def decode(data: bytes) -> tuple[str, str, str]:
         text = data.decode(codec, errors="replace")
         if not _is_mostly_whole(text):
             codec, text = "windows-1252", data.decode("windows-1252")
-    return text, "" if "\ufffd" in text else codec, _NAMES.get(codec, codec.upper())
+    return text, "" if "\ufffd" in text else codec, _FAR_EAST.get(codec, codec.upper())
 
 
 def _is_mostly_whole(text: str) -> bool:

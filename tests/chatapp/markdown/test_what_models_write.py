@@ -24,6 +24,7 @@ EMPHASIS = {
     "**완료!**했습니다": "<strong>완료!</strong>했",
     "**คำ (test)**ต่อ": "<strong>คำ (test)</strong>ต่อ",
     "- **步骤一：**打开": "<strong>步骤一：</strong>打",
+    "و**«مهم»** جدا": "و<strong>«مهم»</strong> ج",
     "2 * 3 * 4 と a*b": "2 * 3 * 4 と a*b",
     "**Note:**next": "**Note:**next",
     "snake_名_case": "snake_名_case",

@@ -19,7 +19,7 @@ from chatapp.tools.workspace import WritableWorkspace
 TEXTS = [
     ("gb18030", "GBK", "你好，世界。这是一个编码测试文件。"),
     ("gb18030", "GBK", "姓名,年龄\n张三,30"),
-    ("big5", "BIG5", "姓名,年齡\n張三,30"),
+    ("big5", "Big5", "姓名,年齡\n張三,30"),
     ("cp932", "Shift-JIS", "名前,年齢\n田中,30"),
     ("cp932", "Shift-JIS", "これは日本語のテキストです。"),
     ("euc-jp", "EUC-JP", "こんにちは世界"),
