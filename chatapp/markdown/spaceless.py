@@ -45,7 +45,7 @@ class _State(StateInline):
         # As CommonMark's CJK-friendly amendment has it.
         scanned = super().scanDelims(start, canSplitWord)
         end = start + scanned.length
-        before, after = self.src[start - 1 : start] or " ", self.src[end : self.posMax][:1] or " "
+        before, after = self.src[start - 1 : start] or " ", self.src[end : end + 1] or " "
         if canSplitWord and (_FREE.match(before) or _FREE.match(after)):
             return Scanned(not after.isspace(), not before.isspace(), scanned.length)
         return scanned
