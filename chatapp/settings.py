@@ -203,7 +203,6 @@ ROOT_URLCONF = "chatapp.urls"
 ASGI_APPLICATION = "chatapp.asgi.application"
 
 # Pages lie in templates/, one folder per page.
-# The templates of fields are looked for with the others: what people write has its own direction.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 TEMPLATES = [
     {

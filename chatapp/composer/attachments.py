@@ -202,9 +202,6 @@ def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
     try:
         text, _, guess = decode(data)
     except UnicodeError as error:
-        why = noop(
-            "“{name}” can't be attached. Save it as an image (PNG, JPEG, GIF, WebP), a PDF, an "
-            "office file (.docx, .xlsx, .pptx) or text, and attach that."
-        )
+        why = noop("“{name}” can't be attached. Save it as PNG, PDF, .docx, .xlsx, .pptx or text.")
         raise Refused(why.format(name=name)) from error
     return text.replace("\r\n", "\n").replace("\r", "\n"), {"encoding": guess} if guess else {}

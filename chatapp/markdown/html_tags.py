@@ -14,16 +14,11 @@ _LAYOUT = "|".join([name for name, element in _ELEMENTS.items() if not element])
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>", re.IGNORECASE)
 _IMAGE = re.compile(r"""\ssrc=["']?(https?://[^/"'\\\s][^"'\s>]*)""", re.IGNORECASE)
 # What only lays out, at the beginning of a line.
-_ALONE = re.compile(
+LAYOUT = re.compile(
     rf"^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+(?=\n|\Z|<summary)",
     re.IGNORECASE | re.MULTILINE,
 )
 _MAX_DEPTH = 20  # tags in one another
-
-
-def drop_layout(text: str) -> str:
-    """Return the text of a block without lines that only lay out what is around them."""
-    return _ALONE.sub("", text) if "<" in text else text
 
 
 def place_tags(tokens: Sequence[Token], *, is_open: bool) -> None:

@@ -26,7 +26,7 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
-from chatapp.markdown.html_tags import DRAWN, drop_layout, place_tags
+from chatapp.markdown.html_tags import DRAWN, LAYOUT, place_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
@@ -141,7 +141,7 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        token.content = drop_layout(token.content) if token.type == "inline" else token.content
+        token.content = LAYOUT.sub("", token.content) if token.type == "inline" else token.content
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0

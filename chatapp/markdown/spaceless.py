@@ -1,13 +1,13 @@
 """Emphasis and bare addresses beside scripts that need no spaces there."""
 
 import re
+from functools import partial
 
 from linkify_it import LinkifyIt
 from markdown_it import MarkdownIt
-from markdown_it.parser_inline import ParserInline
+from markdown_it.parser_inline import RuleFuncInlineType
+from markdown_it.rules_inline import emphasis, strikethrough
 from markdown_it.rules_inline.state_inline import Scanned, StateInline
-from markdown_it.token import Token
-from markdown_it.utils import EnvType
 
 # Scripts without spaces, with their marks, as ranges of a pattern.
 SPACELESS = (
@@ -23,21 +23,17 @@ _ENDS = {"src_path": _MARKS, "src_host_port_strict": rf"{_MARKS}\u2e80-\u9fff\ua
 
 def know_scripts(parser: MarkdownIt) -> None:
     """Let a parser find emphasis and bare addresses in these scripts, too."""
-    inline, parser.inline = parser.inline, _Inlines()
-    parser.inline.ruler, parser.inline.ruler2 = inline.ruler, inline.ruler2
+    parser.inline.ruler.at("emphasis", partial(_read, emphasis.tokenize))
+    parser.inline.ruler.at("strikethrough", partial(_read, strikethrough.tokenize))
     # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
     finder = LinkifyIt(options=dict.fromkeys(("fuzzy_link", "fuzzy_email", "fuzzy_ip"), False))
     finder.re |= {part: finder.re[part].replace("[><", marks) for part, marks in _ENDS.items()}
     parser.linkify = finder
 
 
-class _Inlines(ParserInline):
-    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        state = _State(src, md, env, tokens)
-        self.tokenize(state)
-        for rule in self.ruler2.getRules(""):
-            rule(state)
-        return state.tokens
+def _read(rule: RuleFuncInlineType, state: StateInline, silent: bool) -> bool:
+    state.__class__ = _State
+    return rule(state, silent)
 
 
 class _State(StateInline):

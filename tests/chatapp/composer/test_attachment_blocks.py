@@ -74,7 +74,7 @@ def test_a_pdf_is_its_text_with_the_number_of_its_pages(monkeypatch: pytest.Monk
     ("name", "data", "reason"),
     [
         ("a.txt", b" \n\t", "“a.txt” is empty."),
-        ("a.exe", b"MZ\x00\x01\x02", "Save it as an image (PNG, JPEG, GIF, WebP), a PDF, an"),
+        ("a.exe", b"MZ\x00\x01\x02", "Save it as PNG, PDF, .docx, .xlsx, .pptx or text."),
         ("a.png", make_png().replace(b"IDAT", b"IDAX"), "“a.png” is a damaged image."),
         ("a.jpg", make_jpeg()[:-2], "is a damaged image."),
         ("a.gif", make_gif()[:-1], "is a damaged image."),
