@@ -33,8 +33,7 @@ import anytomd, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, ({PATIENCE}, {PATIENCE}))
 limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
-text = anytomd.convert(sys.stdin.buffer.read(), **limits).markdown[:{MAX_TEXT}]
-sys.stdout.buffer.write(text.encode(errors="replace"))
+print(anytomd.convert(sys.stdin.buffer.read(), **limits).markdown[:{MAX_TEXT}])
 """
 
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
@@ -104,14 +103,9 @@ def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
     return (kind, found) if kind else None
 
 
-def is_pdf(data: bytes) -> bool:
-    """Whether a file says that it is a PDF."""
-    return data.startswith(b"%PDF-")
-
-
 def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     """Return the text of a PDF or an office file, and facts about it; None for any other file."""
-    if is_pdf(data):
+    if data.startswith(b"%PDF-"):
         text, pages = read_pdf(data)
         return text, {"pages": pages}
     if "EncryptedPackage".encode("utf-16-le") in data:
@@ -120,7 +114,7 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     if not kind or not data.startswith(b"PK"):
         return None
     # A process of its own: what a hostile file breaks, or takes, ends with it.
-    reader = [sys.executable, "-I", "-c", _READER, kind]
+    reader = [sys.executable, "-I", "-X", "utf8", "-c", _READER, kind]
     done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
         raise Unreadable("This file can't be read: it is damaged.", "broken")

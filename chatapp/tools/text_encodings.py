@@ -18,10 +18,7 @@ _WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
-    """Return a text, the codec that gives the same bytes, and what was guessed where it had to be.
-
-    Raises UnicodeError for what is no text.
-    """
+    """Return a text, the codec that gives its bytes, and any guess; raise UnicodeError for no text."""
     codec = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "utf-8")
     with suppress(UnicodeError):
         text = data.decode(codec)
