@@ -18,7 +18,7 @@ _WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
-    """Return a text, the codec that gives its bytes, and any guess; raise UnicodeError for no text."""
+    """Return a text, its codec, and what was guessed; raise UnicodeError for what is no text."""
     codec = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "utf-8")
     with suppress(UnicodeError):
         text = data.decode(codec)

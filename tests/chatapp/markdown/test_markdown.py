@@ -50,6 +50,13 @@ ATTACKS = [
     "[a](https:/\\evil.example)",
     "> [!NOTE]\n> <script>alert(1)</script>",
     "\ud800<script>",
+    '<u onclick="alert(1)" style="position:fixed" id=x class="button">x</u>',
+    "<u><a href=javascript:alert(1)>x</a></u><b><i></b></i><sub><kbd>",
+    '<img src="https://evil.example/x.png" onerror="alert(1)" style="x">',
+    "<img src=javascript:alert(1)><img src=//evil.example/x><img src=https:/\\evil.example>",
+    '<details open ontoggle=alert(1)><summary onclick="x">x</summary><svg onload=alert(1)>',
+    "<u><script>alert(1)</script></u><!-- --><iframe src=x></iframe><!-->",
+    "| <ul><li onclick=x>a |\n|---|\n| </li></ul><style>x</style> |",
 ]
 
 TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
