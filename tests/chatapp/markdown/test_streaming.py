@@ -206,6 +206,7 @@ def test_a_formula_that_never_ends_is_text_again() -> None:
         assert "dear" in fed(f"Text.\n{start}", "too dear for ").open_html()
     assert fed("$$\na^2 + ").open_html() == ""
     assert "a^2" in fed("$$\na^2 + ", "b\n\nA new line ").open_html()
+    assert "b" in fed("- \\(a_1\n\n  b ").open_html()
 
 
 def test_a_list_grows_item_by_item() -> None:

@@ -80,7 +80,8 @@ FORMULAS = [
 ]  # fmt: skip
 NO_FORMULAS = [
     "sed: \\(foo\\|bar\\)", "\\(a\\|b\\|c\\)", "s/\\(.*\\)/\\1/", "\\([0-9]*\\) and \\([^a]\\)",
-    "\\(\\w\\+\\)", "$5 and $10", "echo $HOME $PATH", "`\\begin{equation}`",
+    "\\(\\w\\+\\)",
+    "\\(one two\\|three\\)", "$5 and $10", "echo $HOME $PATH", "`\\begin{equation}`",
     "$$\n\nThis is text that goes on.\n\n$$", "\\begin{itemize}\n\\item a\n\\end{itemize}",
     "\\begin{align}\nnever closed", "```\n$$\na\n\nb\n$$\n```",
 ]  # fmt: skip
@@ -113,6 +114,7 @@ def test_formulas_are_told_from_patterns_and_prices() -> None:
     """Environments, chemistry and parted formulas are drawn; sed, grep and shells stay text."""
     assert [text for text in FORMULAS if "<math" not in render_markdown(text)] == []
     assert [text for text in FORMULAS if re.search(r"\\|&amp;", render_markdown(text))] == []
+    assert [render_markdown(text).count("<mtr>") for text in FORMULAS[1:4]] == [2, 0, 2]
     assert [text for text in NO_FORMULAS if "<math" in render_markdown(text)] == []
 
 

@@ -84,8 +84,8 @@ def test_a_changed_file_keeps_its_encoding(codec: str, name: str, text: str, fol
 
 
 def test_a_damaged_file_is_not_written_back(folder: Path) -> None:
-    """It would lose what could not be read."""
-    for data in DAMAGED:
+    """It would lose what could not be read, or the order of its bytes."""
+    for data in (*DAMAGED, b"\xfe\xff\0a\0\n"):
         (folder / "a.txt").write_bytes(data)
         with pytest.raises(ToolError, match="so it can't be written back"):
             apply_diff.run(
