@@ -13,10 +13,10 @@ DRAWN = frozenset(filter(None, _ELEMENTS.values()))
 _LAYOUT = "|".join([name for name, element in _ELEMENTS.items() if not element])
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>", re.IGNORECASE)
 _IMAGE = re.compile(r"""\ssrc=["']?(https?://[^/"'\\\s][^"'\s>]*)""", re.IGNORECASE)
-# What only lays out, at the beginning of a line.
+# What only lays out, at the beginning of a line, and what a fold that begins there is called.
 LAYOUT = re.compile(
-    rf"^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+(?=\n|\Z|<summary)",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)<details[^<>]*>\s*<summary[^<>]*>([^\n]{0,300}?)</summary>"
+    rf"|^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+$"
 )
 _MAX_DEPTH = 20  # tags in one another
 

@@ -98,8 +98,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
         part_sentences(tokens, env[SENTENCES])
     for token in tokens:
         place_tags(token.children or (), is_open=OPEN_AT_LINE in env)
-    html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
-    html = _EMPTY.sub("", html)
+    html = _EMPTY.sub("", _cleaner().clean(parser.renderer.render(tokens, parser.options, env)))
     # A million objects that are freed in one go hold up all threads.
     while tokens:
         del tokens[-1_000:]
@@ -140,7 +139,9 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        token.content = LAYOUT.sub("", token.content) if token.type == "inline" else token.content
+        token.content = (
+            LAYOUT.sub(r"\1", token.content) if token.type == "inline" else token.content
+        )
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0

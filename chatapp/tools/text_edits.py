@@ -232,8 +232,7 @@ class TextFile:
         try:
             return text.encode(self.codec)
         except UnicodeEncodeError as error:
-            odd = quote(error.object[error.start])
-            raise ToolError(f"The file is {self.codec}, which can't hold {odd}.") from error
+            raise ToolError(f"The file is {self.codec}, which can't hold this text.") from error
 
 
 def read_whole(workspace: Workspace, path: str) -> TextFile:

@@ -49,9 +49,9 @@ TAGS = {
     "<b>a</b> <i>b</i> <del>c</del> <ins>d</ins>": "<strong>a</strong> <em>b</em> <s>c</s> <u>d",
     "| a |\n|---|\n| <ul><li>x</li><li>y</li></ul> |": "<ul><li>x</li><li>y</li></ul>",
     "<ruby>漢<rt>かん</rt></ruby>": "<ruby>漢<rt>かん</rt></ruby>",
-    "<details><summary>More</summary>\n\nhidden\n\n</details>\n": (
-        "<p><strong>More</strong></p>\n<p>hidden</p>\n"
-    ),
+    "<details><summary>More</summary>\n\nhidden\n\n</details>\n": "<p>More</p>\n<p>hidden</p>\n",
+    "<details open>\n<summary>**a** <b>b</b></summary>\nc": "a</strong> <strong>b</strong>\nc",
+    "Write it between <summary> and </summary>.": "&lt;summary&gt; and &lt;/summary&gt;.",
     '<div align="center">\n\n# T\n\n</div>\n': "<h1>T</h1>\n",
     '<p align="center">\n<b>x</b>\n</p>': "<p>\n<strong>x</strong>\n</p>",
     '<span style="color:red">x</span> <font size=9>y</font>': "<p>x y</p>",
