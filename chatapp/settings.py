@@ -160,6 +160,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     # A page of theirs says when a session began.
     "django.contrib.humanize",
+    "django.forms",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -202,6 +203,7 @@ ROOT_URLCONF = "chatapp.urls"
 ASGI_APPLICATION = "chatapp.asgi.application"
 
 # Pages lie in templates/, one folder per page.
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -31,6 +31,7 @@ def environment_block(text: str) -> condense.TextBlock:
 def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
     """Return a file as the model reads it; ``facts`` are for the page."""
     shown = html.escape(" ".join(name.split()))
+    shown += f'" encoding="{facts["encoding"]}' if "encoding" in facts else ""
     return _tagged("file", f' name="{shown}"', text, {"kind": FILE, "name": name, **facts})
 
 

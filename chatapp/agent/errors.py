@@ -55,8 +55,8 @@ class ToolError(AgentError):
     """A tool could not do what was asked; the text goes to the model as the result."""
 
 
-class UnreadablePdf(ToolError):
-    """A PDF can't be read; ``why`` is "damaged", "locked", "empty" (of text) or "slow"."""
+class Unreadable(ToolError):
+    """A document can't be read: "damaged", "locked", "empty" (of text), "slow" or "broken"."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(message)

@@ -3,7 +3,6 @@
 import unicodedata
 import uuid
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -29,6 +28,7 @@ from chatapp.models import (
 from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 from chatapp.tools import documents
+from chatapp.tools.text_encodings import decode
 from condense import noop, say
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
@@ -39,14 +39,11 @@ KEPT_FOR = timedelta(days=7)
 MEGABYTE = 1024 * 1024
 LONGEST_NAME = 120
 
-# What no text holds but line ends, tabs and form feeds.
-_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\f\r\x1b")
-_BYTE_ORDERS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-
-# Of a PDF, by why it can't be read.
+# Of a document, by why it can't be read.
 _UNREADABLE = {
     "locked": noop("“{name}” is locked with a password. Save it without one, and attach it again."),
     "empty": noop("“{name}” has no text, only pictures of pages. Attach those as images."),
+    "broken": noop("“{name}” can't be read. Open it, save it again, and attach that."),
     "slow": noop("“{name}” takes too long to read. Attach fewer pages."),
 }
 
@@ -153,15 +150,12 @@ def block_for(name: str, data: bytes) -> condense.Block:
         raise Refused(say("“{name}” is empty.", name=name))
     if documents.image_type(data):
         return _image(name, data)
-    facts: dict[str, object] = {"size": len(data)}
-    if documents.is_pdf(data):
-        try:
-            text, facts["pages"] = documents.read_pdf(data)
-        except ToolError as error:
-            words = _UNREADABLE.get(getattr(error, "why", ""), noop("“{name}” is a damaged PDF."))
-            raise Refused(words.format(name=name)) from error
-    else:
-        text = _text(name, data)
+    try:
+        text, facts = documents.read_document(data) or _text(name, data)
+    except ToolError as error:
+        words = _UNREADABLE.get(getattr(error, "why", ""), noop("“{name}” is a damaged PDF."))
+        raise Refused(words.format(name=name)) from error
+    facts["size"] = len(data)
     if not text.strip():
         raise Refused(say("“{name}” is empty.", name=name))
     if len(text) > (limit := settings.LONGEST_MESSAGE):
@@ -203,13 +197,11 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 
 
-def _text(name: str, data: bytes) -> str:
-    """Return what a text file says, in whichever of the usual encodings."""
-    encodings = [_BYTE_ORDERS.get(data[:2], "utf-8-sig"), "cp1252"]
-    if encodings[0] != "utf-16" and not _CONTROLS.isdisjoint(data):
-        encodings = []
-    for encoding in encodings:
-        with suppress(UnicodeDecodeError):
-            return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-    why = noop("“{name}” can't be attached: only images (PNG, JPEG, GIF, WebP), PDFs and text can.")
-    raise Refused(why.format(name=name))
+def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
+    """Return what a text file says, and its encoding where that had to be guessed."""
+    try:
+        text, _, guess = decode(data)
+    except UnicodeError as error:
+        why = noop("“{name}” can't be attached. Save it as PNG, PDF, .docx, .xlsx, .pptx or text.")
+        raise Refused(why.format(name=name)) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n"), {"encoding": guess} if guess else {}

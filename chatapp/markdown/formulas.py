@@ -1,4 +1,4 @@
-r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$`` and, with care, ``$a$``.
+r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$``, ``\begin{}`` and some ``$a$``.
 
 Nothing is a formula before its end is there. A search ends at the next mark of its kind, so that
 all searches together read a text about once.
@@ -20,12 +20,19 @@ _MAX_FORMULA = 4_000
 # Characters: what is longer is shown before it is known to be a formula.
 _MAX_HIDDEN = 1_000
 
-_CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
+_CLOSINGS = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$", "": ""}
 _OPENING = re.compile(r"\\[(\[]|\$+")
-_MARK = re.compile(r"\\.|\$+", re.DOTALL)
+_MARK = re.compile(r"\\(?:begin|end) ?\{[a-zA-Z]+\*?\}|\\.|\$+", re.DOTALL)
+_NAMES = "equation|align|gather|multline|split|cases|array|math|matrix"
+_BLOCK = re.compile(rf"\\\[|\$\$|\\begin ?\{{[a-zA-Z]*(?:{_NAMES})[a-z]*\*?\}}")
 _NEVER = -1
 
 _SIGN = re.compile(r"[\\^_=+<>{}|]")
+# What sed and grep have between such brackets: their classes, or an odd number of alternatives.
+_PATTERN = re.compile(
+    r"\.\*|\[\^|\[\w-\w|\\[+?.0-9]|\\[dwsbDWSB](?![a-zA-Z])|^\w+(?:\\\|\w+)+$"
+    r"|^(?:(?!\\\|).)*\\\|(?:(?!\\\|).)*$"
+)
 _COMMAND = re.compile(r"\\[a-zA-Z]+ ?(?:\{[^{}]*\})?")
 # A word that stands among others, or for itself; dx and dy are none.
 _WORD = re.compile(r"(?:^|(?<=[\s(]))(?!d[a-z]\b)[^\W\d_]{2,}(?=[\s,.;:])|^[^\W\d_]*[a-z]{3}$")
@@ -40,7 +47,7 @@ def add_formulas(parser: MarkdownIt) -> None:
 
 def is_display(token: Token) -> bool:
     """Whether the formula stands on a line of its own."""
-    return token.markup in {r"\[", "$$"}
+    return token.markup in {"", r"\[", "$$"}
 
 
 def source(token: Token) -> str:
@@ -50,10 +57,11 @@ def source(token: Token) -> str:
 
 def find_open(text: str) -> int:
     """Return where a formula begins whose end may still come, or the length of the text."""
-    decided = text.rfind("\n\n") + 1
-    for mark in _MARK.finditer(text, decided):
+    decided, blank = 0, text.rfind("\n\n")
+    for mark in _MARK.finditer(text):
         opening, start = mark[0], mark.end()
-        if opening in _CLOSINGS and mark.start() >= decided:
+        may_part = _BLOCK.fullmatch(opening) is not None and text.startswith("\n", start)
+        if mark.start() >= decided and (may_part or (opening in _CLOSINGS and start > blank)):
             end = _find_closing(text, opening, start, start + _MAX_HIDDEN)
             if end is None and len(text) <= start + _MAX_HIDDEN:
                 content = text[start:]
@@ -91,7 +99,7 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
     """Return where the formula's end is, None where it isn't, ``_NEVER`` where it can't come."""
     for mark in _MARK.finditer(text, start, end):
-        if mark[0] == _CLOSINGS[opening]:
+        if mark[0] == (_CLOSINGS.get(opening) or opening.replace("begin", "end")):
             return mark.start()
         if mark[0] == opening or mark[0][0] == opening[0] == "$":
             return _NEVER
@@ -100,9 +108,10 @@ def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
 
 def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     begin = state.bMarks[first] + state.tShift[first]
-    opening = state.src[begin : begin + 2]
-    if opening not in {r"\[", "$$"} or state.is_code_block(first):
+    found = _BLOCK.match(state.src, begin, state.eMarks[first])
+    if found is None or state.is_code_block(first):
         return False
+    opening = found[0]
     last = _find_last_line(state, opening, first, end)
     if last is None:
         # More text decides.
@@ -114,7 +123,8 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     content = "\n".join(
         state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
         for line in lines
-    )[2:-2]
+    )
+    opening, content = (opening, content[2:-2]) if opening in _CLOSINGS else ("", content)
     if not _is_display(content):
         return False
     if not silent:
@@ -127,11 +137,14 @@ def _read_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> int | None:
     """Return the line that ends with the formula's end; None and ``_NEVER`` as in a line."""
     indent = min(state.sCount[first], state.blkIndent)
-    size = 0
+    size, may_part = 0, opening not in _CLOSINGS
     for line in range(first, end):
         start, stop = state.bMarks[line] + state.tShift[line], state.eMarks[line]
         if line == first:
             start += len(opening)
+            may_part |= start >= stop
+        elif start >= stop and may_part:
+            continue
         elif start >= stop or state.sCount[line] < indent:
             return _NEVER
         closing = _find_closing(state.src, opening, start, stop)
@@ -139,7 +152,8 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
         if closing == _NEVER or size > _MAX_FORMULA:
             return _NEVER
         if closing is not None:
-            return _NEVER if state.src[closing + len(opening) : stop].strip() else line
+            ended = closing + 2 if opening in _CLOSINGS else state.src.find("}", closing) + 1
+            return _NEVER if state.src[ended:stop].strip(" \t.,;") else line
     return None if end == len(state.bMarks) - 1 else _NEVER
 
 
@@ -154,12 +168,14 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
         goes_on = after.isalnum() or (after != "" and after in "([{")
         return bool(content) and not apart and not _is_prose(content) and not goes_on
     if opening == r"\(":
-        return _is_display(content)
+        return _is_display(content) and not _PATTERN.search(content)
     return _SIGN.search(content) is not None and after != "("
 
 
 def _is_display(content: str) -> bool:
-    return bool(content.strip()) and (_SIGN.search(content) is not None or not _is_prose(content))
+    is_prose = any(map(_is_prose, content.split("\n\n")))
+    has_sign = _SIGN.search(content) is not None and "\n\n" not in content
+    return bool(content.strip()) and (has_sign or not is_prose)
 
 
 def _is_prose(content: str) -> bool:

@@ -2,9 +2,11 @@
 
 import functools
 import re
+import tomllib
 import unicodedata
 from contextlib import suppress
 from html import unescape
+from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import Converter
@@ -41,7 +43,7 @@ _MAX_DEPTH = 60
 _ALIGNED = (r"\begin{align*}", r"\end{align*}")
 _STACKED = (r"\begin{displaylines}", r"\end{displaylines}")
 _RENAMED = {
-    **dict.fromkeys(("align", "aligned", "split"), _ALIGNED),
+    **dict.fromkeys(["align", "aligned", "split", "flalign", "alignat", "alignedat"], _ALIGNED),
     **dict.fromkeys(("gather", "gathered", "multline"), _STACKED),
     **dict.fromkeys(("equation", "displaymath"), ("{", "}")),
     "dcases": (r"\begin{cases}", r"\end{cases}"),
@@ -51,10 +53,15 @@ _ENVIRONMENT = re.compile(r"\\(begin|end) ?\{([a-z]+)\*?\}")
 # What says nothing on a page, and what the library cannot read.
 _REPLACED = (
     (re.compile(r"\\(?:nonumber|notag)(?![a-zA-Z])|\\label ?\{[^{}]*\}"), ""),
+    (re.compile(r"(\\begin ?\{align(?:ed)?at\*?\}) ?\{\d+\}"), r"\1"),
     (re.compile(r"\\tag ?\{"), r"\\qquad\\tag{"),
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
     (re.compile(r"(\\operatorname\*? ?\{[a-zA-Z]+)\\[,; ]([a-zA-Z]+\})"), r"\1 \2"),
 )
+# What mhchem writes, by what LaTeX has for it; commands and words in it stay as they are.
+_CHEMISTRY = re.compile(r"\\(ce|pu) ?\{((?:[^{}]|\{[^{}]*\})*+)\}")
+_WRITTEN = tomllib.loads(Path(__file__).with_name("chemistry.toml").read_text("utf-8"))
+_LETTERS = re.compile(r"(\\text\{[^{}]*\}|\\[a-zA-Z]+)|[a-zA-Z]+")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _PARTS = {
     **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
@@ -84,6 +91,9 @@ def to_mathml(latex: str, *, display: bool) -> str | None:
         # The library's patterns take quadratic time in runs of spaces. Lines stay, as they end
         # comments.
         latex = "\n".join(" ".join(line.split()) for line in latex.splitlines())
+        # An empty line parts two formulas, or says nothing.
+        latex = re.sub(r"\n\n+", "\n" if "\\\\" in latex else r"\\\\" + "\n", latex.strip())
+        latex = _CHEMISTRY.sub(_write_chemistry, latex)
         for pattern, words in _REPLACED:
             latex = pattern.sub(words, latex)
         latex = _ENVIRONMENT.sub(
@@ -123,6 +133,13 @@ def _convert(latex: str, *, display: bool) -> Element:
     if level or left_over or _has_loose_rows(tree):
         raise ValueError("not all of it was understood")
     return tree
+
+
+def _write_chemistry(found: re.Match[str]) -> str:
+    said = found[2]
+    for pattern, written in _WRITTEN[found[1]]:
+        said = re.sub(pattern, written, said)
+    return f"{{{_LETTERS.sub(lambda one: one[1] or rf'\mathrm{{{one[0]}}}', said)}}}"
 
 
 class _NoMacros(dict[str, tuple[list[str], int]]):

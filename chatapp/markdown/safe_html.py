@@ -1,7 +1,7 @@
-"""GitHub-flavoured markdown to safe HTML, without raw HTML and without images.
+"""GitHub-flavoured markdown to safe HTML, with few tags of its own and without images.
 
-The renderer lets no raw HTML through, and the sanitizer is a second wall. There is no image: a page
-that loads a remote image tells its server what the model wrote into the address.
+The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image:
+a page that loads a remote image tells its server what the model wrote into the address.
 """
 
 import functools
@@ -26,9 +26,11 @@ from pygments.token import STANDARD_TYPES
 from chatapp.markdown.code_colors import highlight_code, read_language
 from chatapp.markdown.footnotes import add_footnotes, link_notes
 from chatapp.markdown.formulas import add_formulas, is_display, source
+from chatapp.markdown.html_tags import DRAWN, LAYOUT, place_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
+from chatapp.markdown.spaceless import know_scripts
 from chatapp.sentences import translate
 
 Environment = dict[str, Any]
@@ -81,6 +83,7 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 # Hebrew, Arabic and their neighbours.
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_EMPTY = re.compile(r"<p[^>]*+>\s*+</p>\n")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -93,7 +96,9 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
         return code_box("", escape(text))
     if SENTENCES in env:
         part_sentences(tokens, env[SENTENCES])
-    html = _cleaner().clean(parser.renderer.render(tokens, parser.options, env))
+    for token in tokens:
+        place_tags(token.children or (), is_open=OPEN_AT_LINE in env)
+    html = _EMPTY.sub("", _cleaner().clean(parser.renderer.render(tokens, parser.options, env)))
     # A million objects that are freed in one go hold up all threads.
     while tokens:
         del tokens[-1_000:]
@@ -112,12 +117,10 @@ def parser_for(text: str) -> MarkdownIt:
 
 @functools.cache
 def _parser(formulas: bool, addresses: bool, footnotes: bool) -> MarkdownIt:
-    options: dict[str, Any] = {"html": False, "strikethrough_single_tilde": False}
-    options |= {"linkify": addresses, "maxNesting": _MAX_NESTING}
-    parser = _Parser("gfm-like2", options, renderer_cls=Renderer)
-    if parser.linkify is not None:
-        # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
-        parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    options: dict[str, Any] = {"linkify": addresses, "strikethrough_single_tilde": False}
+    options |= {"maxNesting": _MAX_NESTING}
+    parser = _Parser("gfm-like2", options, renderer_cls=Renderer).disable("html_block")
+    know_scripts(parser)
     parser.core.ruler.after("block", "blocks", _prepare_blocks)
     parser.block.ruler.before("table", "table_end", _is_padding, {"alt": ["blockquote"]})
     if formulas:
@@ -136,6 +139,9 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
+        token.content = (
+            LAYOUT.sub(r"\1", token.content) if token.type == "inline" else token.content
+        )
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0
@@ -231,7 +237,8 @@ class Renderer(RendererHTML):
 
     def table_open(self, tokens: Sequence[Token], idx: int, *rest: Any) -> str:
         """A table, in the box that it scrolls in."""
-        return '<div class="table-box">' + self.renderToken(tokens, idx, *rest)
+        box = f'<div class="table-box"{self.renderAttrs(tokens[idx])}>'
+        return box + self.renderToken(tokens, idx, *rest)
 
     def table_close(self, *_: Any) -> str:
         """The end of the table and of its box."""
@@ -329,12 +336,11 @@ def _typeset(token: Token, env: Any) -> str | None:
 def _cleaner() -> nh3.Cleaner:
     """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
-    lists_and_tables = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-    inline = {"a", "br", "code", "em", "s", "span", "strong", "sup"}
+    tables = {"a", "span", "table", "tbody", "td", "th", "thead", "tr"}
     kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}
     cells = {"long", "align-left", "align-center", "align-right"}
     return nh3.Cleaner(
-        tags=blocks | lists_and_tables | inline | FORMULA_TAGS.keys(),
+        tags=blocks | tables | DRAWN | FORMULA_TAGS.keys(),
         attributes={
             "*": {"dir"},
             "a": {"href", "title", "data-place"},

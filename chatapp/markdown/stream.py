@@ -17,6 +17,7 @@ from chatapp.markdown import safe_html
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
+from chatapp.markdown.spaceless import SPACELESS
 
 # Characters: a longer run without a space is no word that anyone waits for.
 _LONGEST_WORD = 200
@@ -32,10 +33,7 @@ _READINGS = 8
 _LARGEST = 60_000
 
 # Spaces, and the scripts that write without them, where every character ends a word.
-_WORD_END = re.compile(
-    r"[\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af"
-    r"\uf900-\ufaff\uff00-\uffef]"
-)
+_WORD_END = re.compile(rf"[\s{SPACELESS}]")
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
 

@@ -1,14 +1,16 @@
-"""Files that are no text: images as the model takes them, and the text of PDFs."""
+"""Files that are no text: images as the model takes them, the text of PDFs and office files."""
 
 import base64
 import contextlib
 import io
 import logging
+import subprocess
+import sys
 import time
 import zlib
 
 import condense
-from chatapp.agent.errors import ToolError, UnreadablePdf
+from chatapp.agent.errors import ToolError, Unreadable
 from chatapp.tools.workspace import show_size
 from condense import noop, say
 
@@ -18,11 +20,21 @@ MAX_IMAGE = 3_500_000
 # Pages that are read, and characters in all.
 MAX_PAGES = 500
 MAX_TEXT = 5_000_000
-# Seconds of a processor that a PDF is worth.
+# Seconds of a processor that a document is worth.
 PATIENCE = 20
 
 # Characters of base64 that tell an image's type.
 _BEGINNING = 32
+
+# What is in each kind of office file, and a program that reads one within limits.
+_OFFICE = {"docx": b"word/document", "xlsx": b"xl/workbook", "pptx": b"ppt/presentation"}
+_READER = f"""
+import anytomd, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, ({PATIENCE}, {PATIENCE}))
+limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
+print(anytomd.convert(sys.stdin.buffer.read(), **limits).markdown[:{MAX_TEXT}])
+"""
 
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
@@ -91,9 +103,22 @@ def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
     return (kind, found) if kind else None
 
 
-def is_pdf(data: bytes) -> bool:
-    """Whether a file says that it is a PDF."""
-    return data.startswith(b"%PDF-")
+def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
+    """Return the text of a PDF or an office file, and facts about it; None for any other file."""
+    if data.startswith(b"%PDF-"):
+        text, pages = read_pdf(data)
+        return text, {"pages": pages}
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise Unreadable("This file can't be read: it is locked with a password.", "locked")
+    kind = next((kind for kind, part in _OFFICE.items() if part in data), "")
+    if not kind or not data.startswith(b"PK"):
+        return None
+    # A process of its own: what a hostile file breaks, or takes, ends with it.
+    reader = [sys.executable, "-I", "-X", "utf8", "-c", _READER, kind]
+    done = subprocess.run(reader, input=data, capture_output=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise Unreadable("This file can't be read: it is damaged.", "broken")
+    return done.stdout.decode(), {}
 
 
 def read_pdf(data: bytes) -> tuple[str, int]:
@@ -116,18 +141,18 @@ def read_pdf(data: bytes) -> tuple[str, int]:
             if size > MAX_TEXT:
                 break
             if time.thread_time() - began > PATIENCE:
-                raise UnreadablePdf(
+                raise Unreadable(
                     noop("This PDF can't be read: its pages are too complicated."), "slow"
                 )
     except pypdf.errors.FileNotDecryptedError as error:
-        raise UnreadablePdf(
+        raise Unreadable(
             noop("This PDF can't be read: it is locked with a password."), "locked"
         ) from error
     except ToolError:
         raise
     except Exception as error:
-        raise UnreadablePdf(noop("This PDF can't be read: it is damaged."), "damaged") from error
+        raise Unreadable(noop("This PDF can't be read: it is damaged."), "damaged") from error
     if not any(text.strip() for text in texts):
-        raise UnreadablePdf(noop("This PDF holds no text, only pictures of pages."), "empty")
+        raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
     return "\n".join(named)[:MAX_TEXT], len(pages)

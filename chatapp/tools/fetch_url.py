@@ -17,6 +17,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
 from chatapp.network import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument
+from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace
 
 # Characters of a page, and of an address.
@@ -84,9 +85,10 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
         raise ToolError("There is no server of this name.") from error
     if page.type and not _TEXTS.fullmatch(page.type):
         raise ToolError(f"This address is {page.type}, and only text can be read.")
-    text = page.body.decode(errors="replace")
-    if "\0" in text:
-        raise ToolError("This address is no text.")
+    try:
+        text, _, _ = decode(page.body)
+    except UnicodeError as error:
+        raise ToolError("This address is no text.") from error
     if page.type in {"text/html", "application/xhtml+xml"}:
         text = await asyncio.to_thread(text_of_html, text)
     note = f"[{page.url}, HTTP {page.status}, {page.type or 'of no type'}]"

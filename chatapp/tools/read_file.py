@@ -1,4 +1,4 @@
-"""Reads a text file, or some lines of it, with line numbers; a PDF's text, and images."""
+"""Reads a text file, or some lines of it, with line numbers; a document's text, and images."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument
-from chatapp.tools.documents import image_of, is_pdf, read_pdf
-from chatapp.tools.workspace import Workspace, as_text, quote, show_size
+from chatapp.tools.documents import image_of, read_document
+from chatapp.tools.workspace import Workspace, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.
 MAX_LINES = 2_000
@@ -27,9 +27,9 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_file",
     description=(
-        "Read a text file (UTF-8), the text of a PDF, or an image. Each line comes with its number "
-        f"and a tab before it. One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} "
-        "characters and says how to read on."
+        "Read a text file, the text of a PDF, .docx, .xlsx or .pptx, or an image. Each line comes "
+        f"with its number and a tab before it. One call returns at most {MAX_LINES:,} lines or "
+        f"{MAX_TEXT:,} characters and says how to read on."
     ),
     tally=condense.plural("Read {count} file", "Read {count} files"),
 )
@@ -40,8 +40,10 @@ def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
     data = workspace.read_bytes(arguments.path)
     if image := image_of(data):
         return ToolOutcome(f"The image has {show_size(len(data))}.", images=(image,))
-    text = read_pdf(data)[0] if is_pdf(data) else as_text(arguments.path, data)
-    return _lines(text.removesuffix("\n").split("\n"), arguments)
+    document = read_document(data)
+    text, _, guess = (*document, "") if document else workspace.read_encoded(arguments.path)
+    lines = _lines(text.replace("\r\n", "\n").removesuffix("\n").split("\n"), arguments)
+    return f"{lines}\n[Read as {guess}.]" if guess else lines
 
 
 def _lines(lines: list[str], arguments: Arguments) -> str:

@@ -4,7 +4,6 @@ RE2 runs it, in time linear in the text and in bounded memory whatever the patte
 holding Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
 """
 
-import contextlib
 import itertools
 import re
 import time
@@ -19,7 +18,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
-from chatapp.tools.workspace import Workspace, is_text
+from chatapp.tools.workspace import Workspace
 
 # One call's share of the context: matching lines, characters in all and of one line.
 MAX_MATCHES = 200
@@ -126,13 +125,11 @@ class _Used:
 
 def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> None:
     """Add the file's matching lines to what was found."""
-    data = b"\0"
-    with contextlib.suppress(ToolError):
-        data = workspace.read_bytes(path)
-    if not is_text(data):
+    try:
+        data = workspace.read_text(path).encode()
+    except ToolError:
         used.skipped += 1
         return
-    data = data.replace(b"\r\n", b"\n")
     used.files += 1
     used.bytes += len(data)
     numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - used.matches))

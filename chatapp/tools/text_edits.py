@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from chatapp.agent.errors import ToolError
-from chatapp.tools.workspace import Workspace, as_text
+from chatapp.tools.workspace import Workspace, quote
 
 _SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _START = re.compile(r":start_line:\s*(\d{1,9})\s*")
@@ -35,8 +35,6 @@ SHAPE = (
     f"{_SEARCH}\n:start_line:N (optional)\n-------\nlines as they are\n{_MIDDLE}\n"
     f"lines as they shall be\n{_REPLACE}"
 )
-
-_BOM = b"\xef\xbb\xbf"
 
 Lines = Sequence[str]
 
@@ -221,35 +219,31 @@ def _closest(lines: list[str], block: Block) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file's text; with ``crlf`` all its lines ended so, and have plain newlines here.
-
-    ``marked`` says that it began with a byte order mark.
-    """
+    """A file's text in a ``codec``; with ``crlf`` its lines ended so, and have newlines here."""
 
     text: str
     crlf: bool = False
-    marked: bool = False
+    codec: str = "utf-8"
 
     def encode(self, text: str) -> bytes:
         """Return another text in the same form."""
         if self.crlf:
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         try:
-            data = text.encode()
+            return text.encode(self.codec)
         except UnicodeEncodeError as error:
-            raise ToolError("The text holds half a character, which no file can.") from error
-        return _BOM + data if self.marked else data
+            raise ToolError(f"The file is {self.codec}, which can't hold this text.") from error
 
 
 def read_whole(workspace: Workspace, path: str) -> TextFile:
-    """Return a text file; raise ToolError where there is none."""
-    data = workspace.read_bytes(path)
-    text = as_text(path, data)
-    ends = data.count(b"\r\n")
-    crlf = ends > 0 and ends == data.count(b"\n")
+    """Return a text file; raise ToolError where there is none, or it could not be kept as it is."""
+    text, codec, _ = workspace.read_encoded(path)
+    if not codec:
+        raise ToolError(f"{quote(path)} has bytes of no encoding, so it can't be written back.")
+    ends = text.count("\r\n")
+    crlf = ends > 0 and ends == text.count("\n")
     # In a file of both kinds each line keeps its own.
-    kept = text if crlf else data.removeprefix(_BOM).decode()
-    return TextFile(kept, crlf, data.startswith(_BOM))
+    return TextFile(text.replace("\r\n", "\n") if crlf else text, crlf, codec)
 
 
 def read_if_there(workspace: Workspace, path: str) -> TextFile | None:

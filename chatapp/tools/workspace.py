@@ -27,6 +27,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
+from chatapp.tools.text_encodings import decode
 from condense import noop, open_folder, say
 
 # Bytes; larger files are refused before anything is read.
@@ -109,7 +110,14 @@ class Workspace:
 
     def read_text(self, path: str) -> str:
         """Return a whole text file; lines end with a newline, whatever they ended with."""
-        return as_text(path, self.read_bytes(path))
+        return self.read_encoded(path)[0].replace("\r\n", "\n")
+
+    def read_encoded(self, path: str) -> tuple[str, str, str]:
+        """Return a whole text file as it is, with its encoding as ``decode`` tells it."""
+        try:
+            return decode(self.read_bytes(path))
+        except UnicodeError as error:
+            raise ToolError(say("{path} is not a text file.", path=quote(path))) from error
 
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
@@ -223,22 +231,6 @@ def show_size(size: int) -> str:
             return f"{size:,} {unit}"
         size = -(-size // 1024)
     return f"{size:,} GB"
-
-
-def as_text(path: str, data: bytes) -> str:
-    """Return what a text file says, with plain newlines; raise ToolError for any other."""
-    if not is_text(data):
-        raise ToolError(say("{path} is not a UTF-8 text file.", path=quote(path)))
-    return data.decode("utf-8-sig").replace("\r\n", "\n")
-
-
-def is_text(data: bytes) -> bool:
-    """Whether this is UTF-8 without NUL bytes."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data
 
 
 def open_in(folder: int, name: str) -> int:

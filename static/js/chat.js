@@ -159,7 +159,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
+  if (document.querySelector("dialog[open], :popover-open")) return;
   if (event.key === "Escape") {
     if (closeContext() || closeInspector({ onlyDrawer: true }) || find.close()) return;
     if (queue.cancel() || editing.cancel()) return;

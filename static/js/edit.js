@@ -39,7 +39,7 @@ export class Editing {
     // Meanwhile it may have been replaced, or something begun.
     if (words === undefined || this.row || !row.isConnected || this.#composer.running) return;
     const body = row.querySelector(".message-body");
-    const area = make("textarea", { value: words, ariaLabel: text("yourEdit") });
+    const area = make("textarea", { value: words, dir: "auto", ariaLabel: text("yourEdit") });
     const foot = make(
       "div",
       { className: "edit-foot" },

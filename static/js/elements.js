@@ -38,7 +38,7 @@ export function parse(html) {
 /** Have Enter in a text area do what a button does; with Shift it begins a line. */
 export function onEnter(box, act) {
   box.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.target.type !== "textarea") return;
+    if (event.key !== "Enter" || event.shiftKey || event.target.type !== "textarea") return;
     event.preventDefault();
     act();
   });

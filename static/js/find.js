@@ -34,7 +34,7 @@ export class Find {
     });
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     this.#form.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.isComposing || event.target !== this.#box) return;
+      if (event.key !== "Enter" || event.target !== this.#box) return;
       event.preventDefault();
       this.#step(event.shiftKey ? -1 : 1);
     });
@@ -81,7 +81,7 @@ export class Find {
   }
 
   #pressed(event) {
-    if (event.isComposing || document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]")) return;
     const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
     const isChord = event.code === "KeyF" && event.shiftKey && (event.ctrlKey || event.metaKey);
     const wanted = slash ? shortcutsAreOn() && !isTyping(event.target) : isChord;

@@ -41,7 +41,6 @@ function settle() {
 }
 
 box.addEventListener("keydown", (event) => {
-  if (event.isComposing) return;
   const all = options();
   const now = all.findIndex((one) => one.ariaSelected === "true");
   hurries = event.key === "Enter" && !isCurrent();

@@ -50,7 +50,7 @@ export function startPicker(again) {
   box.addEventListener("keydown", (event) => {
     const all = options();
     const now = all.findIndex((one) => one.ariaSelected === "true");
-    if (event.isComposing || !(event.key === "Enter" || KEYS[event.key])) return;
+    if (event.key !== "Enter" && !KEYS[event.key]) return;
     event.preventDefault();
     if (event.key === "Enter") all[now]?.click();
     else point(all[(now + KEYS[event.key] + all.length) % all.length]);

@@ -31,6 +31,9 @@ const openPalette = () => document.querySelector("[data-palette]")?.click();
 const showList = () => document.getElementById("shortcuts")?.showModal();
 
 export function startShortcuts() {
+  // A key of an input method means nothing else. Safari ends the composition before its last one.
+  const hold = (event) => (event.isComposing || event.keyCode === 229) && event.stopImmediatePropagation();
+  addEventListener("keydown", hold, { capture: true });
   document.addEventListener("keydown", (event) => {
     if (!shortcutsAreOn() || document.querySelector("dialog[open]")) return;
     const action = shortcutOf(event);

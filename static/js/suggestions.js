@@ -114,7 +114,7 @@ export class Suggestions {
   #pressed(event) {
     // The list may still be one for what was written before.
     if (!this.isOpen || this.#shown !== this.#typed) return;
-    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (this.#answers(event)) {
       event.preventDefault();
       event.stopImmediatePropagation();

@@ -19,12 +19,21 @@ HEAR = """() => {
         document.getElementById("heard"), { childList: true });
 }"""
 
+# Safari ends the composition before the key that ended it. Returns whether nothing takes that key.
+COMPOSE = """(box) => {
+    const said = { bubbles: true, cancelable: true };
+    box.dispatchEvent(new CompositionEvent("compositionstart", said));
+    box.dispatchEvent(new CompositionEvent("compositionend", said));
+    return box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, ...said }));
+}"""
+
 
 def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin: Standin) -> None:
     """The focus stays in the composer through the whole turn, and the answer is read out.
 
     That is each paragraph once, code by its language, and nothing of a page that is opened.
-    A question mark lists the shortcuts unless it is typed; Esc gives the focus back.
+    The Enter of an input method does not send. A question mark lists the shortcuts unless it is
+    typed; Esc gives the focus back.
     """
     chat, gate = open_chat(), Gate()
     answer = "Two lines, I see.\n\n- One\n- Two\n\n```py\nx = 1\n```\n\nThat is all."
@@ -34,6 +43,8 @@ def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin:
     chat.page.keyboard.type("One")
     chat.page.keyboard.press("Shift+Enter")
     chat.page.keyboard.type("Two")
+    assert chat.box.evaluate(COMPOSE)
+    expect(chat.box).to_have_value("One\nTwo")
     chat.page.keyboard.press("Enter")
     expect(chat.stop).to_be_visible()
     expect(chat.box).to_be_focused()

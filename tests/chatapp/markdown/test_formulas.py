@@ -87,7 +87,7 @@ def test_code_holds_no_formulas() -> None:
 def test_what_is_not_understood_is_left_as_it_was_written() -> None:
     """Half a formula could say something else."""
     for formula in (
-        r"\ce{H2O}", r"\frac{a", r"a_b_c", r"\begin{foo} a & b \end{foo}", "{" * 200,
+        r"\ce{A\bond{~}B}", r"\frac{a", r"a_b_c", r"\begin{foo} a & b \end{foo}", "{" * 200,
         r"\not\perp",
     ):  # fmt: skip
         for written in (

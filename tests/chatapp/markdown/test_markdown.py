@@ -50,12 +50,35 @@ ATTACKS = [
     "[a](https:/\\evil.example)",
     "> [!NOTE]\n> <script>alert(1)</script>",
     "\ud800<script>",
+    '<u onclick="alert(1)" style="position:fixed" id=x class="button">x</u>',
+    "<u><a href=javascript:alert(1)>x</a></u><b><i></b></i><sub><kbd>",
+    '<img src="https://evil.example/x.png" onerror="alert(1)" style="x">',
+    "<img src=javascript:alert(1)><img src=//evil.example/x><img src=https:/\\evil.example>",
+    '<details open ontoggle=alert(1)><summary onclick="x">x</summary><svg onload=alert(1)>',
+    "<u><script>alert(1)</script></u><!-- --><iframe src=x></iframe><!-->",
+    "| <ul><li onclick=x>a |\n|---|\n| </li></ul><style>x</style> |",
 ]
 
 TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
 BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
 LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
-ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong", "sup"}
+DRAWN = {
+    "br",
+    "code",
+    "em",
+    "kbd",
+    "mark",
+    "rp",
+    "rt",
+    "ruby",
+    "s",
+    "small",
+    "strong",
+    "sub",
+    "sup",
+}
+DRESS = DRAWN | {"a", "span", "u"}
+ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | DRESS
 LINKS = {"href", "title", "target", "rel", "data-place"}
 ALLOWED_ATTRIBUTES = LINKS | {"class", "dir", "data-language", "data-lines", "data-note", "start"}
 

@@ -15,6 +15,7 @@ WORDS = st.sampled_from(
         "a * b", "x_y_z", "1. no list", "# no heading", "<b>", "[x](https://a.example)", "~~s~~",
         "![i](https://a.example/i.png)", "&amp;", "\\*", "line\nbreak", "hard  \nbreak",
         r"\(a_1\)", "$x^2$", "$5", "$$y$$", r"\[z\]", r"\[", r"\]", "$$", r"\(", "\n$$\n", "\u05d0",
+        "<u>", "</u>", "x<br>y", "<p align='center'>", "</p>", "<sub>2</sub>", "**「重」**で",
     ]
 )  # fmt: skip
 PARAGRAPH = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
@@ -53,7 +54,9 @@ LEAF = st.one_of(
             "---", "***", "    indented\n\n    code", "| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |",
             "| $a$ | b |\n|---|--:|\n| \\(x\\) | 2 | 3 |", "\\[\nx\n- y\n\\]", "$$\na\n- b",
             "$$\na\n===\n# b\n$$", "\\[\n```\nc\n```\n\\]", "\\[ a\n> b \\] c",
-            "$$ \\frac{1}{2} $$",
+            "$$ \\frac{1}{2} $$", "$$\nx = 1\n\ny = 2\n$$", "$$\n\nno\n\n$$", "<details>",
+            "\\begin{align}\na &= b\n\n- c\n\\end{align}",
+            "<p align='center'>\n<b>x</b>\n</p>", "<!-- x -->",
         ]
     ),
 )  # fmt: skip
@@ -202,7 +205,8 @@ def test_a_formula_that_never_ends_is_text_again() -> None:
     for start in ("$$ is ", "\\[ is ", "\\( is ", "$x is "):
         assert "dear" in fed(f"Text.\n{start}", "too dear for ").open_html()
     assert fed("$$\na^2 + ").open_html() == ""
-    assert "a^2" in fed("$$\na^2 + ", "b\n\nA new ").open_html()
+    assert "a^2" in fed("$$\na^2 + ", "b\n\nA new line ").open_html()
+    assert "b" in fed("- \\(a_1\n\n  b ").open_html()
 
 
 def test_a_list_grows_item_by_item() -> None:

@@ -31,6 +31,7 @@ class Handler(BaseHTTPRequestHandler):
             "/large": ("text/plain", b"x" * (fetch_url.MAX_BYTES + 1_000)),
             "/zip": ("application/zip", b"PK"),
             "/nul": ("text/plain", b"a\0b"),
+            "/gbk": ("text/html", "<p>你好世界。</p>".encode("gbk")),
             "/number": ("text/html", b"a &#" + b"9" * 9_000 + b"; b"),
         }
         moves = {
@@ -159,6 +160,7 @@ async def test_only_text_of_some_length_is_read(folder: Path, port: int) -> None
     assert (missing.is_error, "HTTP 404" in missing.text) == (True, True)
     page = await fetch(folder, f"http://127.0.0.1:{port}/number", Guard(allow_private=True))
     assert page.text.endswith("\na \ufffd b")
+    assert "\n你好世界。" in (await fetch(folder, f"{base}/gbk", guard)).text
 
 
 @pytest.mark.soak

@@ -81,7 +81,7 @@ def test_a_glob_chooses_the_files(root: Path) -> None:
 def test_files_that_are_no_text_are_counted(root: Path) -> None:
     """The model knows what it has not seen."""
     (root / "x.bin").write_bytes(b"alpha\0")
-    (root / "y.bin").write_bytes(b"alpha\xff")
+    (root / "y.bin").write_bytes(b"alpha\xff\x01")
     with (root / "huge").open("wb") as file:
         file.truncate(100 * 1024**3)
     found = run(root, "omega")

@@ -120,13 +120,11 @@ def _smaller(info: os.stat_result) -> os.stat_result:
     return os.stat_result([*info[:6], 0, *info[7:]])
 
 
-def test_a_file_that_is_not_utf_8_text_is_refused(root: Path) -> None:
+def test_a_file_that_is_no_text_is_refused(root: Path) -> None:
     """A picture would fill the context with noise."""
-    for data in (
-        b"\x00", b"text\x00text", b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\x89PNG\r\n",
-    ):  # fmt: skip
+    for data in (b"\x00", b"text\x00text", b"\xff\xd8\xff\x01", b"\x89PNG\r\n\x1a"):
         (root / "binary").write_bytes(data)
-        assert refuse(root, "binary") == '"binary" is not a UTF-8 text file.'
+        assert refuse(root, "binary") == '"binary" is not a text file.'
 
 
 def test_a_refused_permission_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,164 @@
+"""Files of other programs: texts in other encodings, and office files."""
+# ruff: noqa: RUF001 - words of other scripts
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import condense
+from chatapp.agent.errors import ToolError
+from chatapp.composer.attachments import block_for
+from chatapp.errors import Refused
+from chatapp.tools import apply_diff, read_file, write_file
+from chatapp.tools.workspace import WritableWorkspace
+
+# What a text is written in, and read as.
+TEXTS = [
+    ("gb18030", "GBK", "你好，世界。这是一个编码测试文件。"),
+    ("gb18030", "GBK", "姓名,年龄\n张三,30"),
+    ("big5", "Big5", "姓名,年齡\n張三,30"),
+    ("cp932", "Shift-JIS", "名前,年齢\n田中,30"),
+    ("cp932", "Shift-JIS", "これは日本語のテキストです。"),
+    ("euc-jp", "EUC-JP", "こんにちは世界"),
+    ("cp949", "EUC-KR", "이름,나이\n홍길동,30"),
+    ("cp1251", "WINDOWS-1251", "Привет, мир"),
+    ("koi8-r", "KOI8-R", "Привет, мир. Это тестовый файл"),
+    ("cp1253", "WINDOWS-1253", "Καλημέρα κόσμε"),
+    ("cp1255", "WINDOWS-1255", "שלום עולם, זה קובץ"),
+    ("cp1256", "WINDOWS-1256", "مرحبا بالعالم هذا ملف"),
+    ("cp1252", "WINDOWS-1252", "naïve café — déjà vu"),
+    ("cp1252", "WINDOWS-1252", "25 °C, £5, à"),
+    ("cp1250", "WINDOWS-1250", "Zażółć gęślą jaźń"),
+]
+# What is read without a guess.
+MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
+DAMAGED = {
+    "Grüße, naïve, 日本\n".encode() + b"\xff\nend": "Grüße, naïve, 日本\n\ufffd\nend",
+    "日本語のログ".encode()[:-1]: "日本語のロ\ufffd",
+    "你好，世界。这是一个测试".encode("gb18030")[:-1]: "你好，世界。这是一个测\ufffd",
+}
+
+
+def said(block: condense.Block) -> str:
+    """Return what the model reads of a file."""
+    assert isinstance(block, condense.TextBlock)
+    return block.text
+
+
+@pytest.mark.parametrize(("codec", "name", "text"), TEXTS)
+def test_a_text_is_read_in_its_encoding_and_both_are_told(codec: str, name: str, text: str) -> None:
+    """The person by the chip, the model by an attribute."""
+    block = block_for("a.txt", text.encode(codec))
+    assert said(block) == f'<file name="a.txt" encoding="{name}">\n{text}\n</file>'
+    assert condense.beside_of(block)["encoding"] == name
+
+
+def test_a_mark_is_no_guess_and_few_damaged_bytes_are_shown_as_such() -> None:
+    """Nothing else of the text is lost."""
+    for codec in MARKED:
+        assert said(block_for("a", "größe".encode(codec))) == '<file name="a">\ngröße\n</file>'
+    for data, text in DAMAGED.items():
+        assert f"\n{text}\n</file>" in said(block_for("a", data))
+
+
+@pytest.mark.parametrize(
+    ("codec", "name", "text"), [TEXTS[0], TEXTS[4], ("utf-16", "", "größe\r\n")]
+)
+def test_a_changed_file_keeps_its_encoding(codec: str, name: str, text: str, folder: Path) -> None:
+    """Read, changed in part, and written anew; what it can't hold is refused."""
+    workspace, file = WritableWorkspace(folder), folder / "a.txt"
+    file.write_bytes(f"{text}\n1\n".encode(codec))
+    read = str(read_file.run(workspace, read_file.Arguments("a.txt")))
+    assert (f"[Read as {name}.]" in read) == bool(name)
+    patch = "<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE"
+    apply_diff.run(workspace, apply_diff.Arguments("a.txt", patch))
+    assert file.read_bytes() == f"{text}\n2\n".encode(codec)
+    write_file.run(workspace, write_file.Arguments("a.txt", text[:4]))
+    assert file.read_bytes() == text[:4].encode(codec)
+    if codec == "cp932":
+        with pytest.raises(ToolError, match="can't hold"):
+            write_file.run(workspace, write_file.Arguments("a.txt", "한"))
+
+
+def test_a_damaged_file_is_not_written_back(folder: Path) -> None:
+    """It would lose what could not be read, or the order of its bytes."""
+    for data in (*DAMAGED, b"\xfe\xff\0a\0\n"):
+        (folder / "a.txt").write_bytes(data)
+        with pytest.raises(ToolError, match="so it can't be written back"):
+            apply_diff.run(
+                WritableWorkspace(folder),
+                apply_diff.Arguments("a.txt", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"),
+            )
+        assert (folder / "a.txt").read_bytes() == data
+
+
+def packed(**parts: str) -> bytes:
+    """Return an office file with these parts."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in parts.items():
+            package.writestr(name.replace("__", "/") + ".xml", text)
+    return data.getvalue()
+
+
+def document(body: str, head: str = "") -> bytes:
+    """Return a .docx with this body."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    text = f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+    return packed(word__document=text)
+
+
+def paragraph(text: str, style: str = "") -> str:
+    """Return a paragraph of a .docx."""
+    return f"<w:p><w:pPr>{style}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+ITEM = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
+CELL = "<w:tc>{}</w:tc>"
+
+
+def test_an_office_file_is_read_as_markdown(folder: Path) -> None:
+    """Headings, lists and tables; no entity reaches for another file."""
+    row = f"<w:tr>{CELL.format(paragraph('A'))}{CELL.format(paragraph('B'))}</w:tr>"
+    data = document(
+        paragraph("标题", '<w:pStyle w:val="Heading1"/>')
+        + paragraph("one", ITEM)
+        + f"<w:tbl>{row}{row}</w:tbl>"
+        + paragraph("&amp; &x;"),
+        '<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+    )
+    (folder / "a.docx").write_bytes(data)
+    read = str(read_file.run(WritableWorkspace(folder), read_file.Arguments("a.docx")))
+    for part in ("# 标题", "- one", "| A | B |\n", "& &x;"):
+        assert re.sub(r"\n *\d+\t", "\n", read).count(part)
+    assert "root:" not in read
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        (
+            "bomb.docx",
+            document(paragraph("x") + "<!--" + "A" * 120_000_000 + "-->"),
+            "save it again",
+        ),
+        ("cut.xlsx", packed(xl__workbook="<workbook/>")[:-20], "Open it, save it again"),
+        (
+            "old.doc",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+            "Save it as PNG, PDF, .docx, .xlsx",
+        ),
+        ("a.odt", packed(content="<x/>"), "“a.odt” can't be attached. Save it as"),
+        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "Save it as PNG"),
+        ("a.tiff", b"II*\0\x08\0\0\0", "“a.tiff” can't be attached. Save it as PNG"),
+        ("a.docx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "with a password"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_can_t_be_read_is_refused_by_name(name: str, data: bytes, reason: str) -> None:
+    """With what to do, and without harm to the server."""
+    with pytest.raises(Refused, match=re.escape(reason)):
+        block_for(name, data)
