@@ -52,6 +52,17 @@ _OTHER_CAUSE = re.compile(
     r"|maximum allowed number of output tokens|invalid (auth\w* |access |api )?token",
     re.IGNORECASE | re.DOTALL,
 )
+# Too large, too many or too dear: something else than the prompt's tokens.
+_OTHER_THING = re.compile(
+    r"\b(images?|files?|attachments?|audio|videos?|credits?|afford|tools|lifetime|budget)\b"
+    r"|maximum tokens you requested|(string|array) too long|range of max_|\bmax_\w{0,12}tokens\W{0,3} (value|must be|is too large:)",
+    re.IGNORECASE,
+)
+# A rate limit that this request alone is above, however long it waits.
+_NEVER_PASSES = re.compile(
+    r"too large .{0,150}tokens? per .{0,80}\blimit:? (\d[\d,]*).{0,40}requested:? (\d[\d,]*)",
+    re.IGNORECASE,
+)
 # Says it beyond doubt, whatever the status is, unless that speaks of something else.
 _PLAIN = re.compile(
     r"""
@@ -80,6 +91,10 @@ _PLAIN = re.compile(
     | tokens\ in\ the\ prompt\ cannot\ exceed
     | tokens\ in\ request\ more\ than\ max
     | max_tokens\ must\ be\ at\ least\ 1,\ got\ -
+    | total\ tokens\b.{0,40}\bexceed | has\ [\d,]+\ tokens,\ but\b
+    | exceed\ max\ message\ tokens | reached\ context\ length\ of | prompt\ 超长
+    | tokens?\ indices\ sequence\ length\ is\ longer | max\ input\ characters\ is\ \d
+    | (输入|上下文|请求|token|提示词).{0,12}(超过|超出|超限|过长)
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
@@ -90,6 +105,10 @@ _LIKELY = re.compile(
     | \bmaximum\s*context\b
     | \b(input\s*)?tokens?\s*exceed
     | \btoo\s*many\s*tokens?\b
+    | \b(prompt|context|input|sequence|conversation|messages|tokens|body)\b[^.;'"]{0,60}
+      \b(exceed(s|ed)?|too\ (long|large|big|many)|(long|larg|great)er\ than|(less|more)\ than)\b
+    | \b(exceed(s|ed)?|too\ many|(long|larg|great)er\ than|(less|more)\ than)\b[^.;'"]{0,60}
+      \b(tokens|context|prompt|max_seq_len|session_len)\b
     """,
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
@@ -104,9 +123,10 @@ _INVALID_REQUEST = re.compile(
 _WINDOW = re.compile(
     r"""
     (?: [<>]=?\s | n_ctx\s\( | max_prompt_tokens\s\( | input\stokens:\s | cannot\sexceed\s
-      | \[1,\s | up\sto\s | allowed\s\( | limit(\sof|:)\s
-      | (context|prompt|model)\ (length|size|window)(\ is|\ of(\ only)?|:)?\ \(? )
-    (?P<before>\d[\d,]{3,9})\b(?!\ ?(\+|bytes|char))
+      | \[1,\s | up\sto\s | allowed\s\( | (?<!exceeds\ )limit(\sof|:)?\s\(? | (less|more)\sthan\s
+      | (max_seq|session)_len\ (of\ )?\(? | max\ size:\ | 最大长度\s?
+      | (context|prompt|model|input)\ (length|size|window)(\ is|\ of(\ only)?|:)?\ \(? )
+    (?P<before>\d[\d,]{3,9})\b(?!\ ?(\+|bytes|char)|\)?\ (is\ greater|exceeds))
     | \b(?P<behind>\d[\d,]{3,9})\ maximum\ context\ length
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -128,13 +148,16 @@ _SCALARS = (str, bytes, bool, int, float, type(None))
 def is_context_overflow(error: object) -> bool:
     """Whether an exception, error body or reply says that the context window was exceeded.
 
-    Never true for a rate limit, also where that counts tokens, nor for one parameter's range.
+    Never true for a rate limit that waiting helps, nor for one parameter's range.
     """
     facts = _gather(error)
     codes, texts, status = facts.codes, facts.texts, next(iter(facts.statuses), MISSING)
+    if any(asked > limit for limit, asked in _rates(texts)):
+        return True
     if any(map(_RATE_CODES.search, codes)) or any(map(_RATE_TEXT.search, texts)):
         return False
-    if any(map(_CODES.search, codes)) or status == TOO_LARGE:
+    other = any(map(_OTHER_THING.search, texts))
+    if any(map(_CODES.search, codes)) or (status == TOO_LARGE and not other):
         return True
     if status not in {BAD_REQUEST, MISSING, 422, 500, 502}:
         return False
@@ -143,7 +166,13 @@ def is_context_overflow(error: object) -> bool:
     invalid = "invalid_request_error" in codes and any(map(_INVALID_REQUEST.search, texts))
     likely = invalid or any(map(_LIKELY.search, texts))
     may_be = status in {BAD_REQUEST, MISSING} and not any(map(_OTHER_CAUSE.search, texts))
-    return likely and may_be
+    return likely and may_be and not other
+
+
+def _rates(texts: Sequence[str]) -> list[list[int]]:
+    """Return limits of tokens for a time, each with what one request has asked for."""
+    found = filter(None, map(_NEVER_PASSES.search, texts))
+    return [[int(number.replace(",", "")) for number in one.groups()] for one in found]
 
 
 def named_window(error: object) -> int | None:
