@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random as randomness
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
+from chatapp.providers.reasoning import stamped
 from chatapp.providers.specs import ListedModel
 from condense import noop
 
@@ -38,7 +39,9 @@ class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
     ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
-    It sends ``key`` with its calls. ``random`` gives numbers from 0 to 1 that spread the waits.
+    It sends ``key`` with its calls, and its replies come from ``origin``. What the server has
+    ``refused`` is not tried again, and ``learn`` gets that with more. ``random`` gives numbers
+    from 0 to 1 that spread the waits.
     """
 
     def __init__(
@@ -48,6 +51,9 @@ class ResilientProvider:
         *,
         key: str = "",
         attempts: int = ATTEMPTS,
+        origin: str = "",
+        refused: Mapping[str, Any] | None = None,
+        learn: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
@@ -56,6 +62,9 @@ class ResilientProvider:
         self._make = make
         self._made: Any = None
         self._key = key
+        self._origin = origin
+        self._refused = {**(refused or {})}
+        self._learn = learn
         self._sleep = sleep
         self._random = random
 
@@ -63,7 +72,16 @@ class ResilientProvider:
         """Return the vendor's provider."""
         if self._made is None:
             self._made = await asyncio.to_thread(self._make, self.model)
+            getattr(self._made, "refused", {}).update(self._refused)
         return self._made
+
+    async def _learnt(self) -> None:
+        """Have kept what the server has refused since the last time."""
+        refused = getattr(self._made, "refused", self._refused)
+        if refused != self._refused:
+            self._refused = {**refused}
+            if self._learn:
+                await self._learn(self._refused)
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return what the provider counts, None where it fails."""
@@ -90,6 +108,10 @@ class ResilientProvider:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
                         shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
+                        if isinstance(event, events.ReplyCompleted):
+                            # Only what is taken shows that it was the refused part.
+                            await self._learnt()
+                            event = stamped(event, self._origin, self.model.name)  # noqa: PLW2901
                         yield event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's

@@ -4,11 +4,14 @@ Newer models sign their thinking over what stands before it. After a change of w
 the thinking behind the change is not sent any more: the tag ``unbound`` of its message says so.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
+from condense.messages import BESIDE, Block, Message, OpaqueBlock, TextBlock, retagged
 
 THINKING = ("thinking", "redacted_thinking")
+# Under this key beside itself, thinking says where it came from. The application sends it there,
+# with or without a signature, and nowhere else.
+ORIGIN = "origin"
 
 
 def is_thinking(block: Block) -> bool:
@@ -16,9 +19,15 @@ def is_thinking(block: Block) -> bool:
     return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
 
 
-def without_thinking(message: Message) -> Message:
-    """Return the message without any thinking."""
-    blocks = tuple([block for block in message.blocks if not is_thinking(block)])
+def has_origin(block: Block) -> bool:
+    """Whether a block is thinking that says where it came from."""
+    beside = block.data.get(BESIDE) if is_thinking(block) else None  # type: ignore[union-attr]
+    return isinstance(beside, Mapping) and ORIGIN in beside
+
+
+def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = None) -> Message:
+    """Return the message without any thinking, ``but`` for what this is true of."""
+    blocks = tuple([one for one in message.blocks if not is_thinking(one) or (but and but(one))])
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 
 
@@ -28,7 +37,8 @@ def count_thinking_behind(effective: Sequence[Message], hidden: Iterable[str]) -
     places = [place for place, one in enumerate(effective) if one.id in ids]
     behind = effective[places[0] :] if places else ()
     bound = [one for one in behind if not (one.tags.unbound or one.id in ids)]
-    return sum([is_thinking(block) for message in bound for block in message.blocks])
+    blocks = [block for message in bound for block in message.blocks]
+    return sum([is_thinking(block) and not has_origin(block) for block in blocks])
 
 
 def stop_sending_thinking(

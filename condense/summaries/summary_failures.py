@@ -55,7 +55,8 @@ _OTHER_CAUSE = re.compile(
 # Too large, too many or too dear: something else than the prompt's tokens.
 _OTHER_THING = re.compile(
     r"\b(images?|files?|attachments?|audio|videos?|credits?|afford|tools|lifetime|budget)\b"
-    r"|maximum tokens you requested|(string|array) too long|range of max_|\bmax_\w{0,12}tokens\W{0,3} (value|must be|is too large:)",
+    r"|maximum tokens you requested|(string|array) too long|range of max_"
+    r"|\bmax_\w{0,12}tokens\W{0,3} (value|must be|is too large:)",
     re.IGNORECASE,
 )
 # A rate limit that this request alone is above, however long it waits.

@@ -48,7 +48,7 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
     assert standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
-    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), own=True).write(request("Hi"))
+    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), url="https://api.openai.com/v1").write(request("Hi"))
     assert json.loads(written.body)["max_completion_tokens"] == 50
     model = Model("m", 9_000, 50)
     await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
@@ -103,6 +103,7 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Stan
         assert [name for name, holds in lacks.items() if holds] == [trait]
         # The next turn remembers it; another image may be one that the server takes.
         later = DOORS[1].provider(standin, api_key=f"key {key}")
+        later.refused |= gpt.refused
         await reply(later, request(*history, tools=TOOLS))
         assert (standin.requests[-1].raw == taken.raw) is (trait != "images")
 
