@@ -94,6 +94,16 @@ class OpaqueBlock:
         text = self.data.get("content") if self.data.get("type") == "compaction" else None
         return text if isinstance(text, str) else None
 
+    @property
+    def notes(self) -> Json:
+        """What is known of it and is for no API."""
+        noted = self.data.get(BESIDE)
+        return noted if isinstance(noted, Mapping) else {}
+
+    def noted(self, **notes: object) -> "OpaqueBlock":
+        """Return a copy of which more is known."""
+        return OpaqueBlock({**self.data, BESIDE: {**self.notes, **notes}})
+
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 

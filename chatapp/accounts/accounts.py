@@ -153,9 +153,9 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
     if most is not None:
         model: Model = reached["model"]
         reached["model"] = replace(model, max_output=min(most, model.max_output))
-    learn = sync_to_async(profile.reached.learn)
-    refused = profile.reached.refused
-    return create_provider(profile.provider, **reached, refused=refused, learn=learn)
+    at = profile.reached
+    keep = sync_to_async(at.keep_refused)
+    return create_provider(profile.provider, **reached, refused=at.refused, keep=keep)
 
 
 def provider_to_try(profile: Profile) -> ResilientProvider:

@@ -2,7 +2,8 @@
 
 import enum
 from collections.abc import Mapping
-from datetime import date, timedelta
+from contextlib import suppress
+from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self
@@ -10,18 +11,17 @@ from typing import Any, Self
 from django.apps import apps
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models, transaction
+from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.languages import in_words
 from chatapp.models import fields
-from chatapp.models.database import lock, select
+from chatapp.models.database import select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
-from chatapp.providers.refusals import shown
 from chatapp.providers.specs import EFFORTS, PRICED, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 from chatapp.tools.mcp.servers import Way
 
@@ -87,7 +87,7 @@ class Profile(models.Model):
     ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
     ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
     ``origin`` of a copy of each user's, who chooses nothing of it but when it condenses.
-    ``learnt`` is what its server has ``refused``, and ``on`` which day it began to.
+    ``learnt`` is what its server has ``refused``, and ``until`` when that is known.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
@@ -165,8 +165,6 @@ class Profile(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Store it, and what its copies have of it; what its server refused is tried again."""
         self.learnt = {}
-        if (names := kwargs.get("update_fields")) is not None:
-            kwargs["update_fields"] = {*names, "learnt"}
         super().save(*args, **kwargs)
         # Its own limits hold again, not those that a provider named.
         talks = apps.get_model("chatapp", "Conversation").objects.exclude(named_window=None)
@@ -191,22 +189,14 @@ class Profile(models.Model):
     @property
     def refused(self) -> dict[str, Any]:
         """What its server has refused of requests lately."""
-        until = date.fromisoformat(self.learnt.get("on", "2000-01-01")) + KNOWN_FOR
-        return self.learnt["refused"] if timezone.now().date() < until else {}
+        is_known = timezone.now().isoformat() < self.learnt.get("until", "")
+        return self.learnt["refused"] if is_known else {}
 
-    @property
-    def refused_words(self) -> list[str]:
-        """What its server has refused, in the words of its API."""
-        return shown(self.refused)
-
-    def learn(self, refused: Mapping[str, Any]) -> None:
-        """Keep what its server has refused, with what other processes have learnt meanwhile."""
-        with transaction.atomic():
-            lock(Profile, self.pk)
-            row = Profile.objects.filter(pk=self.pk).only("learnt").first()
-            known = row.refused if row else {}
-            today = self.learnt["on"] if self.refused else timezone.now().date().isoformat()
-            self.learnt = {"on": today, "refused": {**known, **refused}}
+    def keep_refused(self, refused: Mapping[str, Any]) -> None:
+        """Keep what its server has refused, for some days; what can't be is refused again."""
+        until = self.learnt["until"] if self.refused else (timezone.now() + KNOWN_FOR).isoformat()
+        self.learnt = {"until": until, "refused": refused}
+        with suppress(DatabaseError), transaction.atomic():
             Profile.objects.filter(pk=self.pk).update(learnt=self.learnt)
 
     @property

@@ -14,7 +14,6 @@ from typing import Any
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.ports import Model
 from chatapp.network import Guard
-from chatapp.providers.reasoning import origin_of
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 from condense import say
@@ -47,13 +46,13 @@ def create_provider(
     guard: Guard | None = None,
     attempts: int = ATTEMPTS,
     refused: Mapping[str, Any] | None = None,
-    learn: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
+    keep: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
 ) -> ResilientProvider:
     """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
     chosen, and without it the operator has. What the server has ``refused`` is left out of
-    requests, and ``learn`` gets it again with more. Raises UnknownProvider.
+    requests, and ``keep`` gets it with more. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
@@ -64,15 +63,8 @@ def create_provider(
         factory = pkgutil.resolve_name(provider_specs()[name].factory)
         return factory(model, api_key=api_key, base_url=base_url, guard=guard)
 
-    origin = origin_of(name, base_url or provider_spec(name).url, model.name)
     return ResilientProvider(
-        model,
-        make,
-        key=api_key,
-        attempts=attempts,
-        origin=origin,
-        refused=refused,
-        learn=learn,
+        model, make, key=api_key, attempts=attempts, refused=refused, keep=keep
     )
 
 

@@ -1,7 +1,4 @@
-"""Reasoning goes back to the server and model that wrote it, in the form that it had there.
-
-A block of thinking says under ``condense.BESIDE`` where it came from, and as what.
-"""
+"""Reasoning goes back to the server and model that wrote it, in the form that it had there."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,8 +13,7 @@ Json = dict[str, Any]
 
 # Stands for reasoning where a server insists on some and there is none; an empty one is refused.
 FILLER = "."
-FIELDS = ("reasoning_content", "reasoning")
-DETAILS = "reasoning_details"
+FIELDS, DETAILS = ("reasoning_content", "reasoning"), "reasoning_details"
 _GROWING = ("text", "summary", "data")
 
 
@@ -32,45 +28,41 @@ def stamped(reply: ReplyCompleted, origin: str, model: str) -> ReplyCompleted:
     A model that signs its own binds them to what stood before, and knows them without a stamp.
     """
     content, form = [*reply.content], reply.form
-    if form and isinstance(form, list) and not any(map(condense.is_thinking, content)):
+    if isinstance(form, list) and not any(map(condense.is_thinking, content)):
         # Nothing of it can be read, and it is wanted back.
         content.insert(0, condense.OpaqueBlock({"type": "redacted_thinking"}))
     for place, block in enumerate(content):
-        data = block.to_api()
-        signed = signs(model) and (data.get("signature") or data.get("data"))
-        if condense.is_thinking(block) and not signed:
-            notes = {**_notes(block), condense.ORIGIN: origin, **({"form": form} if form else {})}
-            content[place], form = condense.OpaqueBlock({**data, condense.BESIDE: notes}), ""
+        if isinstance(block, condense.OpaqueBlock) and condense.is_thinking(block):
+            if not (is_signed(block) and goes_to(block, "", model)):
+                notes = {condense.ORIGIN: origin, **({"form": form} if form else {})}
+                content[place], form = block.noted(**notes), ""
     return replace(reply, content=tuple(content))
 
 
-def signs(model: str) -> bool:
-    """Whether a model signs its thoughts for itself, whoever serves it."""
-    return bool(habits("", model).get("signs"))
+def is_signed(block: condense.Block) -> bool:
+    """Whether a thought bears the signature of the model that wrote it."""
+    data = block.to_api()
+    return bool(data.get("signature") or data.get("data"))
 
 
 def goes_to(block: condense.Block, origin: str, model: str) -> bool:
     """Whether a thought may be sent to a model: it wrote it, or one of its kind has signed it."""
-    said = _notes(block).get(condense.ORIGIN)
-    return said == origin if said else signs(model)
+    if isinstance(block, condense.OpaqueBlock) and condense.has_origin(block):
+        return bool(block.notes[condense.ORIGIN] == origin)
+    return bool(habits("", model).get("signs"))
 
 
 def as_fields(message: condense.Message, origin: str, asked: str) -> Json:
     """Return a reply's own reasoning as chat completions name it, under what is ``asked``."""
-    if asked == "none":
-        return {}
-    own = [block for block in message.blocks if _notes(block).get(condense.ORIGIN) == origin]
-    forms = [_notes(block).get("form") for block in own]
-    details = [one for form in forms if isinstance(form, list) for one in form]
-    if details and asked in {"", DETAILS}:
-        return {DETAILS: details}
-    texts = [block.to_api().get("thinking") or "" for block in own]
-    text = "\n\n".join(filter(None, texts)) or (asked and FILLER)
-    if asked == DETAILS:
-        return {DETAILS: [{"type": "reasoning.text", "text": text}]}
-    named = asked if asked in FIELDS else FIELDS[0] if asked else ""
-    field = named or next((form for form in forms if isinstance(form, str)), "")
-    return {field: text} if field and text else {}
+    own = [one for one in message.blocks if isinstance(one, condense.OpaqueBlock)]
+    own = [one for one in own if one.notes.get(condense.ORIGIN) == origin]
+    details = [one for block in own for one in block.notes.get("form") or () if type(one) is dict]
+    if asked == "none" or (details and asked in {"", DETAILS}):
+        return {DETAILS: details} if details and asked != "none" else {}
+    text = "\n\n".join(filter(None, [one.data.get("thinking") for one in own]))
+    field = next((form for one in own if (form := one.notes.get("form")) in FIELDS), "")
+    field, text = (asked, text or FILLER) if asked else (field, text)
+    return {(field if field in FIELDS else FIELDS[0]): text} if field and text else {}
 
 
 class Form:
@@ -83,8 +75,8 @@ class Form:
         """Take in a piece of a reply."""
         given = said.get(DETAILS)
         for one in given if isinstance(given, list) else ():
-            if isinstance(one, Mapping):
-                self._add(dict(one))
+            if isinstance(one, dict):
+                self._add(one)
         self.form = self.form or next(filter(said.get, FIELDS), "")
 
     def _add(self, one: Json) -> None:
@@ -92,7 +84,7 @@ class Form:
         self.form = self.form if isinstance(self.form, list) else []
         last = self.form[-1] if self.form else {}
         if not last or any(one.get(name) != last.get(name) for name in ("type", "index")):
-            self.form.append(one)
+            self.form.append({**one})
             return
         for name, value in one.items():
             before = last.get(name) or ""
@@ -101,9 +93,3 @@ class Form:
                 last[name] = value if is_copy else before + value
             elif value is not None:
                 last[name] = value
-
-
-def _notes(block: condense.Block) -> Mapping[str, Any]:
-    """Return what a thought says beside itself."""
-    said = block.data.get(condense.BESIDE) if isinstance(block, condense.OpaqueBlock) else None
-    return said if isinstance(said, Mapping) else {}

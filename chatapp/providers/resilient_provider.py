@@ -39,9 +39,8 @@ class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
     ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
-    It sends ``key`` with its calls, and its replies come from ``origin``. What the server has
-    ``refused`` is not tried again, and ``learn`` gets that with more. ``random`` gives numbers
-    from 0 to 1 that spread the waits.
+    It sends ``key`` with its calls. What the server ``refused`` earlier is not tried again;
+    ``keep`` gets it with more. ``random`` gives numbers from 0 to 1 that spread the waits.
     """
 
     def __init__(
@@ -51,9 +50,8 @@ class ResilientProvider:
         *,
         key: str = "",
         attempts: int = ATTEMPTS,
-        origin: str = "",
         refused: Mapping[str, Any] | None = None,
-        learn: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
+        keep: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
@@ -62,9 +60,8 @@ class ResilientProvider:
         self._make = make
         self._made: Any = None
         self._key = key
-        self._origin = origin
-        self._refused = {**(refused or {})}
-        self._learn = learn
+        self._kept, self._keep = {**(refused or {})}, keep
+        self._refused = {**self._kept}
         self._sleep = sleep
         self._random = random
 
@@ -72,16 +69,17 @@ class ResilientProvider:
         """Return the vendor's provider."""
         if self._made is None:
             self._made = await asyncio.to_thread(self._make, self.model)
-            getattr(self._made, "refused", {}).update(self._refused)
+            if hasattr(self._made, "refused"):
+                self._made.refused = self._refused
         return self._made
 
-    async def _learnt(self) -> None:
-        """Have kept what the server has refused since the last time."""
-        refused = getattr(self._made, "refused", self._refused)
-        if refused != self._refused:
-            self._refused = {**refused}
-            if self._learn:
-                await self._learn(self._refused)
+    async def _completed(self, reply: events.ReplyCompleted) -> events.ReplyCompleted:
+        """Keep what was refused before a reply, whose thoughts then say where they come from."""
+        if self._keep and self._refused != self._kept:
+            self._kept = {**self._refused}
+            await self._keep(self._kept)
+        writer = getattr(self._made, "writer", None)
+        return stamped(reply, writer.origin, self.model.name) if writer else reply
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return what the provider counts, None where it fails."""
@@ -108,11 +106,8 @@ class ResilientProvider:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
                         shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
-                        if isinstance(event, events.ReplyCompleted):
-                            # Only what is taken shows that it was the refused part.
-                            await self._learnt()
-                            event = stamped(event, self._origin, self.model.name)  # noqa: PLW2901
-                        yield event
+                        is_whole = isinstance(event, events.ReplyCompleted)
+                        yield await self._completed(event) if is_whole else event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
                 failure = self._told(error)

@@ -4,9 +4,9 @@ Newer models sign their thinking over what stands before it. After a change of w
 the thinking behind the change is not sent any more: the tag ``unbound`` of its message says so.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from condense.messages import BESIDE, Block, Message, OpaqueBlock, TextBlock, retagged
+from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
 
 THINKING = ("thinking", "redacted_thinking")
 # Under this key beside itself, thinking says where it came from. The application sends it there,
@@ -21,8 +21,7 @@ def is_thinking(block: Block) -> bool:
 
 def has_origin(block: Block) -> bool:
     """Whether a block is thinking that says where it came from."""
-    beside = block.data.get(BESIDE) if is_thinking(block) else None  # type: ignore[union-attr]
-    return isinstance(beside, Mapping) and ORIGIN in beside
+    return isinstance(block, OpaqueBlock) and is_thinking(block) and ORIGIN in block.notes
 
 
 def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = None) -> Message:

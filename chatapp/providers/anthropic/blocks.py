@@ -68,8 +68,8 @@ def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
     """Return a block with the fields it may have, None where it would be refused all the same."""
     shape = shapes.get(str(data.get("type")))
     thought = condense.has_origin(condense.OpaqueBlock(data))
-    required = {"thinking"} if thought else shape.required if shape else ()
-    if shape is None or any(data.get(name) is None for name in required):
+    needed = (shape.required - {"signature"} if thought else shape.required) if shape else ()
+    if shape is None or any(data.get(name) is None for name in needed):
         return None
     # What says where it came from is left out when it is written.
     known = shape.known | {condense.BESIDE} if thought else shape.known

@@ -57,7 +57,7 @@ class AnthropicProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, self.refused, url=self.base_url)
+        return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
@@ -106,10 +106,10 @@ class AnthropicProvider(SdkProvider):
             return False
         if "compaction" in f"{said} {refusal.body}":
             return self.writer.unsign(request)
-        if "thinking" in said and any(word in said for word in _OF_THINKING):
-            had = "thinking" not in left_out and has_thinking(request, self.model)
+        of_thinking = "thinking" in said and any(word in said for word in _OF_THINKING)
+        if of_thinking and "thinking" not in left_out and has_thinking(request, self.model):
             left_out.add("thinking")
-            return had
+            return True
         return self.writer.adapt(said, left_out)
 
     async def count_tokens(self, request: ModelRequest) -> int | None:

@@ -20,22 +20,18 @@ from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
 from chatapp.providers.anthropic.spec import LATE_SYSTEM, SPEC
-from chatapp.providers.images import MANY, newest_images
-from chatapp.providers.reasoning import FILLER, goes_to, origin_of
-from chatapp.providers.refusals import habits, learn, with_known
+from chatapp.providers.images import newest_images
+from chatapp.providers.reasoning import FILLER, goes_to, is_signed, origin_of
+from chatapp.providers.refusals import Learning
 
 COMPACTION_BETA = "compact-2026-09-04"
 CACHED_MESSAGES = 2
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
 
-GO_ON = "[The reply above broke off. Go on.]"
-
 _MARK = {"cache_control": {"type": "ephemeral"}}
 # Until it is written out, a rule is a block of its own in the user's message.
 _APART = "late_system"
 _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
-
-
 # What the latest compactions were bound to that a server did not take back.
 _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
@@ -45,9 +41,8 @@ class Traits:
     """What may be in a request; whatever a server refuses is left out of the next.
 
     ``late_system`` says that a rule may be a system message behind a user's, ``diagnoses`` that
-    the cache may be asked about, ``marks`` that it is told what to keep, ``effort`` that thinking
-    is asked for. ``reasoning`` is "none" where replies may have no thinking that is not signed;
-    whatever else it says, each must have some.
+    the cache is asked about, ``marks`` that it is used. ``reasoning`` is "none" where replies may
+    have no thinking that is not signed; where it says anything else, each must have some.
     """
 
     late_system: bool = False
@@ -55,40 +50,26 @@ class Traits:
     marks: bool = True
     effort: bool = True
     reasoning: str = ""
-    user_last: bool = False
     max_output: int = sys.maxsize
     most_images: int = sys.maxsize
 
 
-class RequestWriter:
+class RequestWriter(Learning):
     """Writes the requests to one model; what it made of a message is kept for the next.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
 
-    def __init__(
-        self, model: Model, refused: dict[str, Any] | None = None, *, url: str = ""
-    ) -> None:
+    def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without what it has ``refused``."""
-        self.model, self.refused = model, {} if refused is None else refused
-        self.origin = origin_of(SPEC.name, url, model.name)
-        self.had: dict[str, int] = {}
-        own = Traits(late_system=model.name in LATE_SYSTEM)
-        self._use(with_known(own, habits(url, model.name), self.refused))
+        own = Traits(model.name in LATE_SYSTEM)
+        super().__init__(own, model, refused, origin_of(SPEC.name, url, model.name), url)
 
-    def _use(self, traits: Traits) -> None:
-        self.traits = traits
+    def use(self, traits: Traits) -> None:
+        """Write requests with these traits from now on."""
+        super().use(traits)
         self._fitted = request_bytes.Kept(self._fit)
         self._bytes = request_bytes.Kept(_encode)
-
-    def adapt(self, said: str, left_out: set[str]) -> bool:
-        """Leave out from now on what a refusal is about; False where it is about nothing such."""
-        if not (rule := learn(self.traits, said, self.had, left_out)):
-            return False
-        changed: dict[str, Any] = {rule.trait: rule.value}
-        self._use(replace(self.traits, **changed))
-        self.refused |= {} if rule.once else changed
-        return True
 
     def unsign(self, request: ModelRequest) -> bool:
         """Send compactions as their text from now on; False where that is done already."""
@@ -121,18 +102,16 @@ class RequestWriter:
         message = fit(message, self._sends)
         lacks = message.role == "assistant" and not any(map(condense.is_thinking, message.blocks))
         if lacks and self.traits.reasoning not in {"", "none"}:
-            notes = {condense.BESIDE: {condense.ORIGIN: self.origin}}
-            given = condense.OpaqueBlock({"type": "thinking", "thinking": FILLER, **notes})
+            given = condense.OpaqueBlock({"type": "thinking", "thinking": FILLER})
+            given = given.noted(origin=self.origin)
             message = message.with_content((given, *message.blocks))
         apart = [condense.OpaqueBlock({"type": _APART, "text": text}) for text in rules]
         return message.with_content((*message.blocks, *apart)) if apart else message
 
     def _sends(self, block: condense.Block) -> bool:
         """Whether a thought goes to this model: it is its own, and as the server takes it."""
-        signed = block.to_api().get("signature") or block.to_api().get("data")
-        return goes_to(block, self.origin, self.model.name) and bool(
-            signed or self.traits.reasoning != "none"
-        )
+        taken = is_signed(block) or self.traits.reasoning != "none"
+        return taken and goes_to(block, self.origin, self.model.name)
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
@@ -158,8 +137,7 @@ class RequestWriter:
         return self._join(request, thinking_parameters(self.model), messages, {})
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
-        most, many = self.traits.most_images, MANY
-        shown, images = newest_images(request.messages, most, many=many)
+        shown, images = newest_images(request.messages, self.traits.most_images)
         self.had |= {"images": images, "most_images": images}
         fitted = self._fitted.of(shown)
         if not thinking or (self.model.effort == OFF and not self.traits.reasoning):
@@ -168,10 +146,7 @@ class RequestWriter:
             fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
             return _first(request.messages)
-        shaped = condense.shape_request(fitted)
-        if self.traits.user_last and shaped[-1].role == "assistant":
-            shaped = (*shaped, condense.Message("user", GO_ON, "go-on"))
-        return _first(shaped)
+        return _first(condense.shape_request(fitted))
 
     @property
     def _mark(self) -> Mapping[str, Any]:

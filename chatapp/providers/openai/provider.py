@@ -75,7 +75,7 @@ class OpenAIProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, self.refused, url=self.base_url)
+        return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""

@@ -7,12 +7,11 @@ brackets.
 
 import base64
 import hashlib
-import itertools
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import condense
@@ -23,7 +22,7 @@ from chatapp.providers.formats import Frame, MessagesFormat, listed
 from chatapp.providers.images import newest_images
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.reasoning import as_fields, origin_of
-from chatapp.providers.refusals import habits, learn, with_known
+from chatapp.providers.refusals import Learning
 
 Json = dict[str, Any]
 
@@ -33,8 +32,8 @@ SHORT_ID = 9
 ERROR = "Error: "
 NO_IMAGES = "[An image, which this model cannot see]"
 IMAGES_OF_TOOLS = "[Images from the tool results above]"
-# Some servers take no empty result, and some no reply as the last message.
-NO_OUTPUT, GO_ON = "[No output]", "[The reply above broke off. Go on.]"
+# Some servers take no empty result.
+NO_OUTPUT = "[No output]"
 
 _EFFORTS = {"off": "none"}
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
@@ -65,46 +64,33 @@ class Traits:
     call_extras: bool = True
     reasoning: str = ""
     no_text: str | None = None
-    user_last: bool = False
     plain_schemas: bool = False
     max_output: int = sys.maxsize
     most_images: int = sys.maxsize
     most_tools: int = sys.maxsize
 
 
-class RequestWriter:
+class RequestWriter(Learning):
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
-    def __init__(self, model: Model, refused: Json | None = None, *, url: str = "") -> None:
+    def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without what it has ``refused``."""
-        self.model, self.refused = model, {} if refused is None else refused
-        self.origin = origin_of(SPEC.name, url, model.name)
-        self.had: dict[str, int] = {}
-        self._use(with_known(Traits(), habits(url, model.name), self.refused))
+        origin = origin_of(SPEC.name, url, model.name)
+        super().__init__(Traits(), model, refused, origin, url)
 
-    def _use(self, traits: Traits) -> None:
-        self.traits = traits
+    def use(self, traits: Traits) -> None:
+        """Write requests with these traits from now on."""
+        super().use(traits)
         self._plain = request_bytes.Kept(condense.tools_to_text)
         self._bytes = request_bytes.Kept(self._encode)
 
-    def adapt(self, said: str, left_out: set[str] | None = None) -> bool:
-        """Leave out from now on what a refusal is about; False where it is about nothing such."""
-        tried = set() if left_out is None else left_out
-        if not (rule := learn(self.traits, said, self.had, tried)):
-            return False
-        changed: dict[str, Any] = {rule.trait: rule.value}
-        self._use(replace(self.traits, **changed))
-        self.refused |= {} if rule.once else changed
-        return True
-
     def write(self, request: ModelRequest) -> SentRequest:
         """Return the request's bytes."""
-        traits, tools = self.traits, request.tools if self.traits.tools else ()
+        traits: Traits = self.traits
+        tools = request.tools[: traits.most_tools] if traits.tools else ()
         messages, images = newest_images(request.messages, traits.most_images)
         if not traits.tools:
             messages = condense.merge_consecutive(self._plain.of(messages), ("user", "assistant"))
-        if traits.user_last and messages[-1].role == "assistant":
-            messages = [*messages, condense.Message("user", GO_ON, "go-on")]
         fragments = self._bytes.of(messages)
         system = request.system if request.system.strip() else ""
         most = max(1, min(self.model.max_output, traits.max_output))
@@ -112,7 +98,7 @@ class RequestWriter:
         after["stream"] = True
         if traits.streaming_usage:
             after["stream_options"] = {"include_usage": True}
-        if tools := tools[: traits.most_tools]:
+        if tools:
             after["tools"] = [_tool(spec, traits) for spec in tools]
         if self.model.temperature is not None and traits.temperature:
             after["temperature"] = self.model.temperature
@@ -145,23 +131,18 @@ def _tool(spec: ToolSpec, traits: Traits) -> dict[str, Any]:
 
 def _plain_schema(schema: Any) -> Any:
     """Return a schema with the keywords that every server knows; of choices, the first."""
-    if not isinstance(schema, dict):
-        return {}
-    choices = [schema.get(name) for name in ("anyOf", "oneOf", "allOf")]
-    for one in itertools.chain.from_iterable(filter(None, choices)):
-        if isinstance(one, dict) and one.get("type") != "null":
-            schema = {**one, **schema}
-            break
-    kept = {name: schema[name] for name in _KEYWORDS if name in schema}
-    if isinstance(kept.get("type"), list):
-        kept["type"] = next((one for one in kept["type"] if one != "null"), "string")
-    if "properties" in kept:
-        kept["properties"] = {name: _plain_schema(one) for name, one in kept["properties"].items()}
-    if "items" in kept:
-        kept["items"] = _plain_schema(kept["items"])
-    if not all(isinstance(one, str) for one in kept.get("enum", ())):
-        del kept["enum"]
-    return kept
+    choices: list[Json] = [
+        *schema.get("anyOf", ()),
+        *schema.get("oneOf", ()),
+        *schema.get("allOf", ()),
+    ]
+    chosen: Json = next((one for one in choices if one.get("type") != "null"), {})
+    kept = {name: one for name, one in {**chosen, **schema}.items() if name in _KEYWORDS}
+    if isinstance(kinds := kept.get("type"), list):
+        kept["type"] = next((one for one in kinds if one != "null"), "string")
+    for name, one in kept.get("properties", {}).items():
+        kept["properties"] = {**kept["properties"], name: _plain_schema(one)}
+    return {**kept, "items": _plain_schema(kept["items"])} if "items" in kept else kept
 
 
 def to_chat(message: condense.Message, traits: Traits, origin: str = "") -> list[Json]:
