@@ -23,19 +23,16 @@ def origin_of(provider: str, url: str, model: str) -> str:
 
 
 def stamped(reply: ReplyCompleted, origin: str, model: str) -> ReplyCompleted:
-    """Return a reply in which each thought says its origin, and the first one its form.
-
-    A model that signs its own binds them to what stood before, and knows them without a stamp.
-    """
+    """Return a reply in which each thought says its origin, and the first one its form."""
     content, form = [*reply.content], reply.form
     if isinstance(form, list) and not any(map(condense.is_thinking, content)):
         # Nothing of it can be read, and it is wanted back.
         content.insert(0, condense.OpaqueBlock({"type": "redacted_thinking"}))
     for place, block in enumerate(content):
         if isinstance(block, condense.OpaqueBlock) and condense.is_thinking(block):
-            if not (is_signed(block) and goes_to(block, "", model)):
-                notes = {condense.ORIGIN: origin, **({"form": form} if form else {})}
-                content[place], form = block.noted(**notes), ""
+            bound = {"bound": True} if is_signed(block) and goes_to(block, "", model) else {}
+            noted = block.noted(origin=origin, **bound, **({"form": form} if form else {}))
+            content[place], form = noted, ""
     return replace(reply, content=tuple(content))
 
 
@@ -46,10 +43,9 @@ def is_signed(block: condense.Block) -> bool:
 
 
 def goes_to(block: condense.Block, origin: str, model: str) -> bool:
-    """Whether a thought may be sent to a model: it wrote it, or one of its kind has signed it."""
-    if isinstance(block, condense.OpaqueBlock) and condense.has_origin(block):
-        return bool(block.notes[condense.ORIGIN] == origin)
-    return bool(habits("", model).get("signs"))
+    """Whether a thought may be sent to a model: its own, or an unknown one where it signs those."""
+    known = block.notes.get(condense.ORIGIN) if isinstance(block, condense.OpaqueBlock) else None
+    return bool(known == origin if known else habits("", model).get("signs"))
 
 
 def as_fields(message: condense.Message, origin: str, asked: str) -> Json:
@@ -57,9 +53,11 @@ def as_fields(message: condense.Message, origin: str, asked: str) -> Json:
     own = [one for one in message.blocks if isinstance(one, condense.OpaqueBlock)]
     own = [one for one in own if one.notes.get(condense.ORIGIN) == origin]
     details = [one for block in own for one in block.notes.get("form") or () if type(one) is dict]
-    if asked == "none" or (details and asked in {"", DETAILS}):
-        return {DETAILS: details} if details and asked != "none" else {}
     text = "\n\n".join(filter(None, [one.data.get("thinking") for one in own]))
+    if asked == "none":
+        return {}
+    if asked == DETAILS or (details and not asked):
+        return {DETAILS: details or [{"type": "reasoning.text", "text": text or FILLER}]}
     field = next((form for one in own if (form := one.notes.get("form")) in FIELDS), "")
     field, text = (asked, text or FILLER) if asked else (field, text)
     return {(field if field in FIELDS else FIELDS[0]): text} if field and text else {}

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
 
 THINKING = ("thinking", "redacted_thinking")
-# Under this key beside itself, thinking says where it came from. The application sends it there,
-# with or without a signature, and nowhere else.
+# Under this key beside itself, thinking says where it came from. Unless it is "bound" to what stood
+# before it, the application sends it there, with or without a signature.
 ORIGIN = "origin"
 
 
@@ -20,8 +20,9 @@ def is_thinking(block: Block) -> bool:
 
 
 def has_origin(block: Block) -> bool:
-    """Whether a block is thinking that says where it came from."""
-    return isinstance(block, OpaqueBlock) and is_thinking(block) and ORIGIN in block.notes
+    """Whether a block is thinking that goes back to where it came from, whatever changed."""
+    notes = block.notes if isinstance(block, OpaqueBlock) and is_thinking(block) else {}
+    return ORIGIN in notes and not notes.get("bound")
 
 
 def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = None) -> Message:
