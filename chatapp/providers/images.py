@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import condense
 
-LEFT_OUT = "[An image, left out here: this server takes fewer in one request]"
+LEFT_OUT = "[An image, left out here: the server takes no more of them in a request]"
 
 
 def newest_images(

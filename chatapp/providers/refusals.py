@@ -16,6 +16,12 @@ from chatapp.agent.ports import Model
 
 # Of one request: a server that refuses more takes none.
 MOST_CHANGES = 12
+# Tokens: a number below it is no limit of a reply.
+LEAST = 99
+_NUMBER, _EXCLUSIVE = (
+    re.compile(r"(?<![\w.-])\d+(?![\w-])"),
+    re.compile(r"less than \d|exclusive\)"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +37,13 @@ class Rule:
         """Yield what the trait is from now on where a sentence is about it."""
         for found in filter(None, (pattern.search(said) for pattern in self.said)):
             match self.value:
-                case "{number}" | "{below}" as name:
-                    number = int(found[name[1:-1]]) - (name == "{below}")
-                    if 0 < number < had:
+                case "{number}":
+                    if 0 < (number := int(found["number"])) < had:
                         yield number
+                case "{least}":
+                    numbers = map(int, _NUMBER.findall(said, found.start()))
+                    most = min((one for one in numbers if LEAST < one < had), default=had // 2)
+                    yield most - bool(_EXCLUSIVE.search(said))
                 case "{field}":
                     yield found["field"]
                 case value:

@@ -68,7 +68,8 @@ class AnthropicProvider(SdkProvider):
         """Return the type of a body, and the betas that a request needs."""
         if request is None:
             return {}
-        betas = beta_headers(self.model, *compaction_betas(request))
+        asks = self.writer.traits.betas
+        betas = beta_headers(self.model, *compaction_betas(request)) if asks else {}
         return {"content-type": "application/json", **betas}
 
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:

@@ -49,6 +49,7 @@ class Traits:
     diagnoses: bool = True
     marks: bool = True
     effort: bool = True
+    betas: bool = True
     reasoning: str = ""
     max_output: int = sys.maxsize
     most_images: int = sys.maxsize
@@ -138,7 +139,7 @@ class RequestWriter(Learning):
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
         shown, images = newest_images(request.messages, self.traits.most_images)
-        self.had |= {"images": images, "most_images": images}
+        self.had |= {"most_images": images}
         fitted = self._fitted.of(shown)
         if not thinking or (self.model.effort == OFF and not self.traits.reasoning):
             fitted = [condense.without_thinking(message) for message in fitted]

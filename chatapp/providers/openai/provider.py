@@ -136,7 +136,9 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        return refusal.status in _REFUSALS and self.writer.adapt(refusal.said, left_out)
+        # Some say only there which parameter it was.
+        said = f"{refusal.said} {_at(refusal.body, 'param') or ''}"
+        return refusal.status in _REFUSALS and self.writer.adapt(said, left_out)
 
     async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""

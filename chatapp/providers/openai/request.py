@@ -55,7 +55,6 @@ class Traits:
     tools: bool = True
     streaming_usage: bool = True
     system_role: bool = True
-    images: bool = True
     completion_limit: bool = False
     temperature: bool = True
     effort: bool = True
@@ -104,7 +103,7 @@ class RequestWriter(Learning):
             after["temperature"] = self.model.temperature
         if self.model.effort and traits.effort:
             after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        self.had = {"max_output": most, "images": images, "most_images": images}
+        self.had = {"max_output": most, "most_images": images}
         self.had |= {"most_tools": len(tools), "temperature": "temperature" in after}
         self.had |= {"effort": "reasoning_effort" in after}
         head, tail = request_bytes.frame({"model": self.model.name}, after)
@@ -183,9 +182,9 @@ def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
         for one in (block.content if isinstance(block.content, tuple) else ())
         if isinstance(one, condense.ImageBlock)
     ]
-    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
+    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside)] if inside else []
     rest = [one for one in message.blocks if not isinstance(one, condense.ToolResultBlock)]
-    content: Any = [*shown, *_parts(rest, traits)]
+    content: Any = [*shown, *_parts(rest)]
     # Text as text, which every server takes; a list only where there is an image.
     if all(part["type"] == "text" for part in content):
         content = "\n\n".join([part["text"] for part in content])
@@ -208,11 +207,11 @@ def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
     }
 
 
-def _parts(blocks: Iterable[condense.Block], traits: Traits) -> list[Json]:
+def _parts(blocks: Iterable[condense.Block]) -> list[Json]:
     parts = []
     for block in blocks:
         if isinstance(block, condense.ImageBlock):
-            parts.append(_image(block) if traits.images else {"type": "text", "text": NO_IMAGES})
+            parts.append(_image(block))
         elif text := _said(block):
             parts.append({"type": "text", "text": text})
     return parts
