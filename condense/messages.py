@@ -94,15 +94,9 @@ class OpaqueBlock:
         text = self.data.get("content") if self.data.get("type") == "compaction" else None
         return text if isinstance(text, str) else None
 
-    @property
-    def notes(self) -> Json:
-        """What is known of it and is for no API."""
-        noted = self.data.get(BESIDE)
-        return noted if isinstance(noted, Mapping) else {}
-
     def noted(self, **notes: object) -> "OpaqueBlock":
-        """Return a copy of which more is known."""
-        return OpaqueBlock({**self.data, BESIDE: {**self.notes, **notes}})
+        """Return a copy of which more is known, beside what it says."""
+        return OpaqueBlock({**self.data, BESIDE: {**beside_of(self), **notes}})
 
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
@@ -121,8 +115,9 @@ PASSING = frozenset({ENVIRONMENT, RECALLED, FORGOTTEN})
 
 
 def beside_of(block: Block) -> Json:
-    """Return what a text or an image is that stands beside somebody's words; else nothing."""
-    said = block.extra.get(BESIDE) if isinstance(block, TextBlock | ImageBlock) else None
+    """Return what is known of a text, an image or a thought, and is for no API; else nothing."""
+    own = block.data if isinstance(block, OpaqueBlock) else getattr(block, "extra", {})
+    said = None if isinstance(block, ToolUseBlock | ToolResultBlock) else own.get(BESIDE)
     return said if isinstance(said, Mapping) else {}
 
 

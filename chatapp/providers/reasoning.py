@@ -1,6 +1,5 @@
 """Reasoning goes back to the server and model that wrote it, in the form that it had there."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,11 +14,6 @@ Json = dict[str, Any]
 FILLER = "."
 FIELDS, DETAILS = ("reasoning_content", "reasoning"), "reasoning_details"
 _GROWING = ("text", "summary", "data")
-
-
-def origin_of(provider: str, url: str, model: str) -> str:
-    """Return the name of a model at a server, from which neither can be read."""
-    return hashlib.sha256(f"{provider} {url.rstrip('/')} {model}".encode()).hexdigest()[:16]
 
 
 def stamped(reply: ReplyCompleted, origin: str, model: str) -> ReplyCompleted:
@@ -44,21 +38,21 @@ def is_signed(block: condense.Block) -> bool:
 
 def goes_to(block: condense.Block, origin: str, model: str) -> bool:
     """Whether a thought may be sent to a model: its own, or an unknown one where it signs those."""
-    known = block.notes.get(condense.ORIGIN) if isinstance(block, condense.OpaqueBlock) else None
+    known = condense.beside_of(block).get(condense.ORIGIN)
     return bool(known == origin if known else habits("", model).get("signs"))
 
 
 def as_fields(message: condense.Message, origin: str, asked: str) -> Json:
     """Return a reply's own reasoning as chat completions name it, under what is ``asked``."""
-    own = [one for one in message.blocks if isinstance(one, condense.OpaqueBlock)]
-    own = [one for one in own if one.notes.get(condense.ORIGIN) == origin]
-    details = [one for block in own for one in block.notes.get("form") or () if type(one) is dict]
-    text = "\n\n".join(filter(None, [one.data.get("thinking") for one in own]))
+    own = [one for one in message.blocks if condense.beside_of(one).get(condense.ORIGIN) == origin]
+    forms = [condense.beside_of(one).get("form") for one in own]
+    details = [one for form in forms if isinstance(form, list) for one in form]
+    text = "\n\n".join(filter(None, [one.to_api().get("thinking") for one in own]))
     if asked == "none":
         return {}
     if asked == DETAILS or (details and not asked):
         return {DETAILS: details or [{"type": "reasoning.text", "text": text or FILLER}]}
-    field = next((form for one in own if (form := one.notes.get("form")) in FIELDS), "")
+    field = next((form for form in forms if isinstance(form, str)), "")
     field, text = (asked, text or FILLER) if asked else (field, text)
     return {(field if field in FIELDS else FIELDS[0]): text} if field and text else {}
 

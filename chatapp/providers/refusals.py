@@ -1,9 +1,6 @@
-"""Refusals: what a server says that it does not take, learnt for the requests after it.
+"""Refusals: what a server says that it does not take, learnt for the requests after it."""
 
-``refusals.toml`` has what servers refuse and in which words, ``vendors.toml`` what is known of
-some beforehand.
-"""
-
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,14 +11,12 @@ from typing import Any
 
 from chatapp.agent.ports import Model
 
-# Of one request: a server that refuses more takes none.
-MOST_CHANGES = 12
+# Of one request: a server that refuses more takes none. Characters of a refusal that are read.
+MOST_CHANGES, LONGEST = 12, 2_000
 # Tokens: a number below it is no limit of a reply.
 LEAST = 99
-_NUMBER, _EXCLUSIVE = (
-    re.compile(r"(?<![\w.-])\d+(?![\w-])"),
-    re.compile(r"less than \d|exclusive\)"),
-)
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
+_EXCLUSIVE = re.compile(r"less than \d|exclusive\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +66,16 @@ def rules() -> tuple[Rule, ...]:
 def habits(url: str, model: str) -> Mapping[str, Any]:
     """Return what is known beforehand of a server and one of its models."""
     asked = {"host": url, "model": model}
-    known = [
-        one
-        for one in _table("vendors.toml")["vendor"]
-        if all(re.search(one.get(name, ""), value, re.IGNORECASE) for name, value in asked.items())
-    ]
-    return {name: value for one in known for name, value in one.items() if name not in asked}
+    found: dict[str, Any] = {}
+    for one in _table("vendors.toml")["vendor"]:
+        if all(re.search(one.get(name, ""), value, re.IGNORECASE) for name, value in asked.items()):
+            found |= one
+    return found
+
+
+def origin_of(provider: str, url: str, model: str) -> str:
+    """Return the name of a model at a server, from which neither can be read."""
+    return hashlib.sha256(f"{provider} {url.rstrip('/')} {model}".encode()).hexdigest()[:16]
 
 
 def shown(refused: Mapping[str, Any]) -> list[str]:
@@ -88,14 +87,14 @@ def shown(refused: Mapping[str, Any]) -> list[str]:
 class Learning:
     """What a writer of requests knows of its server: its ``traits``, which refusals change.
 
-    ``had`` says how many of a trait's things the last request had; one without any was not refused
-    for them.
+    ``had`` says how many of a trait's things the last request had: it was not refused for none.
     """
 
     def __init__(
-        self, traits: Any, model: Model, refused: dict[str, Any] | None, origin: str, url: str
+        self, traits: Any, provider: str, model: Model, refused: dict[str, Any] | None, url: str
     ) -> None:
-        self.model, self.refused, self.origin = model, {} if refused is None else refused, origin
+        self.model, self.refused = model, {} if refused is None else refused
+        self.origin = origin_of(provider, url, model.name)
         self.had: dict[str, int] = {}
         known = {**habits(url, model.name), **self.refused}
         self.use(replace(traits, **{k: v for k, v in known.items() if hasattr(traits, k)}))
@@ -110,13 +109,12 @@ class Learning:
         ``left_out`` has what was tried for this request.
         """
         for rule in rules() if len(left_out) < MOST_CHANGES else ():
-            if not hasattr(self.traits, rule.trait) or not self.had.get(rule.trait, 1):
-                continue
-            for value in rule.values(said, self.had.get(rule.trait, 0)):
-                tried = f"{rule.trait}={value}"
+            had = self.had.get(rule.trait, 1) if hasattr(self.traits, rule.trait) else 0
+            for value in rule.values(said[:LONGEST], had) if had else ():
+                changed, tried = {rule.trait: value}, f"{rule.trait}={value}"
                 if getattr(self.traits, rule.trait) != value and tried not in left_out:
                     left_out.add(tried)
-                    self.use(replace(self.traits, **{rule.trait: value}))
-                    self.refused |= {} if rule.once else {rule.trait: value}
+                    self.use(replace(self.traits, **changed))
+                    self.refused |= {} if rule.once else changed
                     return True
         return False

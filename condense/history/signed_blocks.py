@@ -6,7 +6,7 @@ the thinking behind the change is not sent any more: the tag ``unbound`` of its 
 
 from collections.abc import Callable, Iterable, Sequence
 
-from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
+from condense.messages import Block, Message, OpaqueBlock, TextBlock, beside_of, retagged
 
 THINKING = ("thinking", "redacted_thinking")
 # Under this key beside itself, thinking says where it came from. Unless it is "bound" to what stood
@@ -21,7 +21,7 @@ def is_thinking(block: Block) -> bool:
 
 def has_origin(block: Block) -> bool:
     """Whether a block is thinking that goes back to where it came from, whatever changed."""
-    notes = block.notes if isinstance(block, OpaqueBlock) and is_thinking(block) else {}
+    notes = beside_of(block) if is_thinking(block) else {}
     return ORIGIN in notes and not notes.get("bound")
 
 

@@ -26,19 +26,11 @@ BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 _STATUS = re.compile(r"\d{3}", re.ASCII)
 
-_STATUS_KEYS = ("status", "status_code", "http_status", "httpStatusCode", "HTTPStatusCode")
-_CODE_KEYS = (
-    "code", "type", "name", "Code", "error_type", "stop_reason", "stopReason", "finish_reason",
-)  # fmt: skip
-_TEXT_KEYS = ("message", "Message", "msg", "detail", "details", "raw", "error", "reason", "body")
-_NESTED_KEYS = (
-    "error", "body", "response", "metadata", "detail", "details", "errors", "cause", "raw",
-    "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions", "choices", "delta",
-)  # fmt: skip
-
 # How errors say it; the file tells what each rule is for.
 _WORDINGS = resources.files(__package__).joinpath("overflows.toml").read_text("utf-8")
-_RULES = {name: re.compile(rule) for name, rule in tomllib.loads(_WORDINGS).items()}
+_TABLE = tomllib.loads(_WORDINGS)
+_KEYS = _TABLE.pop("keys")
+_RULES = {name: re.compile(rule) for name, rule in _TABLE.items()}
 
 
 @dataclass(slots=True)
@@ -100,20 +92,20 @@ def _gather(error: object) -> _Facts:
             continue
         seen.add(id(layer))
         _note(layer, facts)
-        inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _NESTED_KEYS]
+        inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _KEYS["nested"]]
         layers += [(one, depth + 1) for one in inner]
     return facts
 
 
 def _note(layer: object, facts: _Facts) -> None:
     # An error in the middle of a stream arrives under the 200 the stream began with.
-    given = _numbers([_read(layer, key) for key in _STATUS_KEYS])
+    given = _numbers([_read(layer, key) for key in _KEYS["statuses"]])
     facts.statuses += [status for status in given if status not in _NO_ERROR]
-    codes = [_read(layer, key) for key in _CODE_KEYS]
+    codes = [_read(layer, key) for key in _KEYS["codes"]]
     code = _numbers([_read(layer, "code")])
     facts.statuses += [status for status in code if status in _HTTP_ERRORS]
     facts.codes += [code for code in codes if code and isinstance(code, str)]
-    for text in [_read(layer, key) for key in _TEXT_KEYS]:
+    for text in [_read(layer, key) for key in _KEYS["texts"]]:
         if text and isinstance(text, str):
             facts.texts.append(text)
         elif isinstance(text, list | tuple):

@@ -21,7 +21,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
 from chatapp.providers.anthropic.spec import LATE_SYSTEM, SPEC
 from chatapp.providers.images import newest_images
-from chatapp.providers.reasoning import FILLER, goes_to, is_signed, origin_of
+from chatapp.providers.reasoning import FILLER, goes_to, is_signed
 from chatapp.providers.refusals import Learning
 
 COMPACTION_BETA = "compact-2026-09-04"
@@ -63,14 +63,14 @@ class RequestWriter(Learning):
 
     def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without what it has ``refused``."""
-        own = Traits(model.name in LATE_SYSTEM)
-        super().__init__(own, model, refused, origin_of(SPEC.name, url, model.name), url)
+        super().__init__(Traits(model.name in LATE_SYSTEM), SPEC.name, model, refused, url)
 
     def use(self, traits: Traits) -> None:
         """Write requests with these traits from now on."""
         super().use(traits)
         self._fitted = request_bytes.Kept(self._fit)
         self._bytes = request_bytes.Kept(_encode)
+        self._mark = _MARK if traits.marks else {}
 
     def unsign(self, request: ModelRequest) -> bool:
         """Send compactions as their text from now on; False where that is done already."""
@@ -149,10 +149,6 @@ class RequestWriter(Learning):
             return _first(request.messages)
         return _first(condense.shape_request(fitted))
 
-    @property
-    def _mark(self) -> Mapping[str, Any]:
-        return _MARK if self.traits.marks else {}
-
     def _join(
         self,
         request: ModelRequest,
@@ -166,7 +162,7 @@ class RequestWriter(Learning):
         head |= _tools(request.tools, messages, self._mark)
         fragments = self._bytes.of(messages)
         users = [index for index, message in enumerate(messages) if message.role == "user"]
-        for index in users[-CACHED_MESSAGES:] if self.traits.marks else ():
+        for index in users[-CACHED_MESSAGES:] if self._mark else ():
             fragments[index] = _encode(messages[index], marked=True)
         before, behind = request_bytes.frame(head, after)
         return request_bytes.join(before, messages, fragments, behind)

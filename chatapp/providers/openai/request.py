@@ -21,7 +21,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
 from chatapp.providers.images import newest_images
 from chatapp.providers.openai.spec import SPEC
-from chatapp.providers.reasoning import as_fields, origin_of
+from chatapp.providers.reasoning import as_fields
 from chatapp.providers.refusals import Learning
 
 Json = dict[str, Any]
@@ -74,8 +74,7 @@ class RequestWriter(Learning):
 
     def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without what it has ``refused``."""
-        origin = origin_of(SPEC.name, url, model.name)
-        super().__init__(Traits(), model, refused, origin, url)
+        super().__init__(Traits(), SPEC.name, model, refused, url)
 
     def use(self, traits: Traits) -> None:
         """Write requests with these traits from now on."""
