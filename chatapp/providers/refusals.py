@@ -4,7 +4,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,47 +19,31 @@ _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
 _EXCLUSIVE = re.compile(r"less than \d|exclusive\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One thing that servers refuse: the trait of a request that says so, and in which words."""
-
-    trait: str
-    value: Any
-    said: tuple[re.Pattern[str], ...]
-    once: bool = False
-
-    def values(self, said: str, had: int) -> Iterator[Any]:
-        """Yield what the trait is from now on where a sentence is about it."""
-        for found in filter(None, (pattern.search(said) for pattern in self.said)):
-            match self.value:
-                case "{number}":
-                    if 0 < (number := int(found["number"])) < had:
-                        yield number
-                case "{least}":
-                    numbers = map(int, _NUMBER.findall(said, found.start()))
-                    most = min((one for one in numbers if LEAST < one < had), default=had // 2)
-                    yield most - bool(_EXCLUSIVE.search(said))
-                case "{field}":
-                    yield found["field"]
-                case value:
-                    yield had // 2 if value == "{half}" else value
-
-
-def _table(name: str) -> Any:
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
 @cache
-def rules() -> tuple[Rule, ...]:
-    """Return the rules, in the order in which they are tried."""
-    table = _table("refusals.toml")
+def table(name: str) -> Any:
+    """Return what a file in this folder says, with its words in place of their names."""
+    text = resources.files(__package__).joinpath(name).read_text("utf-8")
+    for word, pattern in tomllib.loads(text).get("words", {}).items():
+        text = text.replace("{" + word + "}", pattern)
+    return tomllib.loads(text)
 
-    def pattern(said: str) -> re.Pattern[str]:
-        for name, words in table["words"].items():
-            said = said.replace("{" + name + "}", words)
-        return re.compile(said, re.IGNORECASE | re.DOTALL)
 
-    return tuple(Rule(**{**one, "said": tuple(map(pattern, one["said"]))}) for one in table["rule"])
+def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
+    """Yield what a rule's trait is from now on where a sentence is about it."""
+    patterns = [re.search(one, said, re.IGNORECASE | re.DOTALL) for one in rule["said"]]
+    for found in filter(None, patterns):
+        match rule["value"]:
+            case "{number}":
+                if 0 < (number := int(found["number"])) < had:
+                    yield number
+            case "{least}":
+                numbers = map(int, _NUMBER.findall(said, found.start()))
+                most = min((one for one in numbers if LEAST < one < had), default=had // 2)
+                yield most - bool(_EXCLUSIVE.search(said))
+            case "{field}":
+                yield found["field"]
+            case value:
+                yield had // 2 if value == "{half}" else value
 
 
 @cache
@@ -67,7 +51,7 @@ def habits(url: str, model: str) -> Mapping[str, Any]:
     """Return what is known beforehand of a server and one of its models."""
     asked = {"host": url, "model": model}
     found: dict[str, Any] = {}
-    for one in _table("vendors.toml")["vendor"]:
+    for one in table("vendors.toml")["vendor"]:
         if all(re.search(one.get(name, ""), value, re.IGNORECASE) for name, value in asked.items()):
             found |= one
     return found
@@ -80,7 +64,7 @@ def origin_of(provider: str, url: str, model: str) -> str:
 
 def shown(refused: Mapping[str, Any]) -> list[str]:
     """Return what was refused in the words of APIs, for people."""
-    words = _table("refusals.toml")["shown"]
+    words = table("refusals.toml")["shown"]
     return [words[name].format(value=value) for name, value in refused.items() if name in words]
 
 
@@ -108,13 +92,13 @@ class Learning:
 
         ``left_out`` has what was tried for this request.
         """
-        for rule in rules() if len(left_out) < MOST_CHANGES else ():
-            had = self.had.get(rule.trait, 1) if hasattr(self.traits, rule.trait) else 0
-            for value in rule.values(said[:LONGEST], had) if had else ():
-                changed, tried = {rule.trait: value}, f"{rule.trait}={value}"
-                if getattr(self.traits, rule.trait) != value and tried not in left_out:
-                    left_out.add(tried)
-                    self.use(replace(self.traits, **changed))
-                    self.refused |= {} if rule.once else changed
+        rules = table("refusals.toml")["rule"] if len(left_out) < MOST_CHANGES else ()
+        for rule in [one for one in rules if hasattr(self.traits, one["trait"])]:
+            had = self.had.get(trait := rule["trait"], 1)
+            for value in _values(rule, said[:LONGEST], had) if had else ():
+                if getattr(self.traits, trait) != value and f"{trait}={value}" not in left_out:
+                    left_out.add(f"{trait}={value}")
+                    self.use(replace(self.traits, **{trait: value}))
+                    self.refused |= {} if rule.get("once") else {trait: value}
                     return True
         return False

@@ -45,9 +45,8 @@ def image_of(data: bytes) -> condense.ImageBlock | None:
 
 def scaled(data: bytes) -> bytes:
     """Return an image as small as requests with many need it; itself where it is, or is damaged."""
-    size = condense.image_size(data)
-    fits = size is None or (max(size) <= EDGE and len(data) <= MAX_IMAGE)
-    if size is None or fits or math.prod(size) > MOST_PIXELS:
+    size = condense.image_size(data) or (0, 0)
+    if (max(size) <= EDGE and len(data) <= MAX_IMAGE) or math.prod(size) > MOST_PIXELS:
         return data
     from PIL import Image, ImageOps  # noqa: PLC0415 - only where there is a large image
 

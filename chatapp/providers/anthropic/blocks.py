@@ -47,10 +47,7 @@ Shapes = Mapping[str, Shape]
 
 
 def fit(message: condense.Message, sends: Callable[[condense.Block], bool]) -> condense.Message:
-    """Return the message without what the API would refuse; itself where that is nothing.
-
-    A thought that a function ``sends`` may be without a signature.
-    """
+    """Return the message without what the API, or ``sends``, refuses; itself where it is nothing."""
     if isinstance(message.content, str):
         return message
     sent = message.to_api()["content"]

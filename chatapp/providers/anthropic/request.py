@@ -40,9 +40,8 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 class Traits:
     """What may be in a request; whatever a server refuses is left out of the next.
 
-    ``late_system`` says that a rule may be a system message behind a user's, ``diagnoses`` that
-    the cache is asked about, ``marks`` that it is used. ``reasoning`` is "none" where replies may
-    have no thinking that is not signed; where it says anything else, each must have some.
+    ``reasoning`` is "none" where no reply may have unsigned thinking; where it says anything else,
+    each must have some.
     """
 
     late_system: bool = False

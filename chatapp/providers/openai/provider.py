@@ -136,7 +136,6 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        # Some say only there which parameter it was.
         said = f"{refusal.said} {_at(refusal.body, 'param') or ''}"
         return refusal.status in _REFUSALS and self.writer.adapt(said, left_out)
 

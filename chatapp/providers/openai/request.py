@@ -47,9 +47,8 @@ class Traits:
 
     ``completion_limit`` says which of two names the limit of a reply has, ``any_ids`` that a
     call's id may have any length, ``user_after_tool`` that a user may speak before the model has
-    answered a tool, ``call_extras`` that a call may have fields of other vendors. ``reasoning`` is
-    the field that each reply must have, "none" where it may have none, and ``no_text`` the content
-    of a reply that only calls tools.
+    answered a tool, ``call_extras`` that a call may have fields of other vendors. Each reply must
+    have the field ``reasoning``, or "none" of them; ``no_text`` stands where it only calls tools.
     """
 
     tools: bool = True

@@ -10,7 +10,7 @@ import pytest
 from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.request import RequestWriter as MessagesWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
-from chatapp.providers.refusals import rules, shown
+from chatapp.providers.refusals import shown, table
 
 # All that a request may have; what it has not, it was not refused for.
 HAD = {"max_output": 128_000, "images": 30, "most_images": 30, "most_tools": 200}
@@ -40,7 +40,9 @@ def test_a_refusal_is_about_one_thing(writer: Any, said: str, trait: str, value:
     tried: set[str] = set()
     assert learning.adapt(said, tried)
     assert {trait: getattr(learning.traits, trait)} == {trait: value}
-    once = any(rule.once and rule.trait == trait for rule in rules())
+    once = any(
+        rule.get("once") and rule["trait"] == trait for rule in table("refusals.toml")["rule"]
+    )
     assert once or learning.refused == {trait: value}
     assert once or shown(learning.refused)
 
