@@ -247,6 +247,16 @@ def _marked(body: Body) -> str:
     return "Extra inputs are not permitted, field: 'messages[0].cache_control'" if found else ""
 
 
+def _many_images(body: Body) -> str:
+    """Refuse large images among many (microsoft/vscode#297841); each of them is large here."""
+    many = json.dumps(body).count('"type": "image"') > 20
+    where = "messages.8.content.0.image.source.base64.data: "
+    said = "At least one of the image dimensions exceed max allowed size for many-image requests"
+    return f"{where}{said}: 2000 pixels" if many else ""
+
+
+LIMITED = Vendor("limits of images", "", (_many_images,), signature="x")
+
 # The other API, as these vendors speak it: QuantumNous/new-api#4763 (no signature, an empty one),
 # NousResearch/hermes-agent#16149 (one of their own).
 MESSAGES = (

@@ -1,8 +1,8 @@
 """Servers of known vendors: what they refuse once is learnt, and reasoning goes back to them."""
 
+import base64
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from tests.chatapp.pictures import make_png
 from tests.chatapp.providers.requests import assistant, call, reply, result, user
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
-from tests.standin.vendors import MESSAGES, REASONING, VENDORS, Vendor
+from tests.standin.vendors import LIMITED, MESSAGES, REASONING, VENDORS, Vendor
 
 SCHEMA = {
     "$schema": "http://json-schema.org/draft-07/schema#",
@@ -101,12 +101,19 @@ class Talk:
         return self.standin.requests[-1].body
 
 
-def image() -> condense.ImageBlock:
+def image(data: str = "") -> condense.ImageBlock:
     """Return an image."""
-    data = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": ""})
-    import base64  # noqa: PLC0415
+    data = base64.b64encode(data.encode() or make_png()).decode()
+    return condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": data})
 
-    return replace(data, source={**data.source, "data": base64.b64encode(make_png()).decode()})
+
+def sources_in(body: Any) -> Iterator[dict[str, Any]]:
+    """Yield the images of a request in their order."""
+    if isinstance(body, dict) and body.get("type") == "image":
+        yield body["source"]
+    for inner in body.values() if isinstance(body, dict) else body:
+        if isinstance(inner, dict | list):
+            yield from sources_in(inner)
 
 
 CASES = [("openai", "m-1", one) for one in VENDORS]
@@ -141,6 +148,28 @@ async def test_a_conversation_goes_on_whatever_a_server_refuses(
         assert "SECRET" not in sent
         goes_back = (vendor.field or door == "anthropic") and talk.known.get("reasoning") != "none"
         assert (THOUGHT in sent) is bool(goes_back)
+
+
+async def test_older_images_are_left_out_where_a_server_takes_fewer() -> None:
+    """Those in results too, and the newest are there; a text says that some are not."""
+    with Standin(vendor=LIMITED) as standin:
+        talk = Talk(standin, "anthropic", "claude-opus-4")
+        pictures = [image(f"{number}") for number in range(23)]
+        called = assistant(call("look", path="."))
+        talk.history = [
+            user("Go"),
+            called,
+            user(condense.ToolResultBlock("call_1", (pictures[0],))),
+        ]
+        talk.history += [assistant("So."), user(*pictures[1:9]), assistant("So.")]
+        for _ in range(2):
+            await talk.say(*pictures[9:])
+            sent = json.dumps(talk.last)
+            places = [source["data"] for source in sources_in(talk.last)]
+            assert (len(places), sent.count("[An image")) == (20, 3)
+            assert places == [one.source["data"] for one in pictures[-20:]]
+            talk.history = talk.history[:-2]
+        assert (talk.refusals, talk.known) == (1, {"most_images": 20})
 
 
 async def test_reasoning_has_the_form_that_the_server_gave_it() -> None:
