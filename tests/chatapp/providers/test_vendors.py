@@ -11,6 +11,7 @@ import condense
 from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider
+from chatapp.providers.reasoning import Form
 from chatapp.providers.resilient_provider import ResilientProvider
 from tests.chatapp.pictures import make_png
 from tests.chatapp.providers.requests import assistant, call, reply, result, user
@@ -184,6 +185,24 @@ async def test_reasoning_has_the_form_that_the_server_gave_it() -> None:
             detail = {"type": "reasoning.text", "index": 0, "format": "own-v1", "text": THOUGHT}
             whole = [{**detail, "signature": "ab12"}]
             assert said[field] == (whole if field == "reasoning_details" else THOUGHT)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        ([{"text": "I "}, {"text": "see."}], [{"text": "I see."}]),
+        ([{"text": "I"}, {"text": "I see"}, {"text": "I see."}], [{"text": "I see."}]),
+        ([{"index": 0, "data": "a"}, {"index": 1, "data": "b"}], None),
+        ([{"text": "ha"}, {"text": "ha", "signature": "s"}], [{"text": "haha", "signature": "s"}]),
+        ([{"text": "I"}, {"text": None, "id": "x"}], [{"text": "I", "id": "x"}]),
+    ],
+)
+def test_details_are_put_together(pieces: list[Any], whole: list[Any] | None) -> None:
+    """Whether a server sends what is new, or all so far; each detail is one of its own."""
+    form = Form()
+    for one in pieces:
+        form.take({"reasoning": "x", "reasoning_details": [one, "odd"]})
+    assert form.form == (whole or pieces)
 
 
 async def test_reasoning_goes_to_no_other_server_and_no_other_model() -> None:
