@@ -13,10 +13,7 @@ from chatapp.agent.ports import Model
 
 # Of one request: a server that refuses more takes none. Characters of a refusal that are read.
 MOST_CHANGES, LONGEST = 12, 2_000
-# Tokens: a number below it is no limit of a reply.
-LEAST = 99
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w-])")
-_EXCLUSIVE = re.compile(r"less than \d|exclusive\)")
+_NUMBER, _LEAST = re.compile(r"(?<![\w.-])\d+(?![\w-])"), 100
 
 
 @cache
@@ -37,9 +34,10 @@ def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
                 if 0 < (number := int(found["number"])) < had:
                     yield number
             case "{least}":
+                # No reply is limited to fewer tokens.
                 numbers = map(int, _NUMBER.findall(said, found.start()))
-                most = min((one for one in numbers if LEAST < one < had), default=had // 2)
-                yield most - bool(_EXCLUSIVE.search(said))
+                most = min((one for one in numbers if _LEAST <= one < had), default=had // 2)
+                yield most - bool(re.search(r"less than \d|exclusive\)", said))
             case "{field}":
                 yield found["field"]
             case value:

@@ -21,7 +21,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
 from chatapp.providers.images import newest_images
 from chatapp.providers.openai.spec import SPEC
-from chatapp.providers.reasoning import as_fields
+from chatapp.providers.reasoning import FIELDS, as_fields
 from chatapp.providers.refusals import Learning
 
 Json = dict[str, Any]
@@ -269,7 +269,9 @@ class ChatFormat(MessagesFormat):
             case {"role": "tool", "tool_call_id": str(id_), "content": str(text)}:
                 return condense.Message("user", (condense.ToolResultBlock(id_, text),))
             case {"role": "assistant"}:
-                blocks = [*_blocks(said.get("content"))]
+                thought = "\n\n".join([said[name] for name in FIELDS if said.get(name)])
+                thinking = condense.OpaqueBlock({"type": "thinking", "thinking": thought})
+                blocks = [*([thinking] if thought else ()), *_blocks(said.get("content"))]
                 for call in listed(said.get("tool_calls")):
                     function = _mapping(call.get("function"))
                     given = request_bytes.decode_input(str(function.get("arguments") or ""))

@@ -11,6 +11,7 @@ import condense
 from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider
+from chatapp.providers.openai.request import ChatFormat
 from chatapp.providers.reasoning import Form
 from chatapp.providers.resilient_provider import ResilientProvider
 from tests.chatapp.pictures import make_png
@@ -181,6 +182,8 @@ async def test_reasoning_has_the_form_that_the_server_gave_it() -> None:
             talk = Talk(standin, "openai", "m-1")
             await talk.use_tool()
             _, said, *_ = [one for one in talk.last["messages"] if one["role"] != "system"]
+            shown = ChatFormat().message(said).blocks[0].to_api()
+            assert field == "reasoning_details" or shown["thinking"] == THOUGHT
             assert [name for name in REASONING if name in said] == [field]
             detail = {"type": "reasoning.text", "index": 0, "format": "own-v1", "text": THOUGHT}
             whole = [{**detail, "signature": "ab12"}]
