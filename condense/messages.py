@@ -115,7 +115,7 @@ PASSING = frozenset({ENVIRONMENT, RECALLED, FORGOTTEN})
 
 
 def beside_of(block: Block) -> Json:
-    """Return what is known of a text, an image or a thought, and is for no API; else nothing."""
+    """Return the notes on a text, an image or a thought, which no API gets; else nothing."""
     own = block.data if isinstance(block, OpaqueBlock) else getattr(block, "extra", {})
     said = None if isinstance(block, ToolUseBlock | ToolResultBlock) else own.get(BESIDE)
     return said if isinstance(said, Mapping) else {}

@@ -188,12 +188,12 @@ class Profile(models.Model):
 
     @property
     def refused(self) -> dict[str, Any]:
-        """What its server has refused of requests lately."""
+        """The refusals of its server that are still known."""
         is_known = timezone.now().isoformat() < self.learnt.get("until", "")
         return self.learnt["refused"] if is_known else {}
 
     def keep_refused(self, refused: Mapping[str, Any]) -> None:
-        """Keep what its server has refused, for some days; what can't be is refused again."""
+        """Keep the refusals of its server for some days; unstored ones are learnt again."""
         until = self.learnt["until"] if self.refused else (timezone.now() + KNOWN_FOR).isoformat()
         self.learnt = {"until": until, "refused": refused}
         with suppress(DatabaseError), transaction.atomic():

@@ -31,19 +31,19 @@ def stamped(reply: ReplyCompleted, origin: str, model: str) -> ReplyCompleted:
 
 
 def is_signed(block: condense.Block) -> bool:
-    """Whether a thought bears the signature of the model that wrote it."""
+    """Return True for a thought with the signature of the model that wrote it."""
     data = block.to_api()
     return bool(data.get("signature") or data.get("data"))
 
 
 def goes_to(block: condense.Block, origin: str, model: str) -> bool:
-    """Whether a thought may be sent to a model: its own, or an unknown one where it signs those."""
+    """Return True for a model's own thought, and for an unknown one if the model signs its own."""
     known = condense.beside_of(block).get(condense.ORIGIN)
     return bool(known == origin if known else habits("", model).get("signs"))
 
 
 def as_fields(message: condense.Message, origin: str, asked: str) -> Json:
-    """Return a reply's own reasoning as chat completions name it, under what is ``asked``."""
+    """Return a reply's own reasoning as chat completions name it, in the field ``asked`` for."""
     own = [one for one in message.blocks if condense.beside_of(one).get(condense.ORIGIN) == origin]
     forms = [condense.beside_of(one).get("form") for one in own]
     details = [one for form in forms if isinstance(form, list) for one in form]

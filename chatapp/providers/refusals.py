@@ -1,4 +1,4 @@
-"""Refusals: what a server says that it does not take, learnt for the requests after it."""
+"""Refusals: parts of a request that a server does not take, learnt for the requests after it."""
 
 import hashlib
 import re
@@ -18,7 +18,7 @@ _NUMBER, _LEAST = re.compile(r"(?<![\w.-])\d+(?![\w-])"), 100
 
 @cache
 def table(name: str) -> Any:
-    """Return what a file in this folder says, with its words in place of their names."""
+    """Return a table of this folder, with its words in place of their names."""
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     for word, pattern in tomllib.loads(text).get("words", {}).items():
         text = text.replace("{" + word + "}", pattern)
@@ -26,7 +26,7 @@ def table(name: str) -> Any:
 
 
 def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
-    """Yield what a rule's trait is from now on where a sentence is about it."""
+    """Yield the new values of a rule's trait for a sentence about it."""
     patterns = [re.search(one, said, re.IGNORECASE | re.DOTALL) for one in rule["said"]]
     for found in filter(None, patterns):
         match rule["value"]:
@@ -46,7 +46,7 @@ def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
 
 @cache
 def habits(url: str, model: str) -> Mapping[str, Any]:
-    """Return what is known beforehand of a server and one of its models."""
+    """Return the known habits of a server and one of its models."""
     asked = {"host": url, "model": model}
     found: dict[str, Any] = {}
     for one in table("vendors.toml")["vendor"]:
@@ -61,13 +61,13 @@ def origin_of(provider: str, url: str, model: str) -> str:
 
 
 def shown(refused: Mapping[str, Any]) -> list[str]:
-    """Return what was refused in the words of APIs, for people."""
+    """Return refused traits in the words of APIs, for people."""
     words = table("refusals.toml")["shown"]
     return [words[name].format(value=value) for name, value in refused.items() if name in words]
 
 
 class Learning:
-    """What a writer of requests knows of its server: its ``traits``, which refusals change.
+    """A writer's knowledge of its server: the ``traits`` of requests, which refusals change.
 
     ``had`` says how many of a trait's things the last request had: it was not refused for none.
     """
@@ -86,7 +86,7 @@ class Learning:
         self.traits = traits
 
     def adapt(self, said: str, left_out: set[str]) -> bool:
-        """Leave out from now on what a refusal is about; False where it is about nothing such.
+        """Leave out the refused part from now on; False for a refusal of nothing that is known.
 
         ``left_out`` has what was tried for this request.
         """

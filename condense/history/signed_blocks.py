@@ -20,7 +20,7 @@ def is_thinking(block: Block) -> bool:
 
 
 def has_origin(block: Block) -> bool:
-    """Whether a block is thinking that goes back to where it came from, whatever changed."""
+    """Return True for thinking that goes back to its origin after any change before it."""
     notes = beside_of(block) if is_thinking(block) else {}
     return ORIGIN in notes and not notes.get("bound")
 

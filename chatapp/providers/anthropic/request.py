@@ -109,7 +109,7 @@ class RequestWriter(Learning):
         return message.with_content((*message.blocks, *apart)) if apart else message
 
     def _sends(self, block: condense.Block) -> bool:
-        """Whether a thought goes to this model: it is its own, and as the server takes it."""
+        """Return True for a thought of this model, in a form that the server takes."""
         taken = is_signed(block) or self.traits.reasoning != "none"
         return taken and goes_to(block, self.origin, self.model.name)
 
