@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -44,7 +44,7 @@ def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
                 yield had // 2 if value == "{half}" else value
 
 
-@cache
+@lru_cache(1_000)
 def habits(url: str, model: str) -> Mapping[str, Any]:
     """Return the known habits of a server and one of its models."""
     asked = {"host": url, "model": model}
