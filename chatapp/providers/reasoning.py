@@ -79,7 +79,7 @@ class Form:
             self.form.append({**one})
             return
         for name, value in one.items():
-            before = last.get(name) or ""
+            before = last[name] if isinstance(last.get(name), str) else ""
             if name in _GROWING and isinstance(value, str):
                 is_copy = len(value) > len(before) and value.startswith(before)
                 last[name] = value if is_copy else before + value

@@ -198,6 +198,7 @@ async def test_reasoning_has_the_form_that_the_server_gave_it() -> None:
         ([{"index": 0, "data": "a"}, {"index": 1, "data": "b"}], None),
         ([{"text": "ha"}, {"text": "ha", "signature": "s"}], [{"text": "haha", "signature": "s"}]),
         ([{"text": "I"}, {"text": None, "id": "x"}], [{"text": "I", "id": "x"}]),
+        ([{"text": 5}, {"text": "I"}], [{"text": "I"}]),
     ],
 )
 def test_details_are_put_together(pieces: list[Any], whole: list[Any] | None) -> None:
