@@ -95,6 +95,8 @@ from .history.boundaries import unread_tail as unread_tail
 from .history.effective_history import effective_history as effective_history
 from .history.effective_history import messages_since_last_summary as messages_since_last_summary
 from .history.effective_history import replace_hidden as replace_hidden
+from .history.signed_blocks import ORIGIN as ORIGIN
+from .history.signed_blocks import has_origin as has_origin
 from .history.signed_blocks import is_compaction as is_compaction
 from .history.signed_blocks import is_thinking as is_thinking
 from .history.signed_blocks import without_compaction as without_compaction

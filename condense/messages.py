@@ -94,6 +94,10 @@ class OpaqueBlock:
         text = self.data.get("content") if self.data.get("type") == "compaction" else None
         return text if isinstance(text, str) else None
 
+    def noted(self, **notes: object) -> "OpaqueBlock":
+        """Return a copy of which more is known, beside what it says."""
+        return OpaqueBlock({**self.data, BESIDE: {**beside_of(self), **notes}})
+
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 
@@ -111,8 +115,9 @@ PASSING = frozenset({ENVIRONMENT, RECALLED, FORGOTTEN})
 
 
 def beside_of(block: Block) -> Json:
-    """Return what a text or an image is that stands beside somebody's words; else nothing."""
-    said = block.extra.get(BESIDE) if isinstance(block, TextBlock | ImageBlock) else None
+    """Return the notes on a text, an image or a thought, which no API gets; else nothing."""
+    own = block.data if isinstance(block, OpaqueBlock) else getattr(block, "extra", {})
+    said = None if isinstance(block, ToolUseBlock | ToolResultBlock) else own.get(BESIDE)
     return said if isinstance(said, Mapping) else {}
 
 

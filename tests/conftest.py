@@ -18,7 +18,6 @@ from pytest_django import DjangoDbBlocker
 
 from chatapp.languages import Reader
 from chatapp.providers import provider_specs
-from chatapp.providers.call_errors import refused_by
 from condense.folded_files import signatures
 from tests import databases
 from tests.first_start import FirstStart, Once
@@ -229,8 +228,6 @@ def isolation(tmp_path: Path) -> Iterator[None]:
     # Wrong passwords and requests are counted there, and what users' folders take.
     for name in ("default", "visits"):
         caches[name].clear()
-    # Another test's server may have had the same port.
-    refused_by.cache_clear()
     data = tmp_path / "data"
     data.mkdir()
     with override_settings(

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -16,7 +17,6 @@ from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.network import Guard
 from chatapp.providers import create_provider, provider_specs
-from chatapp.providers.call_errors import refused_by
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 
@@ -153,12 +153,13 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
     if most is not None:
         model: Model = reached["model"]
         reached["model"] = replace(model, max_output=min(most, model.max_output))
-    return create_provider(profile.provider, **reached)
+    at = profile.reached
+    keep = sync_to_async(at.keep_refused)
+    return create_provider(profile.provider, **reached, refused=at.refused, keep=keep)
 
 
 def provider_to_try(profile: Profile) -> ResilientProvider:
-    """Return a provider that forgets earlier refusals and tries each call once."""
-    refused_by.cache_clear()
+    """Return a provider that knows no earlier refusals and tries each call once."""
     return create_provider(profile.provider, **_reached_by(profile), attempts=1)
 
 

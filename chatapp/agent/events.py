@@ -103,11 +103,12 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCompleted:
-    """The reply is whole: its blocks, why it ended, and what it used."""
+    """The reply is whole: its blocks, why it ended, what it used, the form of its reasoning."""
 
     content: tuple[condense.Block, ...]
     stop_reason: str
     usage: condense.Usage
+    form: str | list[dict[str, Any]] = ""
 
     @property
     def is_cut(self) -> bool:

@@ -180,7 +180,7 @@ class StreamedCall:
         """Return a reply's blocks, each thought with the seconds that it took."""
         took = iter([block.seconds for block in self._written if block.type == THINKING])
         return tuple(
-            condense.OpaqueBlock({**block.data, condense.BESIDE: {"seconds": next(took, None)}})
+            block.noted(seconds=next(took, None))
             if isinstance(block, condense.OpaqueBlock) and condense.is_thinking(block)
             else block
             for block in content

@@ -183,16 +183,18 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
     size = condense.image_size(data)
     if size is None or not documents.is_whole(data):
         raise Refused(say("“{name}” is a damaged image.", name=name))
-    if len(data) > documents.MAX_IMAGE:
-        words = noop("“{name}” is too large: images of up to {limit} MB can be sent to a model.")
-        megabytes = f"{documents.MAX_IMAGE / MEGABYTE:,.1f}"
-        raise Refused(words.format(name=name, limit=megabytes))
     if max(size) > (limit := settings.LARGEST_IMAGE_EDGE):
         words = noop(
             "“{name}” has {width:,} by {height:,} pixels. Models take up to {limit:,} a side."
         )
         pixels = {"width": size.width, "height": size.height, "limit": limit}
         raise Refused(words.format(name=name, **pixels))
+    data = documents.scaled(data)
+    size = condense.image_size(data) or size
+    if len(data) > documents.MAX_IMAGE:
+        words = noop("“{name}” is too large: images of up to {limit} MB can be sent to a model.")
+        megabytes = f"{documents.MAX_IMAGE / MEGABYTE:,.1f}"
+        raise Refused(words.format(name=name, limit=megabytes))
     image = documents.as_image(str(documents.image_type(data)), data)
     return image_block(name, image, size=len(data), width=size.width, height=size.height)
 

@@ -1,6 +1,9 @@
 """Models at providers, as their users have set them up: limits, prices, keys."""
 
 import enum
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self
@@ -8,7 +11,8 @@ from typing import Any, Self
 from django.apps import apps
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import DatabaseError, models, transaction
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
@@ -46,6 +50,9 @@ def server_key(spec: ProviderSpec) -> str:
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
 
 
+# So long a refusal is known; a server may take more by then.
+KNOWN_FOR = timedelta(days=7)
+
 # What a copy of a server profile has of it; its key and its address stay there.
 _COPIED = (
     *("provider", "model", "context_window", "max_output", "text_only"),
@@ -80,6 +87,7 @@ class Profile(models.Model):
     ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
     ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
     ``origin`` of a copy of each user's, who chooses nothing of it but when it condenses.
+    ``learnt`` is what its server has ``refused``, and ``until`` when that is known.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
@@ -131,6 +139,7 @@ class Profile(models.Model):
         validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(2))],
     )
 
+    learnt = models.JSONField(default=dict, db_default={}, editable=False)
     is_shared = models.BooleanField(default=False, db_default=False, editable=False)
     origin = models.ForeignKey(
         "self", models.CASCADE, null=True, editable=False, related_name="copies"
@@ -154,7 +163,8 @@ class Profile(models.Model):
         return str(self.name)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store it, and what its copies have of it."""
+        """Store it, and what its copies have of it; what its server refused is tried again."""
+        self.learnt = {}
         super().save(*args, **kwargs)
         # Its own limits hold again, not those that a provider named.
         talks = apps.get_model("chatapp", "Conversation").objects.exclude(named_window=None)
@@ -175,6 +185,19 @@ class Profile(models.Model):
     def reached(self) -> "Profile":
         """The profile whose address is called, with its key."""
         return self.origin if self.origin_id else self  # type: ignore[return-value] # it has one
+
+    @property
+    def refused(self) -> dict[str, Any]:
+        """The refusals of its server that are still known."""
+        is_known = timezone.now().isoformat() < self.learnt.get("until", "")
+        return self.learnt["refused"] if is_known else {}
+
+    def keep_refused(self, refused: Mapping[str, Any]) -> None:
+        """Keep the refusals of its server for some days; unstored ones are learnt again."""
+        until = self.learnt["until"] if self.refused else (timezone.now() + KNOWN_FOR).isoformat()
+        self.learnt = {"until": until, "refused": refused}
+        with suppress(DatabaseError), transaction.atomic():
+            Profile.objects.filter(pk=self.pk).update(learnt=self.learnt)
 
     @property
     def spec(self) -> ProviderSpec:

@@ -4,7 +4,7 @@ A ``spec`` imports no SDK; the ``factory`` that it names is imported with the fi
 """
 
 import pkgutil
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -45,11 +45,14 @@ def create_provider(
     base_url: str,
     guard: Guard | None = None,
     attempts: int = ATTEMPTS,
+    refused: Mapping[str, Any] | None = None,
+    keep: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
 ) -> ResilientProvider:
     """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
-    chosen, and without it the operator has. Raises UnknownProvider.
+    chosen, and without it the operator has. What the server has ``refused`` is left out of
+    requests, and ``keep`` gets it with more. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
@@ -60,7 +63,9 @@ def create_provider(
         factory = pkgutil.resolve_name(provider_specs()[name].factory)
         return factory(model, api_key=api_key, base_url=base_url, guard=guard)
 
-    return ResilientProvider(model, make, key=api_key, attempts=attempts)
+    return ResilientProvider(
+        model, make, key=api_key, attempts=attempts, refused=refused, keep=keep
+    )
 
 
 def load_sdks(names: Collection[str]) -> None:

@@ -1,13 +1,11 @@
 """Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from typing import Any
 
 import httpx2
 
@@ -162,9 +160,3 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             until = until if until.tzinfo else until.replace(tzinfo=UTC)
             seconds = (until - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None
-
-
-@lru_cache(maxsize=1_000)
-def refused_by(*_server: Hashable) -> dict[str, Any]:
-    """Return the parameters that a server refused, for all its providers to read and extend."""
-    return {}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random as randomness
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
+from chatapp.providers.reasoning import stamped
 from chatapp.providers.specs import ListedModel
 from condense import noop
 
@@ -38,7 +39,8 @@ class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
     ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
-    It sends ``key`` with its calls. ``random`` gives numbers from 0 to 1 that spread the waits.
+    It sends ``key`` with its calls. What the server ``refused`` earlier is not tried again;
+    ``keep`` gets it with more. ``random`` gives numbers from 0 to 1 that spread the waits.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class ResilientProvider:
         *,
         key: str = "",
         attempts: int = ATTEMPTS,
+        refused: Mapping[str, Any] | None = None,
+        keep: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         random: Callable[[], float] = randomness.random,
     ) -> None:
@@ -56,6 +60,8 @@ class ResilientProvider:
         self._make = make
         self._made: Any = None
         self._key = key
+        self._kept, self._keep = {**(refused or {})}, keep
+        self._refused = {**self._kept}
         self._sleep = sleep
         self._random = random
 
@@ -63,7 +69,17 @@ class ResilientProvider:
         """Return the vendor's provider."""
         if self._made is None:
             self._made = await asyncio.to_thread(self._make, self.model)
+            if hasattr(self._made, "refused"):
+                self._made.refused = self._refused
         return self._made
+
+    async def _completed(self, reply: events.ReplyCompleted) -> events.ReplyCompleted:
+        """Keep what was refused before a reply, whose thoughts then say where they come from."""
+        if self._keep and self._refused != self._kept:
+            self._kept = {**self._refused}
+            await self._keep(self._kept)
+        writer = getattr(self._made, "writer", None)
+        return stamped(reply, writer.origin, self.model.name) if writer else reply
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return what the provider counts, None where it fails."""
@@ -90,7 +106,8 @@ class ResilientProvider:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
                         shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
-                        yield event
+                        is_whole = isinstance(event, events.ReplyCompleted)
+                        yield await self._completed(event) if is_whole else event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
                 failure = self._told(error)

@@ -1,7 +1,6 @@
 """Providers over a vendor's SDK: all that is the same for every vendor about a call."""
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -26,7 +25,6 @@ from chatapp.providers.call_errors import (
     explain_loss,
     explain_refusal,
     no_reply,
-    refused_by,
 )
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
@@ -99,9 +97,8 @@ class SdkProvider(ABC):
         self.key = api_key
         self.guard = guard
         self.asked = Asked(model.name, host_of(self.base_url))
-        asks, hour = (model.name, model.temperature, model.effort), time.time() // 3600
-        # Forgotten each hour: a server that was started anew may take more.
-        self.refused = refused_by(type(self), self.base_url, self.key, *asks, hour)
+        # What the server has refused, for whoever knows of earlier calls to fill and keep.
+        self.refused: dict[str, Any] = {}
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
         own: type[Exception] = self.sdk.APIError
         others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import io
 import logging
+import math
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from condense import noop, say
 
 # Bytes; what providers take is a third more, in base64.
 MAX_IMAGE = 3_500_000
+# Pixels a side: in requests with many images, vendors refuse larger ones, some at 2,000 already.
+EDGE, MOST_PIXELS = 1_999, 64_000_000
 
 # Pages that are read, and characters in all.
 MAX_PAGES = 500
@@ -41,14 +44,33 @@ _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 def image_of(data: bytes) -> condense.ImageBlock | None:
     """Return an image as a block, None for what is none; raise ToolError where it is too large."""
-    kind = image_type(data)
-    if kind is None:
+    if image_type(data) is None:
         return None
+    data = scaled(data)
+    kind = str(image_type(data))
     if len(data) > MAX_IMAGE:
         size, most = show_size(len(data)), show_size(MAX_IMAGE)
         said = say("The image has {size}; images up to {most} can be shown.", size=size, most=most)
         raise ToolError(said)
     return as_image(kind, data)
+
+
+def scaled(data: bytes) -> bytes:
+    """Return an image as small as requests with many need it; itself where it is, or is damaged."""
+    size = condense.image_size(data) or (0, 0)
+    if (max(size) <= EDGE and len(data) <= MAX_IMAGE) or math.prod(size) > MOST_PIXELS:
+        return data
+    from PIL import Image, ImageOps  # noqa: PLC0415 - only where there is a large image
+
+    with contextlib.suppress(Exception), Image.open(io.BytesIO(data)) as image:
+        image.thumbnail((EDGE, EDGE))
+        upright = ImageOps.exif_transpose(image)
+        for kind in (image.format, "JPEG"):
+            written = io.BytesIO()
+            (upright.convert("RGB") if kind == "JPEG" else upright).save(written, kind)
+            if written.tell() <= MAX_IMAGE:
+                return written.getvalue()
+    return data
 
 
 def as_image(kind: str, data: bytes) -> condense.ImageBlock:

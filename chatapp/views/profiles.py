@@ -26,6 +26,7 @@ from chatapp.forms.profiles import (
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
+from chatapp.providers import refusals
 from chatapp.providers.model_servers import (
     LOCAL_PATIENCE,
     find_local_servers,
@@ -80,6 +81,7 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
         "default_prompt": SYSTEM_PROMPT,
         "model_defaults": model_defaults(),
         "provider_traits": provider_traits(),
+        "refused": refusals.shown(profile.refused),
     }
     return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)
 

@@ -6,9 +6,12 @@ the thinking behind the change is not sent any more: the tag ``unbound`` of its 
 
 from collections.abc import Callable, Iterable, Sequence
 
-from condense.messages import Block, Message, OpaqueBlock, TextBlock, retagged
+from condense.messages import Block, Message, OpaqueBlock, TextBlock, beside_of, retagged
 
 THINKING = ("thinking", "redacted_thinking")
+# Under this key beside itself, thinking says where it came from. Unless it is "bound" to what stood
+# before it, the application sends it there, with or without a signature.
+ORIGIN = "origin"
 
 
 def is_thinking(block: Block) -> bool:
@@ -16,9 +19,15 @@ def is_thinking(block: Block) -> bool:
     return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
 
 
-def without_thinking(message: Message) -> Message:
-    """Return the message without any thinking."""
-    blocks = tuple([block for block in message.blocks if not is_thinking(block)])
+def has_origin(block: Block) -> bool:
+    """Return True for thinking that goes back to its origin after any change before it."""
+    notes = beside_of(block) if is_thinking(block) else {}
+    return ORIGIN in notes and not notes.get("bound")
+
+
+def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = None) -> Message:
+    """Return the message without any thinking, ``but`` for what this is true of."""
+    blocks = tuple([one for one in message.blocks if not is_thinking(one) or (but and but(one))])
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 
 
@@ -28,7 +37,8 @@ def count_thinking_behind(effective: Sequence[Message], hidden: Iterable[str]) -
     places = [place for place, one in enumerate(effective) if one.id in ids]
     behind = effective[places[0] :] if places else ()
     bound = [one for one in behind if not (one.tags.unbound or one.id in ids)]
-    return sum([is_thinking(block) for message in bound for block in message.blocks])
+    blocks = [block for message in bound for block in message.blocks]
+    return sum([is_thinking(block) and not has_origin(block) for block in blocks])
 
 
 def stop_sending_thinking(

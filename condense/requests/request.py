@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import is_not
 
 from condense.history.boundaries import pair_calls
-from condense.history.signed_blocks import THINKING, is_thinking, without_thinking
+from condense.history.signed_blocks import THINKING, has_origin, is_thinking, without_thinking
 from condense.messages import (
     Block,
     Content,
@@ -166,11 +166,11 @@ def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
-    Standalone reasoning items, unsigned or unbound thinking and malformed text go; a message of
-    which nothing is left has the content ``()``.
+    Standalone reasoning items and malformed text go, and thinking that is unsigned or unbound
+    where it does not say its origin; a message of which nothing is left has the content ``()``.
     """
     if message.tags.unbound:
-        message = without_thinking(message)
+        message = without_thinking(message, but=has_origin)
     if isinstance(message.content, str):
         return message if message.content.strip() else message.with_content(())
     for block in message.content:
@@ -221,7 +221,7 @@ def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
 
 def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
     kind = data.get("type")
-    signed = kind != "thinking" or data.get("signature")
+    signed = kind != "thinking" or data.get("signature") or has_origin(OpaqueBlock(data))
     if kind in THINKING and (role != "assistant" or not signed):
         return
     if kind == "image":

@@ -6,9 +6,11 @@ status, a code, a sentence, a nested body, in the middle of a stream, or as a re
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any
 
 # A response body can echo the whole prompt; a bug report needs its beginning.
@@ -24,93 +26,11 @@ BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 _STATUS = re.compile(r"\d{3}", re.ASCII)
 
-_STATUS_KEYS = ("status", "status_code", "http_status", "httpStatusCode", "HTTPStatusCode")
-_CODE_KEYS = (
-    "code", "type", "name", "Code", "error_type", "stop_reason", "stopReason", "finish_reason",
-)  # fmt: skip
-_TEXT_KEYS = ("message", "Message", "msg", "detail", "details", "raw", "error", "reason", "body")
-_NESTED_KEYS = (
-    "error", "body", "response", "metadata", "detail", "details", "errors", "cause", "raw",
-    "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions", "choices", "delta",
-)  # fmt: skip
-
-# An error may quote a whole prompt. So no word runs on without an end, and where one word must come
-# after another, the line is read once: atomic groups from its beginning find the first of each.
-_CODES = re.compile(
-    r"context_(length|window)_exceeded|exceed_context_size|request_too_large"
-    r"|prompt_tokens_exceeded|ContextWindowExceeded|^LengthFinishReasonError$"
-)
-_RATE_CODES = re.compile(r"rate.?limit|throttl|quota|overloaded|TooManyRequests", re.IGNORECASE)
-_RATE_TEXT = re.compile(
-    r"rate.?limit|per[ _-]?(minute|min\b|hour|day|second)|tokens?/(min|hour|day|sec)|last minute"
-    r"|\b(TPM|RPM|TPD)\b|quota|please wait|throttl",
-    re.IGNORECASE,
-)
-# About one parameter or credential, which no smaller context would mend.
-_OTHER_CAUSE = re.compile(
-    r"\A(?!.*(context|prompt|input (length|tokens?)\b)).*max_(output_|completion_|new_)?tokens"
-    r"|maximum allowed number of output tokens|invalid (auth\w* |access |api )?token",
-    re.IGNORECASE | re.DOTALL,
-)
-# Says it beyond doubt, whatever the status is, unless that speaks of something else.
-_PLAIN = re.compile(
-    r"""
-      (prompt|input|context|conversation|messages?)(\ (is|are))?\ too\ (long|large)\b
-    | context[_ ](length|window)[_ ]exceeded
-    | exceed\w{0,3}\ (the\ |this\ |model'?s?\ |its\ |available\ |max\w{0,4}\ |configured\ )*
-      (context|prompt|input|token)[ _](length|window|size|limit)
-    | context\ (length|window|size|limit)\ (\w{1,20}\ ){0,2}exceed
-    | longer\ than\ the\ (model'?s\ )?(maximum|context)
-    | maximum\ (context|prompt|input|model)\ length\ (is|of)\ \d
-    | \d\ maximum\ context\ length
-    | ^(?>.*?(token\ count|input\ tokens|input\ length)\b).*\bexceed(s|ed)?\b
-    | input\ token\ count\ is\ \d+\ but
-    | reduce\ the\ (length|size)\ of\ the\ (messages|prompt|input)
-    | `?inputs`?\ tokens\ \+\ `?max_new_tokens
-    | ^(?>.*?tokens?\ to\ keep\ ).*\bcontext
-    | keep\ the\ first\ \d+\ tokens\ when\ context
-    | truncate\ prompt\ with\ n_keep
-    | expected\ maxLength:\ \d{5,}
-    | prompt:\ length:\ 1\.\.\d
-    | request\ payload\ size\ exceeds
-    | exceed\w{0,3}\ model\ token\ limit
-    | prompt\ exceeds\ max\ length
-    | range\ of\ input\ length\ should\ be
-    | too\ many\ (input|prompt)\ tokens
-    | tokens\ in\ the\ prompt\ cannot\ exceed
-    | tokens\ in\ request\ more\ than\ max
-    | max_tokens\ must\ be\ at\ least\ 1,\ got\ -
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
-)
-# Enough in an HTTP 400 or an error that carries no status at all.
-_LIKELY = re.compile(
-    r"""
-      \bcontext\s*(length|window)\b
-    | \bmaximum\s*context\b
-    | \b(input\s*)?tokens?\s*exceed
-    | \btoo\s*many\s*tokens?\b
-    """,
-    re.IGNORECASE | re.VERBOSE | re.ASCII,
-)
-# Enough where an "invalid_request_error" says it.
-_INVALID_REQUEST = re.compile(
-    r"^(?>.*?maximum).*tokens|^(?>.*?context)(?>.*?too).*long|^(?>.*?exceeds).*context"
-    r"|^(?>.*?token).*limit",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-# What stands before the tokens that a model takes, or behind them; no size in other units.
-_WINDOW = re.compile(
-    r"""
-    (?: [<>]=?\s | n_ctx\s\( | max_prompt_tokens\s\( | input\stokens:\s | cannot\sexceed\s
-      | \[1,\s | up\sto\s | allowed\s\( | limit(\sof|:)\s
-      | (context|prompt|model)\ (length|size|window)(\ is|\ of(\ only)?|:)?\ \(? )
-    (?P<before>\d[\d,]{3,9})\b(?!\ ?(\+|bytes|char))
-    | \b(?P<behind>\d[\d,]{3,9})\ maximum\ context\ length
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+# How errors say it; the file tells what each rule is for.
+_WORDINGS = resources.files(__package__).joinpath("overflows.toml").read_text("utf-8")
+_TABLE = tomllib.loads(_WORDINGS)
+_KEYS = _TABLE.pop("keys")
+_RULES = {name: re.compile(rule) for name, rule in _TABLE.items()}
 
 
 @dataclass(slots=True)
@@ -128,28 +48,40 @@ _SCALARS = (str, bytes, bool, int, float, type(None))
 def is_context_overflow(error: object) -> bool:
     """Whether an exception, error body or reply says that the context window was exceeded.
 
-    Never true for a rate limit, also where that counts tokens, nor for one parameter's range.
+    Never true for a rate limit that waiting helps, nor for one parameter's range.
     """
     facts = _gather(error)
     codes, texts, status = facts.codes, facts.texts, next(iter(facts.statuses), MISSING)
-    if any(map(_RATE_CODES.search, codes)) or any(map(_RATE_TEXT.search, texts)):
+    rates = [found.groups() for found in _found("never_passes", texts)]
+    if any(_number(asked) > _number(limit) for limit, asked in rates):
+        return True
+    if any(_found("rate_codes", codes)) or any(_found("rate_text", texts)):
         return False
-    if any(map(_CODES.search, codes)) or status == TOO_LARGE:
+    other = any(_found("other_thing", texts))
+    if any(_found("codes", codes)) or (status == TOO_LARGE and not other):
         return True
     if status not in {BAD_REQUEST, MISSING, 422, 500, 502}:
         return False
-    if any(map(_PLAIN.search, texts)):
+    if any(_found("plain", texts)):
         return True
-    invalid = "invalid_request_error" in codes and any(map(_INVALID_REQUEST.search, texts))
-    likely = invalid or any(map(_LIKELY.search, texts))
-    may_be = status in {BAD_REQUEST, MISSING} and not any(map(_OTHER_CAUSE.search, texts))
-    return likely and may_be
+    invalid = "invalid_request_error" in codes and any(_found("invalid_request", texts))
+    likely = invalid or any(_found("likely", texts))
+    may_be = status in {BAD_REQUEST, MISSING} and not any(_found("other_cause", texts))
+    return likely and may_be and not other
+
+
+def _found(rule: str, texts: Sequence[str]) -> Iterator[re.Match[str]]:
+    return filter(None, map(_RULES[rule].search, texts))
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def named_window(error: object) -> int | None:
     """Return the tokens that a model takes, as a context overflow names them; None without any."""
-    found = next(filter(None, map(_WINDOW.search, _gather(error).texts)), None)
-    return int((found["before"] or found["behind"]).replace(",", "")) if found else None
+    found = next(_found("window", _gather(error).texts), None)
+    return _number(found["before"] or found["behind"]) if found else None
 
 
 def _gather(error: object) -> _Facts:
@@ -160,20 +92,20 @@ def _gather(error: object) -> _Facts:
             continue
         seen.add(id(layer))
         _note(layer, facts)
-        inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _NESTED_KEYS]
+        inner = layer if isinstance(layer, Sequence) else [_read(layer, k) for k in _KEYS["nested"]]
         layers += [(one, depth + 1) for one in inner]
     return facts
 
 
 def _note(layer: object, facts: _Facts) -> None:
     # An error in the middle of a stream arrives under the 200 the stream began with.
-    given = _numbers([_read(layer, key) for key in _STATUS_KEYS])
+    given = _numbers([_read(layer, key) for key in _KEYS["statuses"]])
     facts.statuses += [status for status in given if status not in _NO_ERROR]
-    codes = [_read(layer, key) for key in _CODE_KEYS]
+    codes = [_read(layer, key) for key in _KEYS["codes"]]
     code = _numbers([_read(layer, "code")])
     facts.statuses += [status for status in code if status in _HTTP_ERRORS]
     facts.codes += [code for code in codes if code and isinstance(code, str)]
-    for text in [_read(layer, key) for key in _TEXT_KEYS]:
+    for text in [_read(layer, key) for key in _KEYS["texts"]]:
         if text and isinstance(text, str):
             facts.texts.append(text)
         elif isinstance(text, list | tuple):

@@ -37,12 +37,14 @@ def routes(standin: "Standin") -> list[Route]:
 
 async def _complete(standin: "Standin", request: Request) -> Response:
     body, problems = await read_json(request)
-    problems = problems or violations(body)
+    vendor = standin.vendor
+    problems = problems or (vendor.refusal(body) if vendor else violations(body))
     standin.requests.append(await received(request, body, problems))
     if standin.key is not None and key_of(request) != standin.key:
         return _fail(standin, WRONG_KEY)
     if problems:
-        return _fail(standin, Failure(400, "invalid_request_error", problems[0]))
+        status = vendor.status if vendor else 400
+        return _fail(standin, Failure(status, "invalid_request_error", problems[0]))
     read = as_messages(body)
     behaviour = standin.next(read)
     if isinstance(behaviour, Failure):
@@ -53,7 +55,9 @@ async def _complete(standin: "Standin", request: Request) -> Response:
     number = standin.number()
     usage = await asyncio.to_thread(standin.cache.usage, read)
     tells = not body.get("stream") or bool(body.get("stream_options"))
-    written = Completion(behaviour, f"chatcmpl-{number:06}", body["model"], usage, tells)
+    field = vendor.field if vendor else "reasoning_content"
+    name = f"chatcmpl-{number:06}"
+    written = Completion(behaviour, name, body["model"], usage, tells, field)
     headers = {"x-request-id": f"req_{number:06}"}
     if body.get("stream"):
         return StreamingResponse(_stream(written), 200, headers, "text/event-stream")

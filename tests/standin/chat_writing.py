@@ -17,13 +17,17 @@ Chunk = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply with everything that the server adds; ``usage`` is the prompt's share."""
+    """A reply with everything that the server adds; ``usage`` is the prompt's share.
+
+    What the model thinks is in a ``field`` of its own, which servers call by several names.
+    """
 
     reply: Reply
     id: str
     model: str
     usage: Mapping[str, int]
     tells_usage: bool = True
+    field: str = "reasoning_content"
 
     @property
     def finish_reason(self) -> str:
@@ -63,7 +67,7 @@ class Completion:
             return
         yield self._delta({"role": "assistant", "content": ""})
         for number, group in enumerate(GROUP.findall(self.reply.thinking)):
-            yield self._delta({"reasoning_content": group})
+            yield self._delta(self._thought(group))
             yield from after(self.reply, "thinking", number)
         for number, group in enumerate(GROUP.findall(self.reply.text)):
             yield self._delta({"content": group})
@@ -75,6 +79,12 @@ class Completion:
         yield self._delta({}, self.finish_reason)
         if self.tells_usage and self.reply.usage:
             yield {**self._chunk([]), "usage": self._usage()}
+
+    def _thought(self, text: str) -> Chunk:
+        if self.field != "reasoning_details":
+            return {self.field: text} if self.field else {}
+        detail = {"type": "reasoning.text", "index": 0, "format": "own-v1", "text": text}
+        return {"reasoning": text, "reasoning_details": [{**detail, "signature": "ab12"}]}
 
     def _call(self, number: int, call: Mapping[str, Any]) -> Iterator[Chunk]:
         name, text = call["function"]["name"], call["function"]["arguments"]

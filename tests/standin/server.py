@@ -27,6 +27,7 @@ from tests.standin.listening import Listening, servers_loop
 from tests.standin.metering import Diagnosis, PromptCache, measure
 from tests.standin.receiving import Received, key_of, read_json, received, stream
 from tests.standin.rules import violations
+from tests.standin.vendors import Vendor
 from tests.standin.writing import Written
 
 NO_KEY = Failure(401, "authentication_error", "x-api-key header is required")
@@ -40,7 +41,7 @@ class Standin:
 
     ``requests`` are the calls for messages, ``counts`` those that only count tokens. Its tokenizer
     takes ``factor`` times as many tokens as o200k. ``served`` is what other addresses
-    answer, such as the list of models.
+    answer, such as the list of models. As a ``vendor`` it refuses what that one does.
     """
 
     window: int = 200_000
@@ -48,6 +49,7 @@ class Standin:
     port: int = 0
     factor: float = 1.0
     served: dict[str, Any] = field(default_factory=dict)
+    vendor: Vendor | None = None
     requests: list[Received] = field(default_factory=list, init=False)
     counts: list[Received] = field(default_factory=list, init=False)
     cache: PromptCache = field(default_factory=PromptCache, init=False)
@@ -149,8 +151,11 @@ class Standin:
 
     async def _messages(self, request: Request) -> Response:
         body, problems = await read_json(request)
-        problems = problems or violations(body)
-        if not problems:
+        vendor = self.vendor
+        if vendor:
+            problems += filter(None, (check(body) for check in vendor.checks))
+        problems = problems or ([] if vendor else violations(body))
+        if not problems and not vendor:
             betas = request.headers.get("anthropic-beta", "")
             problems = [*compaction.problems(body, betas), *self._misbound(request, body)]
         self.requests.append(await received(request, body, problems))
@@ -167,7 +172,7 @@ class Standin:
             f"msg_{number:06}",
             body["model"],
             usage,
-            thinking.sign(body),
+            vendor.signature if vendor else thinking.sign(body),
             added=thinking.transformations(body),
             diagnostics=self.diagnosis.compare(body, f"msg_{number:06}"),
             factor=self.factor,

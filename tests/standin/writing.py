@@ -23,7 +23,7 @@ class Written:
     id: str
     model: str
     usage: Mapping[str, int]
-    signature: str
+    signature: str | None
     added: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, Any] | None = None
     factor: float = 1.0
@@ -43,8 +43,8 @@ class Written:
         """The blocks of the whole reply."""
         blocks: list[dict[str, Any]] = []
         if self.reply.thinking:
-            thinking = {"thinking": self.reply.thinking, "signature": self.signature}
-            blocks.append({"type": "thinking", **thinking})
+            signed = {} if self.signature is None else {"signature": self.signature}
+            blocks.append({"type": "thinking", "thinking": self.reply.thinking, **signed})
         blocks += [dict(block) for block in self.reply.blocks]
         if self.reply.text:
             blocks.append({"type": "text", "text": self.reply.text})
@@ -85,7 +85,7 @@ class Written:
     def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate | Raw | Rest]:
         empty: dict[str, Event] = {
             "text": {"text": ""},
-            "thinking": {"thinking": "", "signature": ""},
+            "thinking": {"thinking": "", **({"signature": ""} if "signature" in block else {})},
             "tool_use": {"input": {}},
             "compaction": {"content": None},
         }
@@ -108,7 +108,8 @@ class Written:
             case "thinking":
                 for group in GROUP.findall(block["thinking"]):
                     yield {"type": "thinking_delta", "thinking": group}
-                yield {"type": "signature_delta", "signature": block["signature"]}
+                if block.get("signature"):
+                    yield {"type": "signature_delta", "signature": block["signature"]}
             case "compaction":
                 said = {key: block[key] for key in ("content", "encrypted_content")}
                 yield {"type": "compaction_delta", **said}

@@ -5,7 +5,7 @@ they are on record and are not sent.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Required, get_args, get_origin, get_type_hints
@@ -46,14 +46,16 @@ class Shape:
 Shapes = Mapping[str, Shape]
 
 
-def fit(message: condense.Message) -> condense.Message:
-    """Return the message without what the API would refuse; itself where that is nothing."""
+def fit(message: condense.Message, sends: Callable[[condense.Block], bool]) -> condense.Message:
+    """Return the message without what the API, or ``sends``, refuses; itself where that is none."""
     if isinstance(message.content, str):
         return message
     sent = message.to_api()["content"]
     kept = []
     for block, data in zip(message.content, sent, strict=True):
         malformed = isinstance(block, condense.OpaqueBlock) and data.get("type") in _READ
+        if condense.is_thinking(block) and not sends(block):
+            continue
         if not malformed and (one := _fitted(data, _sent())):
             kept.append(one)
     return message if kept == sent else message.with_content(condense.content_from_api(kept))
@@ -62,9 +64,13 @@ def fit(message: condense.Message) -> condense.Message:
 def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
     """Return a block with the fields it may have, None where it would be refused all the same."""
     shape = shapes.get(str(data.get("type")))
-    if shape is None or any(data.get(name) is None for name in shape.required):
+    thought = condense.has_origin(condense.OpaqueBlock(data))
+    needed = (shape.required - {"signature"} if thought else shape.required) if shape else ()
+    if shape is None or any(data.get(name) is None for name in needed):
         return None
-    fitted = {name: value for name, value in data.items() if name in shape.known}
+    # What says where it came from is left out when it is written.
+    known = shape.known | {condense.BESIDE} if thought else shape.known
+    fitted = {name: value for name, value in data.items() if name in known}
     if data["type"] == "tool_use":
         fitted["name"] = _NOT_IN_NAMES.sub("_", data["name"])[:LONGEST_NAME] or "_"
     if data["type"] == "tool_result" and isinstance(inner := fitted.get("content"), list):

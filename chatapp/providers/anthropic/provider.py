@@ -1,7 +1,6 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
@@ -14,14 +13,9 @@ from chatapp.agent.ports import ModelRequest
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import (
-    RequestWriter,
-    any_compaction,
-    bound_to,
-    compaction_betas,
-)
+from chatapp.providers.anthropic.request import RequestWriter, compaction_betas
 from chatapp.providers.anthropic.spec import SPEC
-from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.formats import Json
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
@@ -41,9 +35,8 @@ _STATUS_OF_TYPE = {
 
 # What a refusal says of thinking that a request can do without, or must have and has not.
 _OF_THINKING = ("signature", "modified", "Expected")
-
-# How the vendor and others that speak its API refuse a role.
-_OF_ROLES = re.compile(r"\brole\b.*(\bsystem\b|'user' or 'assistant')")
+# Another request might be taken: it was not the key, a limit or the network.
+_REFUSALS = {400, 413, 422, 500}
 
 
 class AnthropicProvider(SdkProvider):
@@ -64,7 +57,7 @@ class AnthropicProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, self.refused)
+        return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
@@ -75,7 +68,8 @@ class AnthropicProvider(SdkProvider):
         """Return the type of a body, and the betas that a request needs."""
         if request is None:
             return {}
-        betas = beta_headers(self.model, *compaction_betas(request))
+        asks = self.writer.traits.betas
+        betas = beta_headers(self.model, *compaction_betas(request)) if asks else {}
         return {"content-type": "application/json", **betas}
 
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
@@ -108,24 +102,16 @@ class AnthropicProvider(SdkProvider):
         or set of tools, or other words. Thinking of the history is not taken back either. A server
         may take no system message among the others, and no question about its cache.
         """
-        said, writer, had = refusal.said, self.writer, False
-        if refusal.status != BAD_REQUEST:
+        said = refusal.said
+        if refusal.status not in _REFUSALS:
             return False
         if "compaction" in f"{said} {refusal.body}":
-            bound = bound_to(request)
-            had = bound not in writer.unsigned and any_compaction(request.messages)
-            writer.unsigned.add(bound)
-        elif "thinking" in said and any(word in said for word in _OF_THINKING):
-            had = "thinking" not in left_out and has_thinking(request, self.model)
+            return self.writer.unsign(request)
+        of_thinking = "thinking" in said and any(word in said for word in _OF_THINKING)
+        if of_thinking and "thinking" not in left_out and has_thinking(request, self.model):
             left_out.add("thinking")
-        elif _OF_ROLES.search(said):
-            had = writer.late_system
-            writer.do_without_late_system()
-        elif "diagnostics" in said:
-            had, writer.diagnoses = writer.diagnoses, False
-        known = {name: getattr(writer, name) for name in ("unsigned", "late_system", "diagnoses")}
-        self.refused |= known if had else {}
-        return had
+            return True
+        return self.writer.adapt(said, left_out)
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size as the vendor measures it, None when it does not say."""

@@ -7,7 +7,10 @@ prompt's authority.
 """
 
 import operator
+import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import condense
@@ -16,7 +19,10 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
-from chatapp.providers.anthropic.spec import LATE_SYSTEM
+from chatapp.providers.anthropic.spec import LATE_SYSTEM, SPEC
+from chatapp.providers.images import newest_images
+from chatapp.providers.reasoning import FILLER, goes_to, is_signed
+from chatapp.providers.refusals import Learning
 
 COMPACTION_BETA = "compact-2026-09-04"
 CACHED_MESSAGES = 2
@@ -26,32 +32,51 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 # Until it is written out, a rule is a block of its own in the user's message.
 _APART = "late_system"
 _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
+# What the latest compactions were bound to that a server did not take back.
+_UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
 
-class RequestWriter:
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What may be in a request; whatever a server refuses is left out of the next.
+
+    ``reasoning`` is "none" where no reply may have unsigned thinking; where it says anything else,
+    each must have some.
+    """
+
+    late_system: bool = False
+    diagnoses: bool = True
+    marks: bool = True
+    effort: bool = True
+    betas: bool = True
+    reasoning: str = ""
+    max_output: int = sys.maxsize
+    most_images: int = sys.maxsize
+
+
+class RequestWriter(Learning):
     """Writes the requests to one model; what it made of a message is kept for the next.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
 
-    def __init__(self, model: Model, refused: dict[str, Any] | None = None) -> None:
-        """Write for ``model``; ``diagnoses`` asks why its cache could not be used.
+    def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
+        """Write for ``model`` at an address, without what it has ``refused``."""
+        super().__init__(Traits(model.name in LATE_SYSTEM), SPEC.name, model, refused, url)
 
-        ``unsigned`` is what compactions were bound to when the vendor did not take them back, and
-        ``late_system`` says that a rule may be a system message behind a user's.
-        """
-        self.model = model
-        known = {"late_system": model.name in LATE_SYSTEM, **(refused or {})}
-        self.diagnoses: bool = known.get("diagnoses", True)
-        self.unsigned: set[tuple[str, ...]] = {*known.get("unsigned", ())}
-        self.late_system: bool = known["late_system"]
+    def use(self, traits: Traits) -> None:
+        """Write requests with these traits from now on."""
+        super().use(traits)
         self._fitted = request_bytes.Kept(self._fit)
         self._bytes = request_bytes.Kept(_encode)
+        self._mark = _MARK if traits.marks else {}
 
-    def do_without_late_system(self) -> None:
-        """Leave rules in the user's messages from now on."""
-        self.late_system = False
-        self._fitted = request_bytes.Kept(self._fit)
+    def unsign(self, request: ModelRequest) -> bool:
+        """Send compactions as their text from now on; False where that is done already."""
+        bound = (self.origin, *bound_to(request))
+        had = bound not in _UNSIGNED and any_compaction(request.messages)
+        _UNSIGNED.append(bound)
+        return had
 
     def _fit(self, message: condense.Message) -> condense.Message:
         """Return a message without what the API would refuse, and with its rules at its end.
@@ -59,7 +84,7 @@ class RequestWriter:
         A compaction that another model has signed becomes its readable text.
         """
         rules: list[str] = []
-        if self.late_system:
+        if self.traits.late_system:
             stated = [one for one in message.blocks if stands_for(one) == RULE]
             said = [one for one in stated if not is_claimed(one)]
             rest = tuple([one for one in message.blocks if one not in said])
@@ -74,9 +99,19 @@ class RequestWriter:
             for data in signed
         ):
             message = condense.without_compaction(message)
-        message = fit(message)
+        message = fit(message, self._sends)
+        lacks = message.role == "assistant" and not any(map(condense.is_thinking, message.blocks))
+        if lacks and self.traits.reasoning not in {"", "none"}:
+            given = condense.OpaqueBlock({"type": "thinking", "thinking": FILLER})
+            given = given.noted(origin=self.origin)
+            message = message.with_content((given, *message.blocks))
         apart = [condense.OpaqueBlock({"type": _APART, "text": text}) for text in rules]
         return message.with_content((*message.blocks, *apart)) if apart else message
+
+    def _sends(self, block: condense.Block) -> bool:
+        """Return True for a thought of this model, in a form that the server takes."""
+        taken = is_signed(block) or self.traits.reasoning != "none"
+        return taken and goes_to(block, self.origin, self.model.name)
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
@@ -84,12 +119,15 @@ class RequestWriter:
         A compaction that was refused is sent as the text that it holds.
         """
         messages = self._messages(request, thinking=thinking)
-        head: dict[str, Any] = {"max_tokens": max(1, self.model.max_output)}
-        head |= thinking_parameters(self.model, shown=thinking)
+        most = max(1, min(self.model.max_output, self.traits.max_output))
+        head: dict[str, Any] = {"max_tokens": most}
+        if self.traits.effort:
+            head |= thinking_parameters(replace(self.model, max_output=most), shown=thinking)
+        self.had |= {"max_output": most, "effort": "thinking" in head}
         if request.compaction:
             head["compaction"] = {"type": "summarize", "instructions": request.compaction}
         after: dict[str, Any] = {"stream": True}
-        if self.diagnoses:
+        if self.traits.diagnoses:
             after["diagnostics"] = {"previous_message_id": request.previous_reply or None}
         return self._join(request, head, messages, after)
 
@@ -99,10 +137,12 @@ class RequestWriter:
         return self._join(request, thinking_parameters(self.model), messages, {})
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
-        fitted = self._fitted.of(request.messages)
-        if not thinking or self.model.effort == OFF:
+        shown, images = newest_images(request.messages, self.traits.most_images)
+        self.had |= {"most_images": images}
+        fitted = self._fitted.of(shown)
+        if not thinking or (self.model.effort == OFF and not self.traits.reasoning):
             fitted = [condense.without_thinking(message) for message in fitted]
-        if bound_to(request) in self.unsigned:
+        if (self.origin, *bound_to(request)) in _UNSIGNED:
             fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
             return _first(request.messages)
@@ -117,11 +157,11 @@ class RequestWriter:
     ) -> SentRequest:
         head = {"model": self.model.name, **parameters}
         if request.system.strip():
-            head["system"] = [{"type": "text", "text": request.system, **_MARK}]
-        head |= _tools(request.tools, messages)
+            head["system"] = [{"type": "text", "text": request.system, **self._mark}]
+        head |= _tools(request.tools, messages, self._mark)
         fragments = self._bytes.of(messages)
         users = [index for index, message in enumerate(messages) if message.role == "user"]
-        for index in users[-CACHED_MESSAGES:]:
+        for index in users[-CACHED_MESSAGES:] if self._mark else ():
             fragments[index] = _encode(messages[index], marked=True)
         before, behind = request_bytes.frame(head, after)
         return request_bytes.join(before, messages, fragments, behind)
@@ -146,10 +186,12 @@ def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
     return b",".join(map(request_bytes.encode, written))
 
 
-def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:
+def _tools(
+    specs: Sequence[ToolSpec], messages: Sequence[condense.Message], mark: Mapping[str, Any]
+) -> dict[str, Any]:
     if specs:
         tools = [spec.to_api() for spec in specs]
-        tools[-1] |= _MARK
+        tools[-1] |= mark
         return {"tools": tools}
     names = sorted({use.name for message in messages for use in message.tool_uses})
     if not names:
@@ -162,13 +204,13 @@ def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> d
 
 
 def _without_marks(value: Any) -> Any:
-    """Return a copy in which no block carries a mark from wherever it came."""
+    """Return a copy in which no block carries a mark, or what the API does not know of it."""
     if isinstance(value, Mapping):
         is_block = isinstance(value.get("type"), str)
         return {
             key: inner if key in {"input", "source"} else _without_marks(inner)
             for key, inner in value.items()
-            if not (is_block and key == "cache_control")
+            if not (is_block and key in {"cache_control", condense.BESIDE})
         }
     if isinstance(value, list | tuple):
         return [_without_marks(inner) for inner in value]

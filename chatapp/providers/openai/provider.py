@@ -56,7 +56,7 @@ _STATUS_OF_WORD = {
     "overloaded_error": 529,
 }
 # Another request might be taken: it was not the key, a limit or the network.
-_REFUSALS = {400, 404, 422, 500, 501}
+_REFUSALS = {400, 403, 404, 413, 415, 416, 422, 500, 501}
 
 
 class OpenAIProvider(SdkProvider):
@@ -75,7 +75,7 @@ class OpenAIProvider(SdkProvider):
     @cached_property
     def writer(self) -> RequestWriter:
         """What writes its requests."""
-        return RequestWriter(self.model, self.refused, own=self.base_url == SPEC.url)
+        return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""
@@ -136,7 +136,8 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        return refusal.status in _REFUSALS and self.writer.adapt(refusal.said)
+        said = f"{refusal.said} {_at(refusal.body, 'param') or ''}"
+        return refusal.status in _REFUSALS and self.writer.adapt(said, left_out)
 
     async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""

@@ -9,6 +9,7 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.providers import request_bytes
+from chatapp.providers.reasoning import Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 Data = Mapping[Any, Any]
@@ -79,6 +80,7 @@ class Reply(StreamedReply):
         self._tags = ThinkTags()
         self._written: list[_Text | _Call] = []
         self._calls: dict[object, _Call] = {}
+        self._form = Form()
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
         """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
@@ -111,7 +113,7 @@ class Reply(StreamedReply):
         reason = self.stop_reason or "end_turn"
         if reason == "end_turn" and any(isinstance(one, condense.ToolUseBlock) for one in content):
             reason = "tool_use"
-        return events.ReplyCompleted(content, reason, self.usage)
+        return events.ReplyCompleted(content, reason, self.usage, self._form.form)
 
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
@@ -119,6 +121,7 @@ class Reply(StreamedReply):
             self.stop_reason = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
 
     def _said(self, said: Data) -> Iterator[events.StreamEvent]:
+        self._form.take(said)
         for name in _REASONING:
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)

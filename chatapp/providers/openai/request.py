@@ -1,15 +1,17 @@
 """Requests as chat completions take them, and back; a message here may be several there.
 
 Tool results become messages of their own, which hold text only: their images follow in one of
-the user's. Reasoning is not sent back. What the API has no word for is named in brackets.
+the user's. Reasoning goes back to where it came from. What the API has no word for is named in
+brackets.
 """
 
 import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import condense
@@ -17,6 +19,10 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
+from chatapp.providers.images import newest_images
+from chatapp.providers.openai.spec import SPEC
+from chatapp.providers.reasoning import FIELDS, as_fields
+from chatapp.providers.refusals import Learning
 
 Json = dict[str, Any]
 
@@ -26,10 +32,13 @@ SHORT_ID = 9
 ERROR = "Error: "
 NO_IMAGES = "[An image, which this model cannot see]"
 IMAGES_OF_TOOLS = "[Images from the tool results above]"
+# Some servers take no empty result.
+NO_OUTPUT = "[No output]"
 
 _EFFORTS = {"off": "none"}
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _THINKING = ("thinking", "redacted_thinking")
+_KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,109 +47,65 @@ class Traits:
 
     ``completion_limit`` says which of two names the limit of a reply has, ``any_ids`` that a
     call's id may have any length, ``user_after_tool`` that a user may speak before the model has
-    answered a tool, ``call_extras`` that a call may have fields of other vendors.
+    answered a tool, ``call_extras`` that a call may have fields of other vendors. Each reply must
+    have the field ``reasoning``, or "none" of them; ``no_text`` stands where it only calls tools.
     """
 
     tools: bool = True
     streaming_usage: bool = True
     system_role: bool = True
-    images: bool = True
     completion_limit: bool = False
     temperature: bool = True
     effort: bool = True
     any_ids: bool = True
     user_after_tool: bool = True
     call_extras: bool = True
+    reasoning: str = ""
+    no_text: str | None = None
+    plain_schemas: bool = False
+    max_output: int = sys.maxsize
+    most_images: int = sys.maxsize
+    most_tools: int = sys.maxsize
 
 
-_UNKNOWN = r"(extra|unknown|unrecognized|unsupported|not (permitted|supported|allowed))"
-_LACKS = r"(does not|doesn't|not|no endpoints found that) support.{0,20}"
-
-# A trait, the value that it has from now on, and in which words servers say so. The first that fits
-# is meant, and each is given up once.
-_REFUSALS: tuple[tuple[str, bool, *tuple[str, ...]], ...] = (
-    ("completion_limit", True, r"\bmax_tokens.{0,120}max_completion_tokens"),
-    (
-        "completion_limit",
-        False,
-        rf"max_completion_tokens.{{0,40}}{_UNKNOWN}",
-        rf"{_UNKNOWN}.{{0,60}}max_completion_tokens",
-    ),
-    ("streaming_usage", False, r"stream_options|include_usage"),
-    ("effort", False, r"reasoning.?effort", rf"{_LACKS}(thinking|reasoning)"),
-    ("temperature", False, r"temperature"),
-    ("any_ids", False, r"tool.?call.?id.{0,120}length"),
-    ("call_extras", False, r"extra_content"),
-    ("user_after_tool", False, r"(unexpected|invalid) role .{0,3}user.{0,3} after role .{0,3}tool"),
-    (
-        "system_role",
-        False,
-        r"system role (is )?not supported",
-        rf"{_LACKS}(system|developer) (role|message|prompt|instruction)",
-        r"developer instruction is not enabled",
-        r"only .{0,3}user.{0,3} and .{0,3}assistant.{0,3} roles are supported",
-    ),
-    (
-        "images",
-        False,
-        rf"{_LACKS}(image|vision|multimodal)",
-        r"image.{0,30}(not supported|unsupported)",
-        r"not a (multimodal|vision) model|mmproj|content must be a string",
-    ),
-    (
-        "tools",
-        False,
-        rf"{_LACKS}(tool|function)",
-        r"(tools?|functions?)\b.{0,30}(not supported|unsupported)",
-        r"--enable-auto-tool-choice|requires? --jinja",
-    ),
-)
-
-
-class RequestWriter:
+class RequestWriter(Learning):
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
-    def __init__(self, model: Model, refused: Json | None = None, *, own: bool = False) -> None:
-        """Write for ``model``, at the vendor's ``own`` address, without ``refused`` parameters."""
-        self.model, self.refused = model, {} if refused is None else refused
-        self._use(replace(Traits(completion_limit=own), **self.refused))
+    def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
+        """Write for ``model`` at an address, without what it has ``refused``."""
+        super().__init__(Traits(), SPEC.name, model, refused, url)
 
-    def _use(self, traits: Traits) -> None:
-        self.traits = traits
+    def use(self, traits: Traits) -> None:
+        """Write requests with these traits from now on."""
+        super().use(traits)
         self._plain = request_bytes.Kept(condense.tools_to_text)
         self._bytes = request_bytes.Kept(self._encode)
 
-    def adapt(self, said: str) -> bool:
-        """Leave out from now on what a refusal is about; False where it is about nothing such."""
-        for trait, value, *words in _REFUSALS:
-            is_said = any(re.search(one, said, re.IGNORECASE | re.DOTALL) for one in words)
-            if is_said and getattr(self.traits, trait) != value:
-                changed: dict[str, Any] = {trait: value}
-                self._use(replace(self.traits, **changed))
-                # One image says nothing of the next.
-                self.refused |= changed if trait != "images" else {}
-                return True
-        return False
-
     def write(self, request: ModelRequest) -> SentRequest:
         """Return the request's bytes."""
-        messages = list(request.messages)
-        if not self.traits.tools:
-            messages = self._plain.of(messages)
+        traits: Traits = self.traits
+        tools = request.tools[: traits.most_tools] if traits.tools else ()
+        messages, images = newest_images(request.messages, traits.most_images)
+        if not traits.tools:
+            messages = condense.merge_consecutive(self._plain.of(messages), ("user", "assistant"))
         fragments = self._bytes.of(messages)
         system = request.system if request.system.strip() else ""
-        limit = "max_completion_tokens" if self.traits.completion_limit else "max_tokens"
-        after: Json = {limit: max(1, self.model.max_output), "stream": True}
-        if self.traits.streaming_usage:
+        most = max(1, min(self.model.max_output, traits.max_output))
+        after: Json = {"max_completion_tokens" if traits.completion_limit else "max_tokens": most}
+        after["stream"] = True
+        if traits.streaming_usage:
             after["stream_options"] = {"include_usage": True}
-        if request.tools and self.traits.tools:
-            after["tools"] = [_tool(spec) for spec in request.tools]
-        if self.model.temperature is not None and self.traits.temperature:
+        if tools:
+            after["tools"] = [_tool(spec, traits) for spec in tools]
+        if self.model.temperature is not None and traits.temperature:
             after["temperature"] = self.model.temperature
-        if self.model.effort and self.traits.effort:
+        if self.model.effort and traits.effort:
             after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
+        self.had = {"max_output": most, "most_images": images}
+        self.had |= {"most_tools": len(tools), "temperature": "temperature" in after}
+        self.had |= {"effort": "reasoning_effort" in after}
         head, tail = request_bytes.frame({"model": self.model.name}, after)
-        if system and self.traits.system_role:
+        if system and traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
         elif system:
             first = (condense.TextBlock(system), *messages[0].blocks)
@@ -148,21 +113,40 @@ class RequestWriter:
         return request_bytes.join(head, messages, fragments, tail)
 
     def _encode(self, message: condense.Message) -> bytes:
-        return b",".join(map(request_bytes.encode, to_chat(message, self.traits)))
+        return b",".join(map(request_bytes.encode, to_chat(message, self.traits, self.origin)))
 
 
-def _tool(spec: ToolSpec) -> dict[str, Any]:
+def _tool(spec: ToolSpec, traits: Traits) -> dict[str, Any]:
+    schema = dict(spec.input_schema)
     function = {
         "name": fit_name(spec.name),
         "description": spec.description,
-        "parameters": dict(spec.input_schema),
+        "parameters": _plain_schema(schema) if traits.plain_schemas else schema,
     }
     return {"type": "function", "function": function}
 
 
-def to_chat(message: condense.Message, traits: Traits) -> list[Json]:
+def _plain_schema(schema: Any) -> Any:
+    """Return a schema with the keywords that every server knows; of choices, the first."""
+    choices: list[Json] = [
+        *schema.get("anyOf", ()),
+        *schema.get("oneOf", ()),
+        *schema.get("allOf", ()),
+    ]
+    chosen: Json = next((one for one in choices if one.get("type") != "null"), {})
+    kept = {name: one for name, one in {**chosen, **schema}.items() if name in _KEYWORDS}
+    if isinstance(kinds := kept.get("type"), list):
+        kept["type"] = next((one for one in kinds if one != "null"), "string")
+    for name, one in kept.get("properties", {}).items():
+        kept["properties"] = {**kept["properties"], name: _plain_schema(one)}
+    return {**kept, "items": _plain_schema(kept["items"])} if "items" in kept else kept
+
+
+def to_chat(message: condense.Message, traits: Traits, origin: str = "") -> list[Json]:
     """Return a message as the API takes it: a reply as one, a user's as results and the rest."""
-    return [_reply(message, traits)] if message.role == "assistant" else _of_user(message, traits)
+    if message.role == "assistant":
+        return [_reply(message, traits, origin)]
+    return _of_user(message, traits)
 
 
 def fit_name(name: str) -> str:
@@ -170,11 +154,13 @@ def fit_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:LONGEST_NAME] or "_"
 
 
-def _reply(message: condense.Message, traits: Traits) -> Json:
+def _reply(message: condense.Message, traits: Traits, origin: str) -> Json:
     texts = [text for block in message.blocks if (text := _said(block))]
-    reply: Json = {"role": "assistant", "content": "\n\n".join(texts)}
     calls = [_call(block, traits) for block in message.tool_uses]
-    return {**reply, "content": reply["content"] or None, "tool_calls": calls} if calls else reply
+    content = "\n\n".join(texts) or (traits.no_text if calls else "")
+    reply: Json = {"role": "assistant", "content": content}
+    reply |= as_fields(message, origin, traits.reasoning)
+    return {**reply, "tool_calls": calls} if calls else reply
 
 
 def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
@@ -194,9 +180,9 @@ def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
         for one in (block.content if isinstance(block.content, tuple) else ())
         if isinstance(one, condense.ImageBlock)
     ]
-    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
+    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside)] if inside else []
     rest = [one for one in message.blocks if not isinstance(one, condense.ToolResultBlock)]
-    content: Any = [*shown, *_parts(rest, traits)]
+    content: Any = [*shown, *_parts(rest)]
     # Text as text, which every server takes; a list only where there is an image.
     if all(part["type"] == "text" for part in content):
         content = "\n\n".join([part["text"] for part in content])
@@ -215,15 +201,15 @@ def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
     return {
         "role": "tool",
         "tool_call_id": _fit_id(block.tool_use_id, traits),
-        "content": f"{ERROR}{text}" if block.is_error else text,
+        "content": f"{ERROR}{text}" if block.is_error else text or NO_OUTPUT,
     }
 
 
-def _parts(blocks: Iterable[condense.Block], traits: Traits) -> list[Json]:
+def _parts(blocks: Iterable[condense.Block]) -> list[Json]:
     parts = []
     for block in blocks:
         if isinstance(block, condense.ImageBlock):
-            parts.append(_image(block) if traits.images else {"type": "text", "text": NO_IMAGES})
+            parts.append(_image(block))
         elif text := _said(block):
             parts.append({"type": "text", "text": text})
     return parts
@@ -283,7 +269,9 @@ class ChatFormat(MessagesFormat):
             case {"role": "tool", "tool_call_id": str(id_), "content": str(text)}:
                 return condense.Message("user", (condense.ToolResultBlock(id_, text),))
             case {"role": "assistant"}:
-                blocks = [*_blocks(said.get("content"))]
+                thought = "\n\n".join([said[name] for name in FIELDS if said.get(name)])
+                thinking = condense.OpaqueBlock({"type": "thinking", "thinking": thought})
+                blocks = [*([thinking] if thought else ()), *_blocks(said.get("content"))]
                 for call in listed(said.get("tool_calls")):
                     function = _mapping(call.get("function"))
                     given = request_bytes.decode_input(str(function.get("arguments") or ""))

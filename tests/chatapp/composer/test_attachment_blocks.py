@@ -3,9 +3,11 @@
 import base64
 import io
 import re
+from typing import Any
 
 import pypdf
 import pytest
+from PIL import Image
 
 import condense
 from chatapp.composer import attachments
@@ -112,3 +114,41 @@ def test_what_is_just_as_large_as_it_may_be_is_taken() -> None:
 def test_a_hostile_name_stays_one_short_line_of_words(name: str, kept: str) -> None:
     """No folders, nothing that can't be seen, nothing that turns the text around."""
     assert attachments.clean_name(name) == kept
+
+
+def noise(width: int, height: int, kind: str, **more: Any) -> bytes:
+    """Return an image in which nothing repeats, as a camera makes it."""
+    drawn = Image.effect_noise((width, height), 90).convert("RGB")
+    written = io.BytesIO()
+    drawn.save(written, kind, **more)
+    return written.getvalue()
+
+
+TURNED = Image.Exif()
+TURNED[274] = 6
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "size"),
+    [
+        (make_png(2_400, 60), "image/png", (1_999, 50)),
+        (make_png(60, 2_000), "image/png", (60, 1_999)),
+        (make_png(1_999, 60), "image/png", (1_999, 60)),
+        (noise(2_200, 1_100, "JPEG", exif=TURNED), "image/jpeg", (1_000, 1_999)),
+        (noise(1_400, 1_400, "PNG"), "image/jpeg", (1_400, 1_400)),
+        (make_gif(2_400, 60), "image/gif", (2_400, 60)),
+    ],
+    ids=["wide", "high", "as it is", "turned", "many bytes", "unreadable"],
+)
+def test_a_large_image_is_scaled_as_it_is_attached(
+    data: bytes, kind: str, size: tuple[int, int]
+) -> None:
+    """The right way up, in its own format where that is small enough, and no other is touched."""
+    block = block_for("photo.png", data)
+    assert isinstance(block, condense.ImageBlock)
+    kept = base64.b64decode(block.source["data"])
+    assert (block.source["media_type"], condense.image_size(kept)) == (kind, size)
+    assert len(kept) <= documents.MAX_IMAGE
+    shown = documents.image_of(data)
+    assert shown is not None
+    assert shown.source == block.source

@@ -96,7 +96,9 @@ async def test_a_server_that_refuses_it_is_asked_again_without(
     """Gateways speak the API of last year; the next request, and turn, leaves it out at once."""
     standin.then(Failure(400, "invalid_request_error", words))
     provider = claude_of(standin)
-    for one in (provider, provider, claude_of(standin)):
+    later = claude_of(standin)
+    for one in (provider, provider, later):
+        later.refused |= provider.refused
         await reply(one, asked(*BEFORE, user(RULE), user("Why?")))
     refused, *taken = (said_in(one.body) for one in standin.requests)
     assert refused[-1] == ("system", RULE.text)

@@ -48,7 +48,9 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
     assert standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
-    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), own=True).write(request("Hi"))
+    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), url="https://api.openai.com/v1").write(
+        request("Hi")
+    )
     assert json.loads(written.body)["max_completion_tokens"] == 50
     model = Model("m", 9_000, 50)
     await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
@@ -103,6 +105,7 @@ async def test_what_a_server_lacks_is_left_out_of_the_next_request(standin: Stan
         assert [name for name, holds in lacks.items() if holds] == [trait]
         # The next turn remembers it; another image may be one that the server takes.
         later = DOORS[1].provider(standin, api_key=f"key {key}")
+        later.refused |= gpt.refused
         await reply(later, request(*history, tools=TOOLS))
         assert (standin.requests[-1].raw == taken.raw) is (trait != "images")
 
@@ -197,7 +200,7 @@ def test_whatever_was_said_becomes_a_request_that_is_taken(
     """Any history, whoever wrote it: no orphan, no empty message, no id that is too long."""
     writer = RequestWriter(Model("m", 9_000, 50))
     traits = Traits(tools=tools, system_role=system_role, any_ids=not short)
-    writer._use(traits)
+    writer.use(traits)
     body = json.loads(writer.write(request(*condense.shape_request(messages), tools=TOOLS)).body)
     assert violations(body) == []
 
@@ -224,7 +227,7 @@ def test_a_signature_that_a_server_refuses_is_left_out() -> None:
     history = (user("Go"), assistant(signed), user(result("ok", "a")))
     writer = RequestWriter(Model("m", 9_000, 50))
     assert b"extra_content" in writer.write(request(*history)).body
-    assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content")
+    assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content", set())
     assert b"extra_content" not in writer.write(request(*history)).body
     (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
     assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
