@@ -3,7 +3,7 @@
 An error carries what its handler needs, so that nobody parses a message.
 """
 
-from condense import say
+from condense import noop, say
 
 
 class AgentError(Exception):
@@ -16,7 +16,10 @@ class ProviderError(AgentError):
     ``retryable`` says whether the same call may succeed later, ``retry_after`` is the provider's
     wish in seconds, ``status`` the HTTP status, and ``details`` text to copy into a bug report.
     ``profile_at_fault`` says that the profile's key, model or address has to be mended first.
+    Where ``attempts`` is given, the call is made no more than so many times.
     """
+
+    attempts: int | None = None
 
     def __init__(
         self,
@@ -45,6 +48,27 @@ class ContextOverflow(ProviderError):
     # The engine looks for this name: it knows no error of the application.
     is_context_overflow = True
     window: int | None = None
+
+
+class EmptyReply(ProviderError):
+    """The model sent neither text nor a call, perhaps only what it thought."""
+
+    attempts = 2
+
+    def __init__(self, stop_reason: str) -> None:
+        said = noop("The model sent an empty answer. Try again, or ask in other words.")
+        if stop_reason == "max_tokens":
+            said = noop("The model reached the longest allowed length before it answered.")
+        details = f"stop reason: {stop_reason}"
+        super().__init__(said, retryable=True, details=details)
+
+
+class RepeatedFailure(AgentError):
+    """The model made the same calls again and again, which failed each time in the same way."""
+
+    def __init__(self, count: int, name: str) -> None:
+        said = say("The same call of {name} failed {count} times in a row.", name=name, count=count)
+        super().__init__(said)
 
 
 class UnknownProvider(AgentError):

@@ -115,6 +115,11 @@ class ReplyCompleted:
         return self.stop_reason == "max_tokens"
 
 
+@dataclass(frozen=True, slots=True)
+class StreamDiscarded:
+    """Forget what was streamed: it broke off early, or was thinking and comes again as such."""
+
+
 # What a provider yields and watchers are told alike.
 ReplyEvent = (
     TextStreamed
@@ -123,6 +128,7 @@ ReplyEvent = (
     | ThinkingEnded
     | ToolUseStarted
     | RetryScheduled
+    | StreamDiscarded
 )
 StreamEvent = (
     ReplyEvent | SentRequest | CallDescribed | OutputStreamed | UsageReported | ReplyCompleted
@@ -199,11 +205,6 @@ class ContextChanged:
         """The window, and when it is condensed."""
         source = self.threshold_source
         return condense.Budget(self.window, self.max_output, self.threshold, source, self.buffer)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamDiscarded:
-    """The reply broke off before anything worth keeping; forget what was streamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +333,6 @@ TurnEvent = (
     | StepStarted
     | MessageAppended
     | ContextChanged
-    | StreamDiscarded
     | PersonAsked
     | PersonAnswered
     | ToolStarted

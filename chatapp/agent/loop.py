@@ -10,7 +10,13 @@ from functools import cached_property
 import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
-from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
+from chatapp.agent.errors import (
+    ContextOverflow,
+    LeftEarly,
+    LeftWaiting,
+    RepeatedFailure,
+    StepLimitReached,
+)
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import (
     ApprovalPort,
@@ -24,9 +30,12 @@ from chatapp.agent.ports import (
     ToolOutcome,
 )
 from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.agent.tool_arguments import UNPARSED, explain
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
+# Steps in a row whose calls fail in the same way, after which a turn ends.
+MOST_FAILURES = 3
 
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
@@ -78,8 +87,10 @@ class ToolRunner:
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         """Return why a call does not run, None where it may."""
-        if not isinstance(asking.call.input, dict):
-            return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
+        given = asking.call.input
+        if not isinstance(given, dict) or UNPARSED in given:
+            text = given.get(UNPARSED) if isinstance(given, dict) else given
+            return ToolOutcome(explain(str(text)), is_error=True)
         return await self.approvals.permit(asking)
 
 
@@ -113,6 +124,9 @@ class AgentLoop(ABC):
     step_limit: int
     _history: tuple[condense.Message, ...] = field(default=(), init=False)
     _leaving: bool = field(default=False, init=False)
+    # The newest step's calls with their results, where all failed, and how often they did.
+    _failure: object = field(default=None, init=False)
+    _failures: int = field(default=0, init=False)
 
     @cached_property
     @abstractmethod
@@ -161,6 +175,7 @@ class AgentLoop(ABC):
                 if not self._history[-1].tool_uses:
                     return
                 await self._answer()
+                self._check_failures()
             raise StepLimitReached(self.step_limit)
         except LeftWaiting:
             raise
@@ -216,6 +231,22 @@ class AgentLoop(ABC):
         """Run the reply's tool calls, one after the other, and store their results."""
         await self.answering.run(self._history[-1])
         await finish(self._answer_rest())
+
+    def _check_failures(self) -> None:
+        """Raise RepeatedFailure where the model does not learn from what its calls return.
+
+        Arguments that can't be read are the same failure, whatever they are.
+        """
+        calls, results = self._history[-2].tool_uses, self._history[-1].tool_results
+        if not all(one.is_error for one in results):
+            self._failure = None
+            return
+        given = [UNPARSED if UNPARSED in one.input else one.input for one in calls]
+        failure = ([one.name for one in calls], given, [one.content for one in results])
+        self._failures = self._failures + 1 if failure == self._failure else 1
+        self._failure = failure
+        if self._failures >= MOST_FAILURES:
+            raise RepeatedFailure(self._failures, calls[0].name)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""

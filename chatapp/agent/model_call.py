@@ -152,6 +152,8 @@ class StreamedCall:
                 self.usage = usage
             case events.UsageReported(usage):
                 self.usage = usage
+            case events.StreamDiscarded():
+                self._written.clear()
         if piece := _piece_of(event):
             type_, text, names = piece
             if self._to_first is None:
@@ -283,6 +285,8 @@ class ProviderSummarizer:
                     match event:
                         case events.TextStreamed(text):
                             yield condense.TextChunk(text)
+                        case events.StreamDiscarded():
+                            yield condense.DiscardChunk()
                         case events.ToolUseStarted(name=name):
                             yield condense.ToolCallChunk(name)
                         case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):

@@ -22,7 +22,7 @@ DECLINED = noop("The model declined to answer this.")
 NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in Profiles.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
-BAD_REQUEST, SERVER_ERROR = 400, 500
+BAD_REQUEST, PAYMENT_REQUIRED, SERVER_ERROR = 400, 402, 500
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
 # Its key, or the model and the address that it names.
 _OF_THE_PROFILE = {401, 403, 404}
@@ -46,6 +46,7 @@ class ErrorEvent(Exception):
     def __init__(self, body: object) -> None:
         super().__init__(str(body))
         self.body = body
+        self.headers: Mapping[str, str] = {}
 
 
 class Undocumented(ValueError):
@@ -110,6 +111,8 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
+    if sentence and refusal.answered < 300:  # noqa: PLR2004 - nothing but its words tells what it is
+        sentence = say("{error} It said: {said}", error=sentence, said=said)
     return ProviderError(
         sentence or say("The provider refused the request: {said}", said=said),
         retryable=status in _RETRYABLE,

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import chain
 from types import ModuleType
 from typing import Any, ClassVar
@@ -13,9 +14,11 @@ import httpx2
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.errors import ContextOverflow, EmptyReply, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
+from chatapp.agent.tool_arguments import UNPARSED
 from chatapp.network import AddressRefused, Guard, host_of
+from chatapp.providers import written_calls
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
@@ -31,6 +34,8 @@ from chatapp.providers.call_errors import (
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.specs import ListedModel, ProviderSpec
+from chatapp.providers.stream_errors import refusal_of
+from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 
 LONGEST_NAME, LONGEST_REASON = 100, 40
@@ -44,12 +49,15 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 
 
 class StreamedReply(ABC):
-    """What one stream has said so far."""
+    """What one stream has said so far; ``tools`` are the names that its calls may have."""
+
+    tools: Collection[str] = ()
 
     def __init__(self) -> None:
+        self._tags = ThinkTags()
         self.usage = condense.Usage()
         self.started = False
-        self.shown = False
+        self.shown = self.thinks = False
         self.finished = False
         self.stop_reason = ""
         self.stop_details: Mapping[Any, Any] = {}
@@ -60,11 +68,58 @@ class StreamedReply(ABC):
 
     def end(self) -> Iterator[events.StreamEvent]:
         """Take in that nothing more comes, and yield what was held back."""
-        return iter(())
+        yield from self.say("", is_last=True)
 
     @abstractmethod
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield what the reply consists of, as the server has it."""
+
     def completed(self) -> events.ReplyCompleted:
-        """Return the whole reply as an event."""
+        """Return the whole reply, with thinking and calls apart from its text."""
+        blocks = [part for block in self.blocks() for part in self._parts(block)]
+        if not any(isinstance(one, condense.ToolUseBlock) for one in blocks):
+            blocks = [part for one in blocks for part in written_calls.apart(one, self.tools)]
+        reason = self.stop_reason or "end_turn"
+        match blocks:
+            case [*_, condense.ToolUseBlock(input={}) as last] if reason == "max_tokens":
+                # Not a word of its arguments came.
+                blocks[-1] = replace(last, input=last.input or {UNPARSED: ""})
+            case [*_, condense.ToolUseBlock()] if reason == "end_turn":
+                reason = "tool_use"
+        return events.ReplyCompleted(tuple(blocks), reason, self.usage)
+
+    def _parts(self, block: condense.Block) -> Iterator[condense.Block]:
+        match block:
+            case condense.TextBlock(text):
+                for kind, part in parted(text):
+                    if kind == "thinking" and part.strip():
+                        yield condense.OpaqueBlock({"type": kind, kind: part.strip("\n")})
+                    elif kind == "text" and part.strip():
+                        yield replace(block, text=part)
+            case condense.ToolUseBlock(name=name):
+                yield replace(block, name=written_calls.known_name(name, self.tools))
+            case _:
+                yield block
+
+    def say(self, text: str, *, is_last: bool = False) -> Iterator[events.StreamEvent]:
+        """Yield what a piece of text shows to people, its thinking apart."""
+        for kind, piece in self._tags.take(text, is_last=is_last):
+            if kind == "recalled":
+                self.thinks = False
+                yield events.StreamDiscarded()
+            elif kind == "thinking":
+                yield from self.think(piece)
+            else:
+                self.thinks, self.shown = False, self.shown or bool(piece.strip())
+                yield events.TextStreamed(piece)
+
+    def think(self, text: str) -> Iterator[events.StreamEvent]:
+        """Yield what a piece of thinking shows to people; a blank one is none."""
+        if not self.thinks and (text := text.lstrip("\n")).strip():
+            self.thinks = True
+            yield events.ThinkingStarted()
+        if self.thinks:
+            yield events.ThinkingStreamed(text)
 
 
 class SdkProvider(ABC):
@@ -105,7 +160,7 @@ class SdkProvider(ABC):
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
         own: type[Exception] = self.sdk.APIError
         others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
-        self.failures = (own, AddressRefused, *others)
+        self.failures = (own, AddressRefused, ErrorEvent, *others)
 
     @abstractmethod
     def open_client(self, **options: Any) -> Any:
@@ -159,6 +214,7 @@ class SdkProvider(ABC):
         left_out: set[str] = set()
         while True:
             reply = self.reply_class()
+            reply.tools = [tool.name for tool in request.tools]
             sent = await asyncio.to_thread(self.write, request, left_out)
             yield sent
             try:
@@ -172,6 +228,9 @@ class SdkProvider(ABC):
                 refusal = self._refusal_in(error)
                 if refusal:
                     yield _named(refusal.request_id)
+                    if whole := _written_in(refusal, reply):
+                        yield whole
+                        return
                 explained = self._explained(error, refusal, reply)
                 is_final = reply.shown or isinstance(explained, ContextOverflow) or not refusal
                 if is_final or not (refusal and self.adapt(refusal, request, left_out)):
@@ -179,8 +238,7 @@ class SdkProvider(ABC):
                 continue
             for event in reply.end():
                 yield event
-            _raise_unless_usable(reply, self.asked)
-            yield reply.completed()
+            yield _usable(reply, self.asked)
             return
 
     @asynccontextmanager
@@ -230,11 +288,12 @@ class SdkProvider(ABC):
                     for event in events.joined(chain.from_iterable(map(reply.take, said))):
                         yield event
             except ErrorEvent as error:
-                raise self.sdk.APIStatusError(
-                    f"{error.body}", response=stream.response, body=error.body
-                ) from None
+                error.headers = stream.response.headers
+                raise
 
     def _refusal_in(self, error: Exception) -> Refusal | None:
+        if isinstance(error, ErrorEvent):
+            return refusal_of(error, self.request_id)
         return self.refusal(error) if isinstance(error, self.sdk.APIStatusError) else None
 
     def _explained(
@@ -264,8 +323,19 @@ def _named(request_id: object) -> events.CallDescribed:
     return events.CallDescribed({} if name is None else {"request_id": name})
 
 
-def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
-    """Raise ProviderError where the stream ended before the reply did, or the model declined."""
+def _written_in(refusal: Refusal, reply: StreamedReply) -> events.ReplyCompleted | None:
+    """Return the calls that a server could not read, and sends with its refusal."""
+    said = refusal.body.get("failed_generation") if isinstance(refusal.body, Mapping) else None
+    blocks = [*written_calls.apart(condense.TextBlock(str(said or "")), reply.tools)]
+    is_call = isinstance(blocks[-1], condense.ToolUseBlock)
+    return events.ReplyCompleted(tuple(blocks), "tool_use", reply.usage) if is_call else None
+
+
+def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
+    """Return the whole reply.
+
+    Raises ProviderError where the stream ended before it, the model declined, or it says nothing.
+    """
     if not reply.started:
         raise no_reply(asked)
     if not reply.finished:
@@ -278,3 +348,7 @@ def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
         said = say("The model declined to answer this. {said}", said=why) if why else DECLINED
         raise ProviderError(said, details=details)
+    whole = reply.completed()
+    if all(condense.is_thinking(block) for block in whole.content):
+        raise EmptyReply(whole.stop_reason)
+    return whole

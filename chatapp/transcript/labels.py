@@ -442,6 +442,16 @@ CUT_TEXTS: Mapping[str, Promise] = {
     "error": gettext_lazy("The answer broke off here."),
     "interrupted": gettext_lazy("The answer was interrupted here."),
 }
+# Reasons that say nothing to people.
+_WHOLE = {"", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction", "refusal"}
+
+
+def cut_text(reason: str) -> str:
+    """Say why an answer stopped, "" where it is whole; a server may have its own reason."""
+    if reason in _WHOLE:
+        return ""
+    own = _("The server ended the answer here: {reason}", reason=reason)
+    return str(CUT_TEXTS.get(reason, own))
 
 
 def cache_miss(call: ModelCall) -> str:

@@ -198,7 +198,7 @@ class Builder:
             is_step=cost is None
             and self.has_calls
             and any(isinstance(part, ToolCard) for part in parts),
-            cut=str(labels.CUT_TEXTS.get(message.stop_reason, "")),
+            cut=labels.cut_text(message.stop_reason),
             versions=self._choice(message) if shows_versions else None,
             rewindable=present,
             pinned=present and bool(message.pinned),

@@ -21,23 +21,10 @@ from chatapp.providers.anthropic.request import (
     compaction_betas,
 )
 from chatapp.providers.anthropic.spec import SPEC
-from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import BAD_REQUEST, Refusal
 from chatapp.providers.formats import Json
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
-
-# Errors in mid-stream come with the stream's status, 200: their type has to tell.
-_STATUS_OF_TYPE = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 
 # What a refusal says of thinking that a request can do without, or must have and has not.
 _OF_THINKING = ("signature", "modified", "Expected")
@@ -88,11 +75,8 @@ class AnthropicProvider(SdkProvider):
 
     def refusal(self, error: anthropic.APIStatusError) -> Refusal:
         """Return what the vendor said when it refused a call."""
-        status = error.status_code
-        if status < 300:  # noqa: PLR2004 - an error event in mid-stream
-            status = _STATUS_OF_TYPE.get(str(error.type), SERVER_ERROR)
         return Refusal(
-            status,
+            error.status_code,
             said=(error.api_message or f"HTTP {error.status_code}").strip(),
             type=error.type or "",
             answered=error.status_code,

@@ -1,0 +1,85 @@
+"""Arguments of tool calls as models write them: read where that is sure, and explained elsewhere."""
+
+import ast
+import json
+import re
+from typing import Any
+
+# What arguments are kept under that are no JSON object.
+UNPARSED = "_unparsed"
+# Characters of arguments that are read, which takes less than 0.1 s.
+LONGEST = 2_000_000
+CUT = (
+    "The arguments were cut: they end in the middle, as at the limit of a reply. The tool did not "
+    "run. Write less at once, for example a long file in several calls."
+)
+WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
+
+_FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+_SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
+_ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
+# Characters in which an escape or a word may be cut.
+_PIECE = 6
+
+
+def read_arguments(text: str) -> dict[str, Any]:
+    """Return a call's arguments; what is surely no JSON object is kept under ``UNPARSED``."""
+    try:
+        value = _read(text)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return {UNPARSED: text}
+    return value if isinstance(value, dict) else {UNPARSED: text}
+
+
+def explain(text: str) -> str:
+    """Return what a model should know of arguments that could not be read."""
+    try:
+        json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        late = error.pos >= len(text.rstrip()) - _PIECE and not text.rstrip().endswith("}")
+        cut = late or error.msg.startswith("Unterminated")
+        return CUT if cut else WRONG.format(why=f"{error.msg} at character {error.pos + 1}")
+    except (ValueError, RecursionError) as error:
+        return WRONG.format(why=str(error)[:100])
+    return WRONG.format(why="they are another value")
+
+
+def _read(text: str) -> object:
+    """Return the value of JSON with harmless slips; what is missing is never made up."""
+    if len(text) > LONGEST:
+        raise ValueError(text[:10])
+    text = text.strip()
+    fenced = _FENCE.fullmatch(text)
+    text = fenced[1] if fenced else text
+    try:
+        value, end = _DECODER.raw_decode(text or "{}")
+    except ValueError:
+        if text.startswith("{'"):
+            value, end = json.loads(json.dumps(ast.literal_eval(text))), len(text)
+        else:
+            text = _SLIPS.sub(lambda slip: _ESCAPES.sub(_escaped, slip[1] or ""), text)
+            value, end = _DECODER.raw_decode(text)
+    rest = text[end:].strip()
+    # The last piece, or all, may come again; and an empty object before the full one.
+    if rest and not text[:end].endswith(rest):
+        again = _read(rest)
+        if value and again not in (value, {}):
+            raise ValueError(rest)
+        value = value or again
+    match value:
+        case str(inner) | {"_unparsed": str(inner)} if value != text:
+            return _read(inner)
+        case [dict(only)]:
+            return only
+    return {} if value is None else value
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[1] or r"\\"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)  # NaN and the infinities are no JSON
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
