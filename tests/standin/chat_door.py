@@ -45,10 +45,8 @@ async def _complete(standin: "Standin", request: Request) -> Response:
         return _fail(standin, Failure(400, "invalid_request_error", problems[0]))
     read = as_messages(body)
     behaviour = standin.next(read)
-    if isinstance(behaviour, Failure):
-        return _fail(standin, behaviour)
-    if isinstance(behaviour, Answer):
-        return send(behaviour)
+    if isinstance(behaviour, Failure | Answer):
+        return send(behaviour) if isinstance(behaviour, Answer) else _fail(standin, behaviour)
     tokens = await asyncio.to_thread(measure, read, standin.factor)
     if tokens > standin.window:
         return _overflow(standin, tokens)

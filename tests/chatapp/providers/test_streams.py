@@ -52,7 +52,9 @@ def event(data: Any, *, begin: str = "data: ", end: str = "\n\n") -> bytes:
     return f"{begin}{text}{end}".encode()
 
 
-def chunk(reason: str | None = None, *, more: Mapping[str, Any] = {}, **said: Any) -> dict[str, Any]:
+def chunk(
+    reason: str | None = None, *, more: Mapping[str, Any] = {}, **said: Any
+) -> dict[str, Any]:
     """Return a chunk of a chat completion."""
     choice = {"index": 0, "delta": said, "finish_reason": reason, **more}
     return {"id": "c", "choices": [choice]}
@@ -60,7 +62,9 @@ def chunk(reason: str | None = None, *, more: Mapping[str, Any] = {}, **said: An
 
 def spoken(text: str = WORDS, *more: Any, reason: str = "stop", **how: str) -> list[bytes]:
     """Return a stream that says a text word by word, then ``more``, and ends."""
-    said = [chunk(content=f"{' ' if place else ''}{word}") for place, word in enumerate(text.split(" "))]
+    said = [
+        chunk(content=f"{' ' if place else ''}{word}") for place, word in enumerate(text.split(" "))
+    ]
     whole = [*said, *more, {**chunk(reason), "usage": USAGE}]
     return [*(event(one, **how) for one in whole), event("[DONE]", **how)]
 
@@ -68,7 +72,11 @@ def spoken(text: str = WORDS, *more: Any, reason: str = "stop", **how: str) -> l
 def piece(name: str | None = None, arguments: Any = None, **more: Any) -> dict[str, Any]:
     """Return a piece of a tool call."""
     function = {"name": name, "arguments": arguments}
-    return {"type": "function", **more, "function": {k: v for k, v in function.items() if v is not None}}
+    return {
+        "type": "function",
+        **more,
+        "function": {k: v for k, v in function.items() if v is not None},
+    }
 
 
 def called(*pieces: dict[str, Any], reason: str = "tool_calls") -> list[bytes]:
@@ -98,7 +106,11 @@ def claude(*said: Any, reason: str = "end_turn") -> list[bytes]:
         for one in said
     ]
     start = {"type": "message_start", "message": {"usage": {"input_tokens": 9}}}
-    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    block = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "text", "text": ""},
+    }
     first = [block] if any(isinstance(one, str) for one in said) else []
     end = [{"type": "message_delta", "delta": {"stop_reason": reason}}, {"type": "message_stop"}]
     return [event(one) for one in (start, *first, *named, *end)]
@@ -108,7 +120,11 @@ def used(*pieces: str, name: str = "list_files", reason: str = "tool_use") -> li
     """Return a stream of the other API that calls a tool with these pieces of input."""
     block = {"type": "tool_use", "id": "t", "name": name, "input": {}}
     said = [
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": one}}
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": one},
+        }
         for one in pieces
     ]
     start = {"type": "content_block_start", "index": 0, "content_block": block}
@@ -137,7 +153,11 @@ FRAMING = [
     Row("ids and names", spoken(begin="id: 3\nretry: 1\nevent: message\ndata: "), WORDS),
     Row("comments", [b": OK\n\n", *spoken(begin=": x\n\ndata: ")], WORDS),
     Row("lines of data", [one.replace(b", ", b",\ndata: ") for one in spoken()], WORDS),
-    Row("no blank line at the end", [*HALF, event(chunk("stop", content="all"), end="\n")], "half all"),
+    Row(
+        "no blank line at the end",
+        [*HALF, event(chunk("stop", content="all"), end="\n")],
+        "half all",
+    ),
     Row("no end at the end", [*HALF, event(chunk("stop", content="all"), end="")], "half all"),
     Row("labelled as JSON", spoken(), WORDS, kind="application/json"),
     Row("labelled as text", spoken(), WORDS, kind="text/plain; charset=utf-8"),
@@ -147,10 +167,18 @@ FRAMING = [
     Row("not streamed", [event(whole(), begin="", end="")], WORDS, kind="application/json"),
     Row("not streamed, in lines", [json.dumps(whole(), indent=1).encode()], WORDS),
     Row("not streamed, as an event", [event(whole()), DONE], WORDS),
-    Row("a list of chunks", [event([chunk(content="a"), chunk("stop", content="b")], begin="")], "ab"),
+    Row(
+        "a list of chunks",
+        [event([chunk(content="a"), chunk("stop", content="b")], begin="")],
+        "ab",
+    ),
     Row("gzip", [gzip.compress(b"".join(spoken()))], WORDS, headers={"content-encoding": "gzip"}),
     Row("a byte at a time", [bytes([b]) for b in b"".join(spoken(SMILE))], SMILE),
-    Row("an empty chunk first", [event({"id": "", "choices": [], "prompt_filter_results": []}), *spoken()], WORDS),
+    Row(
+        "an empty chunk first",
+        [event({"id": "", "choices": [], "prompt_filter_results": []}), *spoken()],
+        WORDS,
+    ),
     Row("no choices first", [event({"choices": None, "usage": None}), *spoken()], WORDS),
     Row("half", [*HALF], "half ", error="broke off"),
     Row("a page", [b"<!doctype html>\n<html>Sign in</html>"], error="not as a model does"),
@@ -161,32 +189,158 @@ FRAMING = [
 
 BROKE = {"code": 502, "message": "upstream boom"}
 ERRORS = [
-    Row("in a choice", failed(chunk("error", more={"error": BROKE})), error="upstream boom", status=502, again=True),
-    Row("in a choice, after words", failed(chunk("error", more={"error": BROKE}), *HALF), "half ", error="upstream boom"),
-    Row("beside choices", failed({**chunk("error"), "error": BROKE}, *HALF), "half ", error="upstream boom"),
-    Row("words and error in one read", [b"".join(failed({"error": BROKE}, *HALF))], "half ", error="upstream boom"),
+    Row(
+        "in a choice",
+        failed(chunk("error", more={"error": BROKE})),
+        error="upstream boom",
+        status=502,
+        again=True,
+    ),
+    Row(
+        "in a choice, after words",
+        failed(chunk("error", more={"error": BROKE}), *HALF),
+        "half ",
+        error="upstream boom",
+    ),
+    Row(
+        "beside choices",
+        failed({**chunk("error"), "error": BROKE}, *HALF),
+        "half ",
+        error="upstream boom",
+    ),
+    Row(
+        "words and error in one read",
+        [b"".join(failed({"error": BROKE}, *HALF))],
+        "half ",
+        error="upstream boom",
+    ),
     Row("as an end", failed(chunk("error")), error="finish_reason: error", again=True),
     Row("network_error", failed(chunk("network_error"), *HALF), "half ", error="network_error"),
     Row("malformed call", failed(chunk("MALFORMED_FUNCTION_CALL")), error="MALFORMED", again=True),
-    Row("a string", failed({"error": "model crashed", "message": "x"}), error="model crashed", again=True),
-    Row("true", failed({"error": True, "message": "model crashed"}), error="model crashed", again=True),
-    Row("overflow as an object", failed({"object": "error", "message": LONG, "type": "BadRequestError", "code": 400}), error="4096", overflow=True),
+    Row(
+        "a string",
+        failed({"error": "model crashed", "message": "x"}),
+        error="model crashed",
+        again=True,
+    ),
+    Row(
+        "true",
+        failed({"error": True, "message": "model crashed"}),
+        error="model crashed",
+        again=True,
+    ),
+    Row(
+        "overflow as an object",
+        failed({"object": "error", "message": LONG, "type": "BadRequestError", "code": 400}),
+        error="4096",
+        overflow=True,
+    ),
     Row("overflow as detail", failed({"detail": LONG}), error="4096", overflow=True),
-    Row("overflow as findings", failed({"detail": [{"loc": ["body"], "msg": LONG}]}), error="4096", overflow=True),
+    Row(
+        "overflow as findings",
+        failed({"detail": [{"loc": ["body"], "msg": LONG}]}),
+        error="4096",
+        overflow=True,
+    ),
     Row("overflow as msg", failed({"code": 20015, "msg": LONG}), error="4096", overflow=True),
-    Row("detail", failed({"detail": "Model is overloaded"}), error="overloaded", status=529, again=True),
-    Row("rate limit", failed({"code": 1302, "msg": "rate limited by vendor", "success": False}), error="rate limited by vendor", status=429, again=True),
-    Row("empty account", failed({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}), error="insufficient balance", status=402),
-    Row("a fine base_resp", [event({**chunk(content="a"), "base_resp": {"status_code": 0, "status_msg": ""}}), *spoken("b")], "ab"),
-    Row("a list", failed([{"error": {"code": 429, "message": "Resource exhausted", "status": "RESOURCE_EXHAUSTED"}}]), error="Resource exhausted", status=429, again=True),
-    Row("a whole body", [b'{"error":{"message":"quota is gone","code":"insufficient_quota"}}'], error="quota is gone", status=402, kind="application/json"),
-    Row("behind a gateway", failed({"error": {"message": "Provider returned error", "code": 502, "metadata": {"raw": "boom"}}}), error="boom", status=502, again=True),
-    Row("bare, after a stream", [*HALF, b'{"error": {"message": "engine died"}}\n'], "half ", error="engine died"),
+    Row(
+        "detail",
+        failed({"detail": "Model is overloaded"}),
+        error="overloaded",
+        status=529,
+        again=True,
+    ),
+    Row(
+        "rate limit",
+        failed({"code": 1302, "msg": "rate limited by vendor", "success": False}),
+        error="rate limited by vendor",
+        status=429,
+        again=True,
+    ),
+    Row(
+        "empty account",
+        failed(
+            {
+                "choices": None,
+                "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"},
+            }
+        ),
+        error="insufficient balance",
+        status=402,
+    ),
+    Row(
+        "a fine base_resp",
+        [
+            event({**chunk(content="a"), "base_resp": {"status_code": 0, "status_msg": ""}}),
+            *spoken("b"),
+        ],
+        "ab",
+    ),
+    Row(
+        "a list",
+        failed(
+            [
+                {
+                    "error": {
+                        "code": 429,
+                        "message": "Resource exhausted",
+                        "status": "RESOURCE_EXHAUSTED",
+                    }
+                }
+            ]
+        ),
+        error="Resource exhausted",
+        status=429,
+        again=True,
+    ),
+    Row(
+        "a whole body",
+        [b'{"error":{"message":"quota is gone","code":"insufficient_quota"}}'],
+        error="quota is gone",
+        status=402,
+        kind="application/json",
+    ),
+    Row(
+        "behind a gateway",
+        failed(
+            {
+                "error": {
+                    "message": "Provider returned error",
+                    "code": 502,
+                    "metadata": {"raw": "boom"},
+                }
+            }
+        ),
+        error="boom",
+        status=502,
+        again=True,
+    ),
+    Row(
+        "bare, after a stream",
+        [*HALF, b'{"error": {"message": "engine died"}}\n'],
+        "half ",
+        error="engine died",
+    ),
     Row("filtered", failed(chunk("content_filter"), *HALF), "half ", error="declined"),
     Row("sensitive", failed(chunk("sensitive"), *HALF), "half ", error="declined"),
-    Row("an event called error", [b'event: error\ndata: {"message": "boom"}\n\n'], error="boom", again=True),
+    Row(
+        "an event called error",
+        [b'event: error\ndata: {"message": "boom"}\n\n'],
+        error="boom",
+        again=True,
+    ),
     Row("an unknown end", spoken(reason="weather"), WORDS, reason="weather"),
-    Row("claude, an error", [*claude("half ")[:3], event({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}})], "half ", error="overloaded", status=529, door=0),
+    Row(
+        "claude, an error",
+        [
+            *claude("half ")[:3],
+            event({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}}),
+        ],
+        "half ",
+        error="overloaded",
+        status=529,
+        door=0,
+    ),
     Row("claude, another server's", [event({"detail": LONG})], error="4096", overflow=True, door=0),
     Row("claude, an end", claude("half ", reason="error"), "half ", error="error", door=0),
 ]
@@ -194,30 +348,151 @@ ERRORS = [
 EMPTY = "empty answer"
 EMPTIES = [
     Row("nothing", [event(chunk(content="")), event(chunk("stop")), DONE], error=EMPTY, again=True),
-    Row("blanks", [event(chunk(content=" \n")), event(chunk("stop")), DONE], error=EMPTY, again=True),
-    Row("only thoughts", [event(chunk(reasoning_content="Hm.")), event(chunk("stop")), DONE], error=EMPTY, again=True),
+    Row(
+        "blanks", [event(chunk(content=" \n")), event(chunk("stop")), DONE], error=EMPTY, again=True
+    ),
+    Row(
+        "only thoughts",
+        [event(chunk(reasoning_content="Hm.")), event(chunk("stop")), DONE],
+        error=EMPTY,
+        again=True,
+    ),
     Row("only tags", spoken("<think>Hm.</think>"), error=EMPTY, again=True),
-    Row("thoughts to the limit", [event(chunk(reasoning="Hm.")), event(chunk("length")), DONE], error="longest allowed length", again=True),
+    Row(
+        "thoughts to the limit",
+        [event(chunk(reasoning="Hm.")), event(chunk("length")), DONE],
+        error="longest allowed length",
+        again=True,
+    ),
     Row("claude, nothing", claude(), error=EMPTY, again=True, door=0),
 ]
 
 SHAPES = [
-    Row("pictures", [event(chunk(content="Here", images=[PICTURE])), event(chunk("stop"))], "Here", pictures=1),
+    Row(
+        "pictures",
+        [event(chunk(content="Here", images=[PICTURE])), event(chunk("stop"))],
+        "Here",
+        pictures=1,
+    ),
     Row("a picture alone", [event(chunk(images=[PICTURE])), event(chunk("stop"))], pictures=1),
     Row("a picture as a part", [event(chunk(content=[PICTURE])), event(chunk("stop"))], pictures=1),
-    Row("a picture elsewhere", [event(chunk(content=[{"image_url": {"url": "https://x.org/a.png"}}])), event(chunk("stop"))], "[https://x.org/a.png](<https://x.org/a.png>)"),
-    Row("citations", [event({**chunk(content="So [1]."), "citations": ["https://x.org/1"], "search_results": [{"url": "https://x.org/1", "title": "X"}]}), event(chunk("stop"))], "So [1].\n\n1. [X](<https://x.org/1>)"),
-    Row("annotations", [event(chunk(content="See.", annotations=[{"type": "url_citation", "url_citation": {"url": "https://x.org/", "title": "A [b]"}}])), event(chunk("stop"))], "See.\n\n1. [A  b ](<https://x.org/>)"),
-    Row("a script as a source", [event({**chunk(content="See."), "citations": ["javascript:alert(1)"]}), event(chunk("stop"))], "See."),
-    Row("function_call", [event(chunk(function_call={"name": "list_files", "arguments": '{"path":'})), event(chunk(function_call={"arguments": '"."}'})), event(chunk("function_call"))], calls=LISTED),
+    Row(
+        "a picture elsewhere",
+        [
+            event(chunk(content=[{"image_url": {"url": "https://x.org/a.png"}}])),
+            event(chunk("stop")),
+        ],
+        "[https://x.org/a.png](<https://x.org/a.png>)",
+    ),
+    Row(
+        "citations",
+        [
+            event(
+                {
+                    **chunk(content="So [1]."),
+                    "citations": ["https://x.org/1"],
+                    "search_results": [{"url": "https://x.org/1", "title": "X"}],
+                }
+            ),
+            event(chunk("stop")),
+        ],
+        "So [1].\n\n1. [X](<https://x.org/1>)",
+    ),
+    Row(
+        "annotations",
+        [
+            event(
+                chunk(
+                    content="See.",
+                    annotations=[
+                        {
+                            "type": "url_citation",
+                            "url_citation": {"url": "https://x.org/", "title": "A [b]"},
+                        }
+                    ],
+                )
+            ),
+            event(chunk("stop")),
+        ],
+        "See.\n\n1. [A  b ](<https://x.org/>)",
+    ),
+    Row(
+        "a script as a source",
+        [
+            event({**chunk(content="See."), "citations": ["javascript:alert(1)"]}),
+            event(chunk("stop")),
+        ],
+        "See.",
+    ),
+    Row(
+        "function_call",
+        [
+            event(chunk(function_call={"name": "list_files", "arguments": '{"path":'})),
+            event(chunk(function_call={"arguments": '"."}'})),
+            event(chunk("function_call")),
+        ],
+        calls=LISTED,
+    ),
     Row("refusal", [event(chunk(refusal="I can't.")), event(chunk("stop"))], "I can't."),
     Row("a message", [event(whole("Hi.")), DONE], "Hi."),
-    Row("no delta", [event({"choices": [{"delta": None, "message": {"content": "a"}, "finish_reason": "stop"}]})], "a"),
-    Row("the second place alone", [event({"choices": [{"index": 1, "delta": {"content": "a"}}]}), event({"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]})], "a"),
-    Row("two answers", [event({"choices": [{"index": 0, "delta": {"content": "a"}}, {"index": 1, "delta": {"content": "X"}}]}), event({"choices": [{"index": 1, "delta": {"content": "X"}, "finish_reason": "stop"}]}), event(chunk("stop", content="b"))], "ab"),
-    Row("parts", [event(chunk(content=[{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "So"}])), event(chunk("stop"))], "So", "Hm."),
-    Row("completions", [event({"choices": [{"index": 0, "text": "a"}]}), event({"choices": [{"index": 0, "text": "b", "finish_reason": "stop"}]})], "ab"),
-]  # fmt: skip
+    Row(
+        "no delta",
+        [
+            event(
+                {"choices": [{"delta": None, "message": {"content": "a"}, "finish_reason": "stop"}]}
+            )
+        ],
+        "a",
+    ),
+    Row(
+        "the second place alone",
+        [
+            event({"choices": [{"index": 1, "delta": {"content": "a"}}]}),
+            event({"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]}),
+        ],
+        "a",
+    ),
+    Row(
+        "two answers",
+        [
+            event(
+                {
+                    "choices": [
+                        {"index": 0, "delta": {"content": "a"}},
+                        {"index": 1, "delta": {"content": "X"}},
+                    ]
+                }
+            ),
+            event({"choices": [{"index": 1, "delta": {"content": "X"}, "finish_reason": "stop"}]}),
+            event(chunk("stop", content="b")),
+        ],
+        "ab",
+    ),
+    Row(
+        "parts",
+        [
+            event(
+                chunk(
+                    content=[
+                        {"type": "thinking", "thinking": "Hm."},
+                        {"type": "text", "text": "So"},
+                    ]
+                )
+            ),
+            event(chunk("stop")),
+        ],
+        "So",
+        "Hm.",
+    ),
+    Row(
+        "completions",
+        [
+            event({"choices": [{"index": 0, "text": "a"}]}),
+            event({"choices": [{"index": 0, "text": "b", "finish_reason": "stop"}]}),
+        ],
+        "ab",
+    ),
+]
 
 TAGGED = {
     "a tag": ("<think>\nHm.\n</think>\n\nSo.", "Hm.", "So."),
@@ -226,19 +501,31 @@ TAGGED = {
     "reasoning": ("<Reasoning>Hm.</Reasoning>So.", "Hm.", "So."),
     "brackets": ("[THINK]Hm.[/THINK]So.", "Hm.", "So."),
     "triangles": ("◁think▷Hm.◁/think▷So.", "Hm.", "So."),
-    "channels": ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>", "Hm.", "So."),
+    "channels": (
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>",
+        "Hm.",
+        "So.",
+    ),
     "no opening": ("Hm. Well.\n</think>\n\nSo.", "Hm. Well.", "So."),
     "no opening, with code": ("```\nx = 1\n```\nHm.</think>So.", "```\nx = 1\n```\nHm.", "So."),
     "the closing alone": ("</think>\n\nSo.", "", "So."),
     "two": ("<think>Hm.</think>So, <think>Well.</think> yes.", "Hm.|Well.", "So, |yes."),
     "after text": ("So, <think>Hm.</think>yes.", "Hm.", "So, |yes."),
     "in code": ("Write `<think>` and `</think>`.", "", "Write `<think>` and `</think>`."),
-    "in a fence": ("Like this:\n\n```\n<think>\nHm.\n</think>\n```\n", "", "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n"),
-    "named in a thought": ("<think>They ask of `</think>`.</think>So.", "They ask of `</think>`.", "So."),
+    "in a fence": (
+        "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n",
+        "",
+        "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n",
+    ),
+    "named in a thought": (
+        "<think>They ask of `</think>`.</think>So.",
+        "They ask of `</think>`.",
+        "So.",
+    ),
     "never closed": ("So <think> is a tag.", "", "So <think> is a tag."),
     "cut": ("So <thi", "", "So <thi"),
     "no tag": ("[x] a < b <b> [th", "", "[x] a < b <b> [th"),
-}  # fmt: skip
+}
 
 INVALID = [
     ("cut", '{"path": "a.txt", "content": "half'),
@@ -248,7 +535,10 @@ INVALID = [
     ("text", "list the files"),
 ]
 HARMLESS = [
-    *[(name, {}, (given,)) for name, given in (("null", "null"), ("nothing", ""), ("no word", None))],
+    *[
+        (name, {}, (given,))
+        for name, given in (("null", "null"), ("nothing", ""), ("no word", None))
+    ],
     ("an object", {"path": "."}, ({"path": "."},)),
     ("a string", {"path": "."}, (json.dumps(WHERE),)),
     ("a comma", {"path": "."}, ('{"path": ".",}',)),
@@ -262,35 +552,162 @@ HARMLESS = [
     ("empty first", {"path": "."}, ("{}", WHERE)),
     ("as it was stored", {"path": "."}, (json.dumps({"_unparsed": WHERE}),)),
     ("half a letter", {"path": "é😀"}, ('{"path": "\\u00', "e9\\ud83d", '\\ude00"}')),
-]  # fmt: skip
+]
 BOTH = (*LISTED, *LISTED)
 CALLS = [
-    *[Row(f"arguments: {name}", argued(*given), calls=(("list_files", read),)) for name, read, given in HARMLESS],
-    *[Row(f"claude: {name}", used(*given), calls=(("list_files", read),), door=0) for name, read, given in HARMLESS if all(isinstance(one, str) for one in given)],
-    *[Row(f"arguments: {name}", argued(raw), calls=(("list_files", {"_unparsed": raw}),)) for name, raw in INVALID],
-    Row("nothing before the limit", argued("", reason="length"), calls=(("list_files", {"_unparsed": ""}),)),
-    Row("whole at the limit", argued(WHERE, reason="length"), calls=LISTED),
-    Row("claude, nothing before the limit", used(reason="max_tokens"), calls=(("list_files", {"_unparsed": ""}),), door=0),
-    Row("repeated at the end", [event(chunk(tool_calls=[piece("list_files", WHERE, index=0, id="a")])), event(chunk("tool_calls", tool_calls=[piece("list_files", WHERE, index=0, id="a")]))], calls=LISTED),
-    Row("another id later", called(piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="b")), calls=LISTED),
-    Row("two at one place", called(piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=0, id="b")), calls=BOTH),
-    Row("two at one place without ids", called(piece("list_files", WHERE, index=0), piece("list_files", '{"path": "b"}', index=0)), calls=(*LISTED, ("list_files", {"path": "b"}))),
-    Row("two with one id", called(piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=1, id="a")), calls=BOTH),
-    Row("a gap", called(piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=2, id="b")), calls=BOTH),
-    Row("no places", called(piece("list_files", WHERE, id="a"), piece("list_files", WHERE, id="b")), calls=BOTH),
-    *[Row(f"place {place!r}", called(piece("list_files", '{"path": ', index=place, id="a"), piece(None, '"."}', index=place)), calls=LISTED) for place in (None, "0", 0.0)],
-    Row("an empty id later", called(piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="")), calls=LISTED),
-    Row("no id", called(piece("list_files", WHERE, index=0)), calls=LISTED),
-    Row("a split name", called(piece("list_", "", index=0, id="a"), piece("files", WHERE, index=0)), calls=LISTED),
-    Row("a growing name", called(piece("list_", "", index=0, id="a"), piece("list_files", WHERE, index=0)), calls=LISTED),
-    Row("a late name", called(piece(None, '{"path": ', index=0, id="a"), piece("list_files", '"."}', index=0)), calls=LISTED),
-    *[Row(f"name {name!r}", argued(WHERE, name=name), calls=LISTED) for name in (" list_files ", "List_Files", "functions.list_files", "default_api.list_files", "default_api:list_files", "functions.list_files:0", "list-files", "listFiles", "list_files<|channel|>commentary")],
-    Row("claude, a name", used(WHERE, name="functions.list_files"), calls=LISTED, door=0),
-    Row("an unknown name", argued(WHERE, name="functions.fly"), calls=(("functions.fly", {"path": "."}),)),
-    Row("ended as an answer", argued(WHERE, reason="stop"), calls=LISTED, reason="tool_use"),
-    Row("in a message", [event({"choices": [{"message": {"content": None, "tool_calls": [piece("list_files", WHERE, id="z")]}, "finish_reason": "tool_calls"}]})], calls=LISTED),
     *[
-        Row(f"written: {text}", spoken(f"I look.\n{text}"), "I look.", calls=LISTED, reason="tool_use")
+        Row(f"arguments: {name}", argued(*given), calls=(("list_files", read),))
+        for name, read, given in HARMLESS
+    ],
+    *[
+        Row(f"claude: {name}", used(*given), calls=(("list_files", read),), door=0)
+        for name, read, given in HARMLESS
+        if all(isinstance(one, str) for one in given)
+    ],
+    *[
+        Row(f"arguments: {name}", argued(raw), calls=(("list_files", {"_unparsed": raw}),))
+        for name, raw in INVALID
+    ],
+    Row(
+        "nothing before the limit",
+        argued("", reason="length"),
+        calls=(("list_files", {"_unparsed": ""}),),
+    ),
+    Row("whole at the limit", argued(WHERE, reason="length"), calls=LISTED),
+    Row(
+        "claude, nothing before the limit",
+        used(reason="max_tokens"),
+        calls=(("list_files", {"_unparsed": ""}),),
+        door=0,
+    ),
+    Row(
+        "repeated at the end",
+        [
+            event(chunk(tool_calls=[piece("list_files", WHERE, index=0, id="a")])),
+            event(chunk("tool_calls", tool_calls=[piece("list_files", WHERE, index=0, id="a")])),
+        ],
+        calls=LISTED,
+    ),
+    Row(
+        "another id later",
+        called(
+            piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="b")
+        ),
+        calls=LISTED,
+    ),
+    Row(
+        "two at one place",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=0, id="b")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "two at one place without ids",
+        called(piece("list_files", WHERE, index=0), piece("list_files", '{"path": "b"}', index=0)),
+        calls=(*LISTED, ("list_files", {"path": "b"})),
+    ),
+    Row(
+        "two with one id",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=1, id="a")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "a gap",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=2, id="b")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "no places",
+        called(piece("list_files", WHERE, id="a"), piece("list_files", WHERE, id="b")),
+        calls=BOTH,
+    ),
+    *[
+        Row(
+            f"place {place!r}",
+            called(
+                piece("list_files", '{"path": ', index=place, id="a"),
+                piece(None, '"."}', index=place),
+            ),
+            calls=LISTED,
+        )
+        for place in (None, "0", 0.0)
+    ],
+    Row(
+        "an empty id later",
+        called(
+            piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="")
+        ),
+        calls=LISTED,
+    ),
+    Row("no id", called(piece("list_files", WHERE, index=0)), calls=LISTED),
+    Row(
+        "a split name",
+        called(piece("list_", "", index=0, id="a"), piece("files", WHERE, index=0)),
+        calls=LISTED,
+    ),
+    Row(
+        "a growing name",
+        called(piece("list_", "", index=0, id="a"), piece("list_files", WHERE, index=0)),
+        calls=LISTED,
+    ),
+    Row(
+        "a late name",
+        called(piece(None, '{"path": ', index=0, id="a"), piece("list_files", '"."}', index=0)),
+        calls=LISTED,
+    ),
+    *[
+        Row(f"name {name!r}", argued(WHERE, name=name), calls=LISTED)
+        for name in (
+            " list_files ",
+            "List_Files",
+            "functions.list_files",
+            "default_api.list_files",
+            "default_api:list_files",
+            "functions.list_files:0",
+            "list-files",
+            "listFiles",
+            "list_files<|channel|>commentary",
+        )
+    ],
+    Row("claude, a name", used(WHERE, name="functions.list_files"), calls=LISTED, door=0),
+    Row(
+        "an unknown name",
+        argued(WHERE, name="functions.fly"),
+        calls=(("functions.fly", {"path": "."}),),
+    ),
+    Row("ended as an answer", argued(WHERE, reason="stop"), calls=LISTED, reason="tool_use"),
+    Row(
+        "in a message",
+        [
+            event(
+                {
+                    "choices": [
+                        {
+                            "message": {
+                                "content": None,
+                                "tool_calls": [piece("list_files", WHERE, id="z")],
+                            },
+                            "finish_reason": "tool_calls",
+                        }
+                    ]
+                }
+            )
+        ],
+        calls=LISTED,
+    ),
+    *[
+        Row(
+            f"written: {text}",
+            spoken(f"I look.\n{text}"),
+            "I look.",
+            calls=LISTED,
+            reason="tool_use",
+        )
         for text in (
             '<tool_call>\n{"name": "list_files", "arguments": {"path": "."}}\n</tool_call>',
             '<tool_call>{"name": "list_files", "arguments": "{\\"path\\": \\".\\"}"}</tool_call>',
@@ -300,7 +717,12 @@ CALLS = [
             '<function name="list_files"><param name="path">.</param></function>',
         )
     ],
-    Row("claude, written", claude('<tool_call>{"name": "list_files", "arguments": {"path": "."}}</tool_call>'), calls=LISTED, door=0),
+    Row(
+        "claude, written",
+        claude('<tool_call>{"name": "list_files", "arguments": {"path": "."}}</tool_call>'),
+        calls=LISTED,
+        door=0,
+    ),
     *[
         Row(f"no call: {text}", spoken(text), text)
         for text in (
@@ -309,8 +731,24 @@ CALLS = [
             '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
         )
     ],
-    Row("written in a refusal", [json.dumps({"error": {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": '<function=list_files{"path": "."}</function>'}}).encode()], calls=LISTED, kind="application/json", code=400),
-]  # fmt: skip
+    Row(
+        "written in a refusal",
+        [
+            json.dumps(
+                {
+                    "error": {
+                        "message": "Failed to call a function.",
+                        "code": "tool_use_failed",
+                        "failed_generation": '<function=list_files{"path": "."}</function>',
+                    }
+                }
+            ).encode()
+        ],
+        calls=LISTED,
+        kind="application/json",
+        code=400,
+    ),
+]
 
 
 TABLES = {"framing": FRAMING, "errors": ERRORS, "empty": EMPTIES, "shapes": SHAPES, "calls": CALLS}
@@ -343,7 +781,7 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
         names = [(one.id, one.name) for one in calls]
         holds = {
             "error": bool(failed_) == bool(row.error),
-            "words": row.error in f"{failed_} {failed_ and failed_.details}" if failed_ else True,
+            "words": row.error in str(failed_) if failed_ else True,
             "retry": (failed_ and failed_.retryable) in (None, row.again),
             "overflow": isinstance(failed_, ContextOverflow) == row.overflow,
             "status": row.status is None or (failed_ is not None and failed_.status == row.status),
@@ -384,7 +822,9 @@ async def test_thinking_is_told_from_text_wherever_its_tags_are_cut(
                         last = one
             texts = [one.text for one in last.content if isinstance(one, condense.TextBlock)]
             thoughts = [
-                one.data["thinking"] for one in last.content if isinstance(one, condense.OpaqueBlock)
+                one.data["thinking"]
+                for one in last.content
+                if isinstance(one, condense.OpaqueBlock)
             ]
             kept = "|".join(thoughts), "|".join(texts)
             seen = shown["thinking"].strip(), shown["text"].strip()
