@@ -59,8 +59,7 @@ class EmptyReply(ProviderError):
         said = noop("The model sent an empty answer. Try again, or ask in other words.")
         if stop_reason == "max_tokens":
             said = noop("The model reached the longest allowed length before it answered.")
-        details = f"stop reason: {stop_reason}"
-        super().__init__(said, retryable=True, details=details)
+        super().__init__(said, retryable=True, details=f"stop reason: {stop_reason}")
 
 
 class RepeatedFailure(AgentError):

@@ -87,10 +87,9 @@ class ToolRunner:
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         """Return why a call does not run, None where it may."""
-        given = asking.call.input
-        if not isinstance(given, dict) or UNPARSED in given:
-            text = given.get(UNPARSED) if isinstance(given, dict) else given
-            return ToolOutcome(explain(str(text)), is_error=True)
+        given = asking.call.input if isinstance(asking.call.input, dict) else {UNPARSED: "[]"}
+        if UNPARSED in given:
+            return ToolOutcome(explain(str(given[UNPARSED])), is_error=True)
         return await self.approvals.permit(asking)
 
 
@@ -124,9 +123,8 @@ class AgentLoop(ABC):
     step_limit: int
     _history: tuple[condense.Message, ...] = field(default=(), init=False)
     _leaving: bool = field(default=False, init=False)
-    # The newest step's calls with their results, where all failed, and how often they did.
-    _failure: object = field(default=None, init=False)
-    _failures: int = field(default=0, init=False)
+    # The newest steps' calls with their results, where all failed in the same way.
+    _failures: list[object] = field(default_factory=list, init=False)
 
     @cached_property
     @abstractmethod
@@ -238,15 +236,12 @@ class AgentLoop(ABC):
         Arguments that can't be read are the same failure, whatever they are.
         """
         calls, results = self._history[-2].tool_uses, self._history[-1].tool_results
-        if not all(one.is_error for one in results):
-            self._failure = None
-            return
-        given = [UNPARSED if UNPARSED in one.input else one.input for one in calls]
-        failure = ([one.name for one in calls], given, [one.content for one in results])
-        self._failures = self._failures + 1 if failure == self._failure else 1
-        self._failure = failure
-        if self._failures >= MOST_FAILURES:
-            raise RepeatedFailure(self._failures, calls[0].name)
+        made = [(one.name, None if UNPARSED in one.input else one.input) for one in calls]
+        failure = (made, [one.content for one in results if one.is_error])
+        same = self._failures if failure in self._failures else []
+        self._failures = [*same, failure] if len(failure[1]) == len(results) else []
+        if len(self._failures) == MOST_FAILURES:
+            raise RepeatedFailure(MOST_FAILURES, calls[0].name)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""

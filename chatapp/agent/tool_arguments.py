@@ -14,12 +14,13 @@ CUT = (
     "run. Write less at once, for example a long file in several calls."
 )
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
+# Characters at the end in which an escape or a word may be cut.
+_PIECE = 6
 
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+# Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 _ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
-# Characters in which an escape or a word may be cut.
-_PIECE = 6
 
 
 def read_arguments(text: str) -> dict[str, Any]:
@@ -27,38 +28,34 @@ def read_arguments(text: str) -> dict[str, Any]:
     try:
         value = _read(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return {UNPARSED: text}
+        value = None
     return value if isinstance(value, dict) else {UNPARSED: text}
 
 
 def explain(text: str) -> str:
     """Return what a model should know of arguments that could not be read."""
+    why, end = "they are another value", text.rstrip()
     try:
         json.loads(text, strict=False)
-    except json.JSONDecodeError as error:
-        late = error.pos >= len(text.rstrip()) - _PIECE and not text.rstrip().endswith("}")
-        cut = late or error.msg.startswith("Unterminated")
-        return CUT if cut else WRONG.format(why=f"{error.msg} at character {error.pos + 1}")
     except (ValueError, RecursionError) as error:
-        return WRONG.format(why=str(error)[:100])
-    return WRONG.format(why="they are another value")
+        why = str(error)[:100]
+        is_late = getattr(error, "pos", -_PIECE) >= len(end) - _PIECE and not end.endswith("}")
+        if is_late or why.startswith("Unterminated"):
+            return CUT
+    return WRONG.format(why=why)
 
 
 def _read(text: str) -> object:
     """Return the value of JSON with harmless slips; what is missing is never made up."""
-    if len(text) > LONGEST:
-        raise ValueError(text[:10])
-    text = text.strip()
-    fenced = _FENCE.fullmatch(text)
-    text = fenced[1] if fenced else text
+    text = text.strip() if len(text) <= LONGEST else "too long"
+    text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
+    if text.startswith("{'"):
+        text = json.dumps(ast.literal_eval(text))
     try:
         value, end = _DECODER.raw_decode(text or "{}")
     except ValueError:
-        if text.startswith("{'"):
-            value, end = json.loads(json.dumps(ast.literal_eval(text))), len(text)
-        else:
-            text = _SLIPS.sub(lambda slip: _ESCAPES.sub(_escaped, slip[1] or ""), text)
-            value, end = _DECODER.raw_decode(text)
+        text = _SLIPS.sub(lambda slip: _ESCAPES.sub(_escaped, slip[1] or ""), text)
+        value, end = _DECODER.raw_decode(text)
     rest = text[end:].strip()
     # The last piece, or all, may come again; and an empty object before the full one.
     if rest and not text[:end].endswith(rest):

@@ -89,7 +89,9 @@ class ResilientProvider:
             try:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
-                        is_text = isinstance(event, events.TextStreamed) and bool(event.text.strip())
+                        is_text = isinstance(event, events.TextStreamed) and bool(
+                            event.text.strip()
+                        )
                         shown |= is_text or isinstance(event, events.ToolUseStarted)
                         yield event
                 return

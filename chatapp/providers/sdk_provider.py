@@ -91,11 +91,9 @@ class StreamedReply(ABC):
     def _parts(self, block: condense.Block) -> Iterator[condense.Block]:
         match block:
             case condense.TextBlock(text):
-                for kind, part in parted(text):
-                    if kind == "thinking" and part.strip():
-                        yield condense.OpaqueBlock({"type": kind, kind: part.strip("\n")})
-                    elif kind == "text" and part.strip():
-                        yield replace(block, text=part)
+                for kind, part in parted(text) if text.strip() else ():
+                    is_text = kind == "text"
+                    yield replace(block, text=part) if is_text else thought_block(part)
             case condense.ToolUseBlock(name=name):
                 yield replace(block, name=written_calls.known_name(name, self.tools))
             case _:
@@ -104,14 +102,11 @@ class StreamedReply(ABC):
     def say(self, text: str, *, is_last: bool = False) -> Iterator[events.StreamEvent]:
         """Yield what a piece of text shows to people, its thinking apart."""
         for kind, piece in self._tags.take(text, is_last=is_last):
-            if kind == "recalled":
-                self.thinks = False
-                yield events.StreamDiscarded()
-            elif kind == "thinking":
+            if kind == "thinking":
                 yield from self.think(piece)
-            else:
-                self.thinks, self.shown = False, self.shown or bool(piece.strip())
-                yield events.TextStreamed(piece)
+                continue
+            self.thinks, self.shown = False, self.shown or bool(piece.strip())
+            yield events.TextStreamed(piece) if kind == "text" else events.StreamDiscarded()
 
     def think(self, text: str) -> Iterator[events.StreamEvent]:
         """Yield what a piece of thinking shows to people; a blank one is none."""
@@ -120,6 +115,11 @@ class StreamedReply(ABC):
             yield events.ThinkingStarted()
         if self.thinks:
             yield events.ThinkingStreamed(text)
+
+
+def thought_block(text: str) -> condense.Block:
+    """Return what a server says as thinking, without a signature."""
+    return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
 
 
 class SdkProvider(ABC):

@@ -1,7 +1,7 @@
 """Errors that servers send as a success: in a stream, in a choice of it, or as its end."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from chatapp.providers.call_errors import SERVER_ERROR, ErrorEvent, Refusal
 
@@ -16,41 +16,36 @@ DECLINED = re.compile(
     re.IGNORECASE,
 )
 # The status that an error's code, type or sentence stands for.
-_WORDINGS = (
-    (
-        402,
-        r"(insufficient|not enough|\bno|out of|exhausted).{0,20}(balance|credit|fund|quota)"
-        r"|in arrears|payment required|billing|余额|欠费|充值",
-    ),
-    (429, r"rate.?limit|too many requests|throttl|\b[TR]P[MD]\b|quota|exhausted|限流|频率|频繁|并发"),
-    (529, r"overload|at capacity|server.{0,9}busy|try again later|过载|繁忙"),
-    (503, r"unavailable"),
-    (504, r"time.?out"),
-    (401, r"(invalid|incorrect|missing|expired).{0,20}api.?key|unauthori[sz]ed|authentication"),
-    (403, r"permission"),
-    (404, r"not.found"),
-    (400, r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy"),
-)
-_SAYING = ("message", "msg", "detail", "error_msg", "status_msg", "errors", "errorMessage")
-_FINE = (0, 200, "0", "200", "", None)
+_WORDINGS = {
+    402: r"(insufficient|not enough|\bno|out of).{0,20}(balance|credit|fund|quota)|in arrears"
+    r"|payment required|billing|余额|欠费|充值",
+    429: r"rate.?limit|too many requests|throttl|\b[TR]P[MD]\b|quota|exhausted|限流|频率|频繁|并发",
+    529: r"overload|at capacity|server.{0,9}busy|try again later|过载|繁忙",
+    503: r"unavailable",
+    504: r"time.?out",
+    401: r"(invalid|incorrect|missing|expired).{0,20}api.?key|unauthori[sz]ed|authentication",
+    403: r"permission",
+    404: r"not.found",
+    400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
+}
+_SAYING = ("message", "msg", "detail", "error_msg", "status_msg", "errors")
+_NAMING = ("code", "type", "status", "status_code")
 
 
 def error_in(said: object) -> object:
     """Return what a value of a stream says of the call's failure, None where it says nothing."""
     match said:
-        case {"error": error} if error:
+        case {"error": error} | {"choices": [{"error": error}, *_]} if error:
             return said if error is True else error
-        case {"base_resp": {"status_code": code} as error} if code not in _FINE:
+        case {"base_resp": {"status_code": int(code)} as error} if code:
             return error
-        case {"choices": [{"error": error}, *_]} if error:
-            return error
-        case {"choices": [{"finish_reason": str(end)}, *_]} | {"delta": {"stop_reason": str(end)}}:
-            failed = FAILED.search(end)
-            return {"message": f"finish_reason: {end}", "code": end} if failed else None
-        case {"choices": [_, *_]} | {"code": 0 | 200 | "0" | "200"}:
-            return None
-        case Mapping() if any(isinstance(said.get(key), str | list) for key in _SAYING):
-            return said
+        case {"choices": [{"finish_reason": str(end)}, *_]} | {
+            "delta": {"stop_reason": str(end)}
+        } if FAILED.search(end):
+            return {"message": f"finish_reason: {end}"}
+        case Mapping() if not said.get("choices") and str(said.get("code")) not in {"0", "200"}:
+            is_error = any(isinstance(said.get(key), str | list) for key in _SAYING)
+            return said if is_error else None
     return None
 
 
@@ -68,37 +63,19 @@ def said_in(body: object) -> str:
         case [*items]:
             return "; ".join(filter(None, map(said_in, items)))
         case Mapping():
-            inner = (said_in(body[key]) for key in ("error", *_SAYING) if body.get(key))
-            return next(filter(None, inner), "")
+            return next(filter(None, (said_in(body.get(key)) for key in ("error", *_SAYING))), "")
     return ""
 
 
 def refusal_of(error: ErrorEvent, request_id: str) -> Refusal:
     """Return what the server said, with the status that the same refusal would have had."""
-    said, words = said_in(error.body), [*_words(error.body)]
-    numbers = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
-    sentences = (" ".join(words), said)
-    worded = [
-        status
-        for sentence in sentences
-        for status, wording in _WORDINGS
-        if re.search(wording, sentence, re.IGNORECASE)
-    ]
-    status = next(iter([*numbers, *worded]), SERVER_ERROR)
-    return Refusal(
-        status,
-        said=said or f"HTTP {status}",
-        type=next((word for word in words if not word.isdigit()), ""),
-        answered=200,
-        request_id=error.headers.get(request_id),
-        headers=error.headers,
-        body=error.body,
-    )
-
-
-def _words(body: object) -> Iterator[str]:
-    """Yield the codes, types and statuses in an error's body, those of the inner one first."""
-    if isinstance(body, Mapping):
-        yield from _words(body.get("error"))
-        keys = ("code", "type", "status", "status_code")
-        yield from (str(body[key]) for key in keys if type(body.get(key)) in (str, int))
+    body, said = error.body, said_in(error.body)
+    named = [body.get(key) for key in _NAMING] if isinstance(body, Mapping) else []
+    words = [str(word) for word in named if isinstance(word, str | int)]
+    found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
+    for sentence in (" ".join(words), said):
+        found += [status for status, how in _WORDINGS.items() if re.search(how, sentence, re.I)]
+    status = next(iter(found), SERVER_ERROR)
+    kind = next((word for word in words if not word.isdigit()), "")
+    id_, headers = error.headers.get(request_id), error.headers
+    return Refusal(status, said or f"HTTP {status}", kind, 200, id_, headers, body)

@@ -12,7 +12,13 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes, stream_errors
-from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.sdk_provider import (
+    LONGEST_NAME,
+    LONGEST_REASON,
+    StreamedReply,
+    as_tokens,
+    thought_block,
+)
 from chatapp.providers.written_calls import known_name
 
 Data = Mapping[Any, Any]
@@ -25,6 +31,7 @@ _REASONS = {
 # Servers have two names for the model's reasoning.
 _REASONING = ("reasoning_content", "reasoning")
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
+_ADDRESS = re.compile(r"https?://[^<>\s]+")
 
 
 @dataclass(slots=True)
@@ -33,14 +40,6 @@ class _Text:
 
     kind: str
     pieces: list[str] = field(default_factory=list)
-
-    def block(self) -> condense.Block | None:
-        text = "".join(self.pieces)
-        if not text.strip():
-            return None
-        if self.kind == "text":
-            return condense.TextBlock(text)
-        return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
 
 
 @dataclass(slots=True)
@@ -64,13 +63,6 @@ class _Call:
         known = read_arguments(written) if written.endswith("}") and arguments else {}
         return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
-    def block(self) -> condense.Block | None:
-        if not self.name:
-            return None
-        return condense.ToolUseBlock(
-            self.id, self.name, read_arguments("".join(self.pieces)), self.extra
-        )
-
 
 class Reply(StreamedReply):
     """What one stream has said so far."""
@@ -93,8 +85,10 @@ class Reply(StreamedReply):
             if not self.started and isinstance(name := chunk.get("id"), str):
                 yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
             self.started = True
-            for choice in choices:
-                if isinstance(choice, Mapping) and self._is_ours(choice):
+            for choice in filter(_is_mapping, choices):
+                # The first of several answers at a time.
+                self._choice = choice.get("index") if self._choice is None else self._choice
+                if choice.get("index") in (self._choice, None):
                     yield from self._said(choice)
                     self._end(choice.get("finish_reason"))
         for name in ("citations", "search_results"):
@@ -107,23 +101,24 @@ class Reply(StreamedReply):
         """Take in that nothing more comes, and yield what was held back, and the sources."""
         for call in self._calls.values():
             yield from self._tell(call)
-        shown = self.shown and not self._calls
-        for number, (url, title) in enumerate(self._sources.items() if shown else (), 1):
-            yield from self._write("text", f"{'\n\n' if number == 1 else '\n'}{number}. [{title}](<{url}>)")
+        listed = [
+            f"{n}. [{title}](<{url}>)" for n, (url, title) in enumerate(self._sources.items(), 1)
+        ]
+        if listed and not self._calls:
+            yield from self._write("text", "\n\n" + "\n".join(listed))
         yield from super().end()
 
     def blocks(self) -> Iterator[condense.Block]:
         """Yield texts, thinking, calls and pictures in their order."""
         for one in self._written:
-            block = one if isinstance(one, condense.ImageBlock) else one.block()
-            if block is not None:
-                yield block
-
-    def _is_ours(self, choice: Data) -> bool:
-        """Whether it is the first of several answers at a time."""
-        if self._choice is None:
-            self._choice = choice.get("index")
-        return choice.get("index") in (self._choice, None)
+            match one:
+                case _Call(name=name) if name:
+                    given = read_arguments("".join(one.pieces))
+                    yield condense.ToolUseBlock(one.id, name, given, one.extra)
+                case _Text(kind, pieces) if (text := "".join(pieces)).strip():
+                    yield condense.TextBlock(text) if kind == "text" else thought_block(text)
+                case condense.ImageBlock():
+                    yield one
 
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
@@ -138,24 +133,24 @@ class Reply(StreamedReply):
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)
                 break
-        contents = [said.get("content"), said.get("refusal"), choice.get("text"), said.get("images")]
-        for content in contents:
+        for content in (*map(said.get, ("content", "refusal", "images")), choice.get("text")):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
         calls = said.get("tool_calls")
         if isinstance(legacy := said.get("function_call"), Mapping):
             calls = [{"index": 0, "function": legacy}]
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, Mapping):
-                yield from self._call(call)
+        for call in filter(_is_mapping, calls if isinstance(calls, list) else ()):
+            yield from self._call(call)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case str(text) | {"type": "text" | "output_text", "text": str(text)}:
-                yield from self._write("text", text)
-            case {"type": "refusal", "refusal": str(text)}:
+            case (
+                str(text)
+                | {"type": "text" | "output_text", "text": str(text)}
+                | {"refusal": str(text)}
+            ):
                 yield from self._write("text", text)
             case {"type": "thinking", "thinking": str(text)}:
                 yield from self._write("thinking", text)
@@ -168,22 +163,18 @@ class Reply(StreamedReply):
                     source = {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
                     self._written.append(condense.ImageBlock(source))
                 else:
-                    yield from self._write("text", f"\n\n[{url[:80]}](<{url}>)\n\n")
+                    self._cite([url])
 
     def _cite(self, sources: object) -> None:
         """Keep the addresses that an answer rests on."""
         for source in sources if isinstance(sources, list) else ():
             match source:
-                case str(url):
-                    title = url
                 case {"url_citation": {"url": str(url), **more}} | {"url": str(url), **more}:
-                    title = str(more.get("title") or url)
+                    title = re.sub(r"[\[\]\\\s]+", " ", str(more.get("title") or ""))
                 case _:
-                    continue
-            if url.startswith(("https://", "http://")) and not set("<>\n") & set(url):
-                plain = re.sub(r"[\[\]\\\n]", " ", title)
-                # A later list may know the title.
-                self._sources[url] = plain if plain != url else self._sources.get(url, url)
+                    url, title = str(source), ""
+            if _ADDRESS.fullmatch(url):
+                self._sources[url] = title or self._sources.get(url, url)
 
     def _write(self, kind: str, text: str) -> Iterator[events.StreamEvent]:
         if not text:
@@ -245,6 +236,10 @@ class Reply(StreamedReply):
             self._written.append(call)
         self._calls[call.id if key == "" else key] = self._last = call
         return call
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:

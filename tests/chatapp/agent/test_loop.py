@@ -67,7 +67,7 @@ def failing(raw: str) -> list[events.StreamEvent]:
         ('{"path": tru', "were cut"),
         ("", "were cut"),
         ('{"content": "function() {}', "were cut"),
-        ('{"path": "a"}{"path": "b"}', "no JSON object: Extra data at character 14"),
+        ('{"path": "a"}{"path": "b"}', "no JSON object: Extra data: line 1 column 14"),
         ('{"path": "a" x}', "no JSON object"),
         ("[1]", "no JSON object"),
     ],

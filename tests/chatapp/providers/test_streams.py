@@ -382,7 +382,7 @@ SHAPES = [
             event(chunk(content=[{"image_url": {"url": "https://x.org/a.png"}}])),
             event(chunk("stop")),
         ],
-        "[https://x.org/a.png](<https://x.org/a.png>)",
+        "1. [https://x.org/a.png](<https://x.org/a.png>)",
     ),
     Row(
         "citations",
