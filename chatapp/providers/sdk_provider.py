@@ -91,9 +91,10 @@ class StreamedReply(ABC):
     def _parts(self, block: condense.Block) -> Iterator[condense.Block]:
         match block:
             case condense.TextBlock(text):
-                for kind, part in parted(text) if text.strip() else ():
-                    is_text = kind == "text"
-                    yield replace(block, text=part) if is_text else thought_block(part)
+                for kind, part in parted(text):
+                    if part.strip():
+                        said = replace(block, text=part)
+                        yield said if kind == "text" else thought_block(part)
             case condense.ToolUseBlock(name=name):
                 yield replace(block, name=written_calls.known_name(name, self.tools))
             case _:

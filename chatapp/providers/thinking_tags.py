@@ -1,7 +1,9 @@
 """Thinking that servers leave in an answer's text, between tags, with or without an opening one."""
 
+import itertools
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think", "mm:think")
 _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES} | {
@@ -18,86 +20,94 @@ _FRAME = (
     *("<|begin_of_solution|>", "<|end_of_solution|>"),
 )
 _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
-_TAG = re.compile("|".join(map(re.escape, _ALL)), re.IGNORECASE)
+_TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _LONGEST = max(map(len, _ALL)) - 1
-# Characters for which a tag in the middle of a text waits for the one that closes it.
-_FAR = 20_000
+
+_Part = tuple[str, str]
 
 
 class ThinkTags:
     """Separates thinking from text as it is streamed; what may become a tag is held back."""
 
     def __init__(self) -> None:
-        self._is_settled = self._follows_tag = False
-        self._held = self._close = self._last = ""
-        self._said: list[str] = []
+        self._held, self._kind, self._follows_tag = "", "text", False
+        self._pieces: list[str] = []
+        self._shown: list[_Part] = []
 
-    def take(self, text: str, *, is_last: bool = False) -> Iterator[tuple[str, str]]:
+    def take(self, text: str, *, is_last: bool = False) -> Iterator[_Part]:
         """Yield pieces of "thinking" and of "text".
 
-        "recalled" says that all text before it was thinking, which comes again as such.
+        "recalled" says that what came before was taken for the wrong one, and comes again.
         """
-        self._held += text
-        at = 0
-        while found := _TAG.search(self._held, at):
-            before, after = self._held[: found.start()], self._held[found.end() :]
-            said = "".join([*self._said, before])
-            tag, kind, close = found[0].lower(), "text", ""
-            if self._close:
-                kind, known = "thinking", tag == self._close
-                if known and (self._last + before)[-1:] == "`" and after[:1] in ("`", ""):
-                    # The thought names the tag, unless nothing follows.
-                    known = is_last and not after
-                    if not (after or is_last):
-                        break
-                self._is_settled = self._is_settled or known
-            elif _is_code(said):
-                known = False
-            elif tag in _PAIRS:
-                close = _PAIRS[tag]
-                known = not said.strip() or close in after[:_FAR].lower()
-                if not (known or is_last or len(after) > _FAR):
-                    break
-            elif not (known := tag in _FRAME or not said.strip()) and not self._is_settled:
-                yield "recalled", ""
-                kind, before, self._said = "thinking", said, []
-                known = self._is_settled = True
-            at = found.end()
-            if known:
-                yield from self._tell(kind, before if before.strip() else "")
-                self._held, self._close, at, self._follows_tag = after, close, 0, True
-        end = found.start() if found else len(self._held) if is_last else self._undecided()
-        if is_last or self._close or self._said or not self._held[:end].isspace():
-            piece, self._held = self._held[:end], self._held[end:]
-            yield from self._tell("thinking" if self._close else "text", piece)
+        held = self._held + text
+        is_blank = not self._shown and held.isspace()
+        end = len(held) if is_last else 0 if is_blank else _undecided(held)
+        self._held = held[end:]
+        for piece in filter(None, _TAG.split(held[:end])):
+            self._pieces.append(piece)
+            is_tag, strips = bool(_TAG.fullmatch(piece)), self._follows_tag and self._kind == "text"
+            parts = [(self._kind, piece.lstrip() if strips else piece)]
+            if is_tag:
+                whole = parted("".join(self._pieces))
+                self._kind = whole[-1][0]
+                if whole == _merged([*self._shown, (self._kind, "")]):
+                    parts = []
+                elif whole != _merged([*self._shown, *parts]):
+                    yield "recalled", ""
+                    self._shown, parts = [], whole
+            parts = [one for one in parts if one[1]]
+            goes_on = bool(parts) and parts[-1][0] == self._kind
+            self._follows_tag = (self._follows_tag or is_tag) and not goes_on
+            self._shown += parts
+            yield from parts
 
-    def _tell(self, kind: str, text: str) -> Iterator[tuple[str, str]]:
-        if kind == "text":
-            text = text.lstrip() if self._follows_tag else text
-            self._said += [text] if text else []
-        if text:
-            self._follows_tag, self._last = False, text[-1]
-            yield kind, text
 
-    def _undecided(self) -> int:
-        """Return where the end of what is held may be the beginning of a tag."""
-        first = max(0, len(self._held) - _LONGEST)
-        for found in re.finditer(r"[<\[◁]", self._held[first:]):
-            begun = self._held[first + found.start() :].lower()
-            if any(tag.startswith(begun) for tag in _ALL):
-                return len(self._held) - len(begun)
-        return len(self._held)
+def parted(text: str) -> list[_Part]:
+    """Return a text in parts of "thinking" and of "text", of which the last may be empty."""
+    parts: list[_Part] = []
+    start, close = 0, ""
+    for tag in _TAG.finditer(text):
+        name, before, after = tag[0].lower(), text[start : tag.start()], text[tag.end() :]
+        said = "".join([part for kind, part in parts if kind == "text"]) + before
+        kind = "thinking" if close else "text"
+        if close:
+            if name != close or (before.endswith("`") and after.startswith("`")):
+                continue
+        elif _is_code(said):
+            continue
+        elif name in _PAIRS:
+            if said.strip() and _PAIRS[name] not in after.lower():
+                continue
+        elif said.strip() and name not in _FRAME:
+            if any(kind == "thinking" for kind, _ in parts):
+                continue
+            # Its opening tag is missing.
+            kind, before, parts = "thinking", said, []
+        if before.strip():
+            parts.append((kind, before.lstrip() if start and kind == "text" else before))
+        close = "" if kind == "thinking" else _PAIRS.get(name, "")
+        start = tag.end()
+    kind, rest = "thinking" if close else "text", text[start:]
+    return _merged([*parts, (kind, rest.lstrip() if start and not close else rest)])
+
+
+def _merged(parts: Iterable[_Part]) -> list[_Part]:
+    groups = itertools.groupby(parts, key=operator.itemgetter(0))
+    return [(kind, "".join([said for _, said in group])) for kind, group in groups]
+
+
+def _undecided(text: str) -> int:
+    """Return where the end of a text may be the beginning of a tag."""
+    first = max(0, len(text) - _LONGEST)
+    for found in re.finditer(r"[<\[◁]", text[first:]):
+        begun = text[first + found.start() :].lower()
+        if any(tag.startswith(begun) for tag in _ALL):
+            return len(text) - len(begun)
+    return len(text)
 
 
 def _is_code(said: str) -> bool:
     """Whether code goes on at the end of a text: a fence, or a line's backticks."""
     line = said[said.rfind("\n") + 1 :]
     return len(_FENCE.findall(said)) % 2 == 1 or line.count("`") % 2 == 1
-
-
-def parted(text: str) -> list[tuple[str, str]]:
-    """Return a whole text in parts of "thinking" and of "text"."""
-    parts = [*ThinkTags().take(text, is_last=True)]
-    kinds = [kind for kind, _ in parts]
-    return parts[kinds.index("recalled") + 1 :] if "recalled" in kinds else parts

@@ -170,7 +170,7 @@ class Reply(StreamedReply):
         for source in sources if isinstance(sources, list) else ():
             match source:
                 case {"url_citation": {"url": str(url), **more}} | {"url": str(url), **more}:
-                    title = re.sub(r"[\[\]\\\s]+", " ", str(more.get("title") or ""))
+                    title = re.sub(r"[\[\]\\\s]+", " ", str(more.get("title") or "")).strip()
                 case _:
                     url, title = str(source), ""
             if _ADDRESS.fullmatch(url):

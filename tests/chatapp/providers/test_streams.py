@@ -414,7 +414,7 @@ SHAPES = [
             ),
             event(chunk("stop")),
         ],
-        "See.\n\n1. [A  b ](<https://x.org/>)",
+        "See.\n\n1. [A b](<https://x.org/>)",
     ),
     Row(
         "a script as a source",
