@@ -3,7 +3,7 @@
 An error carries what its handler needs, so that nobody parses a message.
 """
 
-from condense import noop, say
+from condense import say
 
 
 class AgentError(Exception):
@@ -54,20 +54,6 @@ class EmptyReply(ProviderError):
     """The model sent neither text nor a call, perhaps only what it thought."""
 
     attempts = 2
-
-    def __init__(self, stop_reason: str) -> None:
-        said = noop("The model sent an empty answer. Try again, or ask in other words.")
-        if stop_reason == "max_tokens":
-            said = noop("The model reached the longest allowed length before it answered.")
-        super().__init__(said, retryable=True, details=f"stop reason: {stop_reason}")
-
-
-class RepeatedFailure(AgentError):
-    """The model made the same calls again and again, which failed each time in the same way."""
-
-    def __init__(self, count: int, name: str) -> None:
-        said = say("The same call of {name} failed {count} times in a row.", name=name, count=count)
-        super().__init__(said)
 
 
 class UnknownProvider(AgentError):

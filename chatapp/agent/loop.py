@@ -11,10 +11,10 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import (
+    AgentError,
     ContextOverflow,
     LeftEarly,
     LeftWaiting,
-    RepeatedFailure,
     StepLimitReached,
 )
 from chatapp.agent.model_call import StreamedCall
@@ -31,6 +31,7 @@ from chatapp.agent.ports import (
 )
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.agent.tool_arguments import UNPARSED, explain
+from condense import say
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
@@ -231,17 +232,21 @@ class AgentLoop(ABC):
         await finish(self._answer_rest())
 
     def _check_failures(self) -> None:
-        """Raise RepeatedFailure where the model does not learn from what its calls return.
+        """Raise AgentError where the same calls fail in the same way again and again.
 
-        Arguments that can't be read are the same failure, whatever they are.
+        Arguments that can't be read are the same, whatever they are.
         """
         calls, results = self._history[-2].tool_uses, self._history[-1].tool_results
         made = [(one.name, None if UNPARSED in one.input else one.input) for one in calls]
-        failure = (made, [one.content for one in results if one.is_error])
+        failure = made, [one.content for one in results if one.is_error]
         same = self._failures if failure in self._failures else []
         self._failures = [*same, failure] if len(failure[1]) == len(results) else []
         if len(self._failures) == MOST_FAILURES:
-            raise RepeatedFailure(MOST_FAILURES, calls[0].name)
+            name, count = calls[0].name, MOST_FAILURES
+            said = say(
+                "{name} failed {count} times in a row, in the same way.", name=name, count=count
+            )
+            raise AgentError(said)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""

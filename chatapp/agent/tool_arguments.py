@@ -1,6 +1,5 @@
-"""Arguments of tool calls as models write them: read where that is sure, and explained elsewhere."""
+"""Arguments of tool calls as models write them: read where they are clear, else explained."""
 
-import ast
 import json
 import re
 from typing import Any
@@ -16,18 +15,19 @@ CUT = (
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
 # Characters at the end in which an escape or a word may be cut.
 _PIECE = 6
-
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
-_ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
+_ESCAPES = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+# NaN and the infinities, which are no JSON, are no integers either.
+_DECODER = json.JSONDecoder(strict=False, parse_constant=int)
 
 
 def read_arguments(text: str) -> dict[str, Any]:
     """Return a call's arguments; what is surely no JSON object is kept under ``UNPARSED``."""
     try:
         value = _read(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+    except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {UNPARSED: text}
 
@@ -49,8 +49,6 @@ def _read(text: str) -> object:
     """Return the value of JSON with harmless slips; what is missing is never made up."""
     text = text.strip() if len(text) <= LONGEST else "too long"
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
-    if text.startswith("{'"):
-        text = json.dumps(ast.literal_eval(text))
     try:
         value, end = _DECODER.raw_decode(text or "{}")
     except ValueError:
@@ -72,11 +70,4 @@ def _read(text: str) -> object:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return found[1] or r"\\"
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and the infinities are no JSON
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+    return found[0] if found[0][1:] else r"\\"

@@ -20,6 +20,8 @@ SILENT = noop("The provider stopped answering.")
 BROKE_OFF = noop("The stream broke off before the reply was complete.")
 DECLINED = noop("The model declined to answer this.")
 NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in Profiles.")
+EMPTY = noop("The model sent an empty answer. Try again, or ask in other words.")
+ONLY_THOUGHT = noop("The model reached the longest allowed length before it answered.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
 BAD_REQUEST, PAYMENT_REQUIRED, SERVER_ERROR = 400, 402, 500

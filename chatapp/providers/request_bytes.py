@@ -63,13 +63,16 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
     ``DONE`` is the end where a server marks it; pings are left out. Raises ErrorEvent for what
     tells of an error, and ValueError for what is no JSON, once what came until then was yielded.
     """
-    frames, rest = _Frames(), b""
-    async for read in _with_end(reads):
-        said: list[object] = []
-        wrong: Exception | None = None
-        lines = (rest + read).splitlines(keepends=True)
+    frames, rest, is_last = _Frames(), b"", False
+    while not is_last:
+        # The last event may lack its end.
+        read = await anext(reads, None)
+        is_last = read is None
+        lines = (rest + (b"\n\n" if read is None else read)).splitlines(keepends=True)
         # A return may be the first half of a line's end.
         rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        said: list[object] = []
+        wrong: Exception | None = None
         try:
             for value in chain.from_iterable(map(frames.take, lines)):
                 said.append(value)
@@ -83,13 +86,6 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
             raise wrong
     if frames.unread:
         decode(b"".join(frames.unread))
-
-
-async def _with_end(reads: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for read in reads:
-        yield read
-    # The last event may lack its end.
-    yield b"\n\n"
 
 
 class _Frames:

@@ -22,7 +22,9 @@ from chatapp.providers import written_calls
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
+    EMPTY,
     NO_KEY,
+    ONLY_THOUGHT,
     Asked,
     ErrorEvent,
     Refusal,
@@ -76,7 +78,14 @@ class StreamedReply(ABC):
 
     def completed(self) -> events.ReplyCompleted:
         """Return the whole reply, with thinking and calls apart from its text."""
-        blocks = [part for block in self.blocks() for part in self._parts(block)]
+        blocks: list[condense.Block] = []
+        for block in self.blocks():
+            said = parted(block.text) if isinstance(block, condense.TextBlock) else ()
+            for kind, part in said:
+                if part.strip():
+                    text = replace(block, text=part)
+                    blocks.append(text if kind == "text" else thought_block(part))
+            blocks += [] if said else [block]
         if not any(isinstance(one, condense.ToolUseBlock) for one in blocks):
             blocks = [part for one in blocks for part in written_calls.apart(one, self.tools)]
         reason = self.stop_reason or "end_turn"
@@ -87,18 +96,6 @@ class StreamedReply(ABC):
             case [*_, condense.ToolUseBlock()] if reason == "end_turn":
                 reason = "tool_use"
         return events.ReplyCompleted(tuple(blocks), reason, self.usage)
-
-    def _parts(self, block: condense.Block) -> Iterator[condense.Block]:
-        match block:
-            case condense.TextBlock(text):
-                for kind, part in parted(text):
-                    if part.strip():
-                        said = replace(block, text=part)
-                        yield said if kind == "text" else thought_block(part)
-            case condense.ToolUseBlock(name=name):
-                yield replace(block, name=written_calls.known_name(name, self.tools))
-            case _:
-                yield block
 
     def say(self, text: str, *, is_last: bool = False) -> Iterator[events.StreamEvent]:
         """Yield what a piece of text shows to people, its thinking apart."""
@@ -351,5 +348,5 @@ def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
         raise ProviderError(said, details=details)
     whole = reply.completed()
     if all(condense.is_thinking(block) for block in whole.content):
-        raise EmptyReply(whole.stop_reason)
+        raise EmptyReply(ONLY_THOUGHT if whole.is_cut else EMPTY, retryable=True)
     return whole

@@ -7,13 +7,10 @@ from chatapp.providers.call_errors import SERVER_ERROR, ErrorEvent, Refusal
 
 # Ends of an answer that are failures, and those that are refusals, however a server names them.
 FAILED = re.compile(
-    r"error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload|unavailable"
-    r"|exception|interrupt|unexpected",
-    re.IGNORECASE,
+    r"(?i)error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload|unexpected"
 )
 DECLINED = re.compile(
-    r"filter|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guardrail|policy|risk",
-    re.IGNORECASE,
+    r"(?i)filter|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guardrail|policy|risk"
 )
 # The status that an error's code, type or sentence stands for.
 _WORDINGS = {
@@ -29,7 +26,6 @@ _WORDINGS = {
     400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
 }
 _SAYING = ("message", "msg", "detail", "error_msg", "status_msg", "errors")
-_NAMING = ("code", "type", "status", "status_code")
 
 
 def error_in(said: object) -> object:
@@ -69,13 +65,13 @@ def said_in(body: object) -> str:
 
 def refusal_of(error: ErrorEvent, request_id: str) -> Refusal:
     """Return what the server said, with the status that the same refusal would have had."""
-    body, said = error.body, said_in(error.body)
-    named = [body.get(key) for key in _NAMING] if isinstance(body, Mapping) else []
+    body, said, headers = error.body, said_in(error.body), error.headers
+    named = map(body.get, ("code", "type", "status")) if isinstance(body, Mapping) else ()
     words = [str(word) for word in named if isinstance(word, str | int)]
     found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
     for sentence in (" ".join(words), said):
-        found += [status for status, how in _WORDINGS.items() if re.search(how, sentence, re.I)]
+        found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
     status = next(iter(found), SERVER_ERROR)
     kind = next((word for word in words if not word.isdigit()), "")
-    id_, headers = error.headers.get(request_id), error.headers
-    return Refusal(status, said or f"HTTP {status}", kind, 200, id_, headers, body)
+    said = said or f"HTTP {status}"
+    return Refusal(status, said, kind, 200, headers.get(request_id), headers, body)

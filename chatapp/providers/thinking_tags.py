@@ -10,19 +10,18 @@ _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES} | {
     "[think]": "[/think]",
     "◁think▷": "◁/think▷",
     "<|start_thinking|>": "<|end_thinking|>",
-    "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|channel|>analysis<|message|>": "<|end|>",
 }
 # What stands around an answer in some of these formats.
 _FRAME = (
     *("<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>"),
     *("<|end|>", "<|return|>", "<|start_response|>", "<|end_response|>"),
-    *("<|begin_of_solution|>", "<|end_of_solution|>"),
 )
 _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
+_BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
+_BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
-_LONGEST = max(map(len, _ALL)) - 1
 
 _Part = tuple[str, str]
 
@@ -41,8 +40,10 @@ class ThinkTags:
         "recalled" says that what came before was taken for the wrong one, and comes again.
         """
         held = self._held + text
-        is_blank = not self._shown and held.isspace()
-        end = len(held) if is_last else 0 if is_blank else _undecided(held)
+        begun = None if is_last else _BEGINNING.search(held, max(0, len(held) - 40))
+        end = begun.start() if begun else len(held)
+        if not (is_last or self._shown) and held[:end].isspace():
+            end = 0
         self._held = held[end:]
         for piece in filter(None, _TAG.split(held[:end])):
             self._pieces.append(piece)
@@ -68,26 +69,25 @@ def parted(text: str) -> list[_Part]:
     parts: list[_Part] = []
     start, close = 0, ""
     for tag in _TAG.finditer(text):
-        name, before, after = tag[0].lower(), text[start : tag.start()], text[tag.end() :]
+        name, before = tag[0].lower(), text[start : tag.start()]
         said = "".join([part for kind, part in parts if kind == "text"]) + before
-        kind = "thinking" if close else "text"
+        kind, is_tag = "text", not said.strip()
         if close:
-            if name != close or (before.endswith("`") and after.startswith("`")):
-                continue
-        elif _is_code(said):
+            is_named = before.endswith("`") and text.startswith("`", tag.end())
+            kind, is_tag = "thinking", name == close and not is_named
+        elif len(_FENCE.findall(said)) % 2 or said[said.rfind("\n") + 1 :].count("`") % 2:
+            # It stands in code.
             continue
         elif name in _PAIRS:
-            if said.strip() and _PAIRS[name] not in after.lower():
-                continue
-        elif said.strip() and name not in _FRAME:
-            if any(kind == "thinking" for kind, _ in parts):
-                continue
+            is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
+        elif not (is_tag or name in _FRAME or any(kind == "thinking" for kind, _ in parts)):
             # Its opening tag is missing.
-            kind, before, parts = "thinking", said, []
-        if before.strip():
-            parts.append((kind, before.lstrip() if start and kind == "text" else before))
-        close = "" if kind == "thinking" else _PAIRS.get(name, "")
-        start = tag.end()
+            kind, before, parts, is_tag = "thinking", said, [], True
+        if is_tag or (not close and name in _FRAME):
+            if before.strip():
+                parts.append((kind, before.lstrip() if start and kind == "text" else before))
+            close = "" if kind == "thinking" else _PAIRS.get(name, "")
+            start = tag.end()
     kind, rest = "thinking" if close else "text", text[start:]
     return _merged([*parts, (kind, rest.lstrip() if start and not close else rest)])
 
@@ -95,19 +95,3 @@ def parted(text: str) -> list[_Part]:
 def _merged(parts: Iterable[_Part]) -> list[_Part]:
     groups = itertools.groupby(parts, key=operator.itemgetter(0))
     return [(kind, "".join([said for _, said in group])) for kind, group in groups]
-
-
-def _undecided(text: str) -> int:
-    """Return where the end of a text may be the beginning of a tag."""
-    first = max(0, len(text) - _LONGEST)
-    for found in re.finditer(r"[<\[◁]", text[first:]):
-        begun = text[first + found.start() :].lower()
-        if any(tag.startswith(begun) for tag in _ALL):
-            return len(text) - len(begun)
-    return len(text)
-
-
-def _is_code(said: str) -> bool:
-    """Whether code goes on at the end of a text: a fence, or a line's backticks."""
-    line = said[said.rfind("\n") + 1 :]
-    return len(_FENCE.findall(said)) % 2 == 1 or line.count("`") % 2 == 1

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import condense
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
@@ -30,23 +30,21 @@ def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]
     """Return a block; where a text ends with calls of known tools, what comes before, and these."""
     text = block.text if isinstance(block, condense.TextBlock) else ""
     found = [*_CALL.finditer(text)]
-    calls = [call for one in found for call in _calls(one, tools)]
     before = text[: found[0].start()] if found else text
+    calls: list[condense.Block] = []
+    for one in found:
+        said, given = read_arguments(one["json"] or ""), one["given"] or ""
+        name = known_name(str(said.get("name", one["name"])), tools)
+        if inner := said.get("arguments") or said.get("parameters"):
+            given = inner if isinstance(inner, str) else request_bytes.encode(inner).decode()
+        given = dict(_PARAMETER.findall(given)) if given[:1] == "<" else read_arguments(given)
+        if name in tools and UNPARSED not in given:
+            calls.append(condense.ToolUseBlock(f"call_{uuid.uuid4().hex[:24]}", name, given))
     is_end = not _WRAPPING.sub("", _CALL.sub("", text[len(before) :]))
     if not calls or len(calls) < len(found) or not is_end or before.count("`") % 2:
         return [block]
     before = _WRAPPING.sub("", before)
     return [*([condense.TextBlock(before)] if before.strip() else []), *calls]
-
-
-def _calls(found: re.Match[str], tools: Collection[str]) -> Iterator[condense.ToolUseBlock]:
-    said, given = read_arguments(found["json"] or ""), found["given"] or ""
-    name = known_name(str(said.get("name", found["name"])), tools)
-    if inner := said.get("arguments") or said.get("parameters"):
-        given = inner if isinstance(inner, str) else request_bytes.encode(inner).decode()
-    arguments = dict(_PARAMETER.findall(given)) if given[:1] == "<" else read_arguments(given)
-    if name in tools and UNPARSED not in arguments:
-        yield condense.ToolUseBlock(f"call_{uuid.uuid4().hex[:24]}", name, arguments)
 
 
 def _letters(name: str) -> str:

@@ -434,6 +434,7 @@ def turn_name(turn: Turn) -> str:
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
+_WHOLE = {"", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction", "refusal"}
 # By the reason why an answer stopped: what stands at the end of one that is not whole.
 CUT_TEXTS: Mapping[str, Promise] = {
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
@@ -442,16 +443,12 @@ CUT_TEXTS: Mapping[str, Promise] = {
     "error": gettext_lazy("The answer broke off here."),
     "interrupted": gettext_lazy("The answer was interrupted here."),
 }
-# Reasons that say nothing to people.
-_WHOLE = {"", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction", "refusal"}
 
 
 def cut_text(reason: str) -> str:
     """Say why an answer stopped, "" where it is whole; a server may have its own reason."""
-    if reason in _WHOLE:
-        return ""
     own = _("The server ended the answer here: {reason}", reason=reason)
-    return str(CUT_TEXTS.get(reason, own))
+    return "" if reason in _WHOLE else str(CUT_TEXTS.get(reason, own))
 
 
 def cache_miss(call: ModelCall) -> str:

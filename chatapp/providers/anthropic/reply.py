@@ -75,15 +75,14 @@ class Reply(StreamedReply):
                 raise Undocumented
         match kind, block:
             case "tool_use", {"id": str(id_), "name": str(name)}:
-                told.append(events.ToolUseStarted(id_, known_name(name, self.tools)))
+                block["name"] = known_name(name, self.tools)
+                told.append(events.ToolUseStarted(id_, block["name"]))
             case "tool_use", _:
                 raise Undocumented
             case "thinking" | "redacted_thinking", _:
                 yield events.ThinkingStarted()
-            case "text", {"text": str(text)}:
+            case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}):
                 told += self.say(text)
-            case "compaction", {"content": str(text)} if text:
-                told.append(events.TextStreamed(text))
         self._blocks[index] = {"type": kind, **block}
         if kind in _TEXTS and isinstance(opening := block.get(kind), str):
             self._pieces[index].append(opening)

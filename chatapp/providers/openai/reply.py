@@ -12,6 +12,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes, stream_errors
+from chatapp.providers.formats import listed
 from chatapp.providers.sdk_provider import (
     LONGEST_NAME,
     LONGEST_REASON,
@@ -47,7 +48,7 @@ class _Call:
     """A tool call while it is written; ``given`` is the id that the server gave it."""
 
     id: str
-    given: str = ""
+    given: str
     name: str = ""
     is_told: bool = False
     pieces: list[str] = field(default_factory=list)
@@ -59,8 +60,7 @@ class _Call:
             return False
         if (id_ and self.given and id_ != self.given) or (name != self.name and self.pieces):
             return True
-        written = "".join(self.pieces).rstrip()
-        known = read_arguments(written) if written.endswith("}") and arguments else {}
+        known = read_arguments("".join(self.pieces)) if arguments else {}
         return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
 
@@ -85,7 +85,7 @@ class Reply(StreamedReply):
             if not self.started and isinstance(name := chunk.get("id"), str):
                 yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
             self.started = True
-            for choice in filter(_is_mapping, choices):
+            for choice in listed(choices):
                 # The first of several answers at a time.
                 self._choice = choice.get("index") if self._choice is None else self._choice
                 if choice.get("index") in (self._choice, None):
@@ -101,11 +101,9 @@ class Reply(StreamedReply):
         """Take in that nothing more comes, and yield what was held back, and the sources."""
         for call in self._calls.values():
             yield from self._tell(call)
-        listed = [
-            f"{n}. [{title}](<{url}>)" for n, (url, title) in enumerate(self._sources.items(), 1)
-        ]
-        if listed and not self._calls:
-            yield from self._write("text", "\n\n" + "\n".join(listed))
+        for number, (url, title) in enumerate(self._sources.items(), 1):
+            line = f"{number}. [{title}](<{url}>)"
+            yield from self._write("text", f"\n{line}" if number > 1 else f"\n\n{line}")
         yield from super().end()
 
     def blocks(self) -> Iterator[condense.Block]:
@@ -114,7 +112,8 @@ class Reply(StreamedReply):
             match one:
                 case _Call(name=name) if name:
                     given = read_arguments("".join(one.pieces))
-                    yield condense.ToolUseBlock(one.id, name, given, one.extra)
+                    known = known_name(name, self.tools)
+                    yield condense.ToolUseBlock(one.id, known, given, one.extra)
                 case _Text(kind, pieces) if (text := "".join(pieces)).strip():
                     yield condense.TextBlock(text) if kind == "text" else thought_block(text)
                 case condense.ImageBlock():
@@ -127,8 +126,7 @@ class Reply(StreamedReply):
             self.stop_reason = "refusal" if stream_errors.DECLINED.search(reason) else known
 
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
-        said = next(filter(None, (choice.get("delta"), choice.get("message"))), {})
-        said = said if isinstance(said, Mapping) else {}
+        said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})
         for name in _REASONING:
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)
@@ -137,20 +135,15 @@ class Reply(StreamedReply):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
-        calls = said.get("tool_calls")
-        if isinstance(legacy := said.get("function_call"), Mapping):
-            calls = [{"index": 0, "function": legacy}]
-        for call in filter(_is_mapping, calls if isinstance(calls, list) else ()):
-            yield from self._call(call)
+        legacy = {"index": 0, "function": said.get("function_call")}
+        for call in (*listed(said.get("tool_calls")), legacy):
+            if isinstance(function := call.get("function"), Mapping):
+                yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case (
-                str(text)
-                | {"type": "text" | "output_text", "text": str(text)}
-                | {"refusal": str(text)}
-            ):
+            case str(text) | {"type": "text", "text": str(text)} | {"refusal": str(text)}:
                 yield from self._write("text", text)
             case {"type": "thinking", "thinking": str(text)}:
                 yield from self._write("thinking", text)
@@ -186,21 +179,20 @@ class Reply(StreamedReply):
         last.pieces.append(text)
         yield from self.say(text) if kind == "text" else self.think(text)
 
-    def _call(self, said: Data) -> Iterator[events.StreamEvent]:
+    def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
-        if not isinstance(function := said.get("function"), Mapping):
-            return
-        name, arguments = function.get("name"), function.get("arguments")
-        name = name if isinstance(name, str) else ""
-        if isinstance(arguments, Mapping):
-            arguments = json.dumps(arguments)
-        arguments = arguments if isinstance(arguments, str) else ""
+        given = function.get("arguments")
+        given = json.dumps(given) if isinstance(given, Mapping) else given
+        name, arguments = (
+            one if isinstance(one, str) else "" for one in (function.get("name"), given)
+        )
         call = self._find(said, name, arguments)
         if isinstance(extra := said.get("extra_content"), Mapping):
             call.extra["extra_content"] = dict(extra)
+        is_known = known_name(call.name, self.tools) in self.tools
         if not call.name or name.startswith(call.name):
             call.name = name
-        elif not (call.pieces or known_name(call.name, self.tools) in self.tools):
+        elif not (call.pieces or is_known):
             # The rest of a name.
             call.name += name
         call.pieces += [arguments] if arguments else []
@@ -215,8 +207,8 @@ class Reply(StreamedReply):
             call.is_told = self.shown = True
             self.thinks = False
             yield events.ToolUseStarted(call.id, known_name(call.name, self.tools))
-            if arguments := "".join(call.pieces):
-                yield events.OutputStreamed(arguments)
+            if call.pieces:
+                yield events.OutputStreamed("".join(call.pieces))
 
     def _find(self, said: Data, name: str, arguments: str) -> _Call:
         """Return the call that a piece belongs to.
@@ -236,10 +228,6 @@ class Reply(StreamedReply):
             self._written.append(call)
         self._calls[call.id if key == "" else key] = self._last = call
         return call
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:

@@ -4,12 +4,7 @@ import pytest
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import (
-    ContextOverflow,
-    ProviderError,
-    RepeatedFailure,
-    StepLimitReached,
-)
+from chatapp.agent.errors import AgentError, ContextOverflow, ProviderError, StepLimitReached
 from tests.chatapp.agent.fakes import Stage, call, reply, say
 
 
@@ -85,7 +80,7 @@ async def test_three_equal_failures_in_a_row_end_the_turn() -> None:
     """Results are kept; another failure, or a success, in between begins to count anew."""
     scripts = [failing(f'{{"path": "{text}') for text in ("a", "bc", "d")]
     stage = Stage(*scripts, say("Never said."))
-    with pytest.raises(RepeatedFailure, match="The same call of echo failed 3 times"):
+    with pytest.raises(AgentError, match="echo failed 3 times in a row"):
         await stage.loop.run()
     assert len(stage.journal.messages) == 7
     stage = Stage(*scripts[:2], call("echo", path="a"), *scripts[:2], failing("[1]"), say("Done."))
