@@ -19,8 +19,6 @@ class ProviderError(AgentError):
     Where ``attempts`` is given, the call is made no more than so many times.
     """
 
-    attempts: int | None = None
-
     def __init__(
         self,
         message: str,
@@ -30,6 +28,7 @@ class ProviderError(AgentError):
         status: int | None = None,
         details: str = "",
         profile_at_fault: bool = False,
+        attempts: int | None = None,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
@@ -37,6 +36,7 @@ class ProviderError(AgentError):
         self.status = status
         self.details = details
         self.profile_at_fault = profile_at_fault
+        self.attempts = attempts
 
 
 class ContextOverflow(ProviderError):
@@ -48,12 +48,6 @@ class ContextOverflow(ProviderError):
     # The engine looks for this name: it knows no error of the application.
     is_context_overflow = True
     window: int | None = None
-
-
-class EmptyReply(ProviderError):
-    """The model sent neither text nor a call, perhaps only what it thought."""
-
-    attempts = 2
 
 
 class UnknownProvider(AgentError):

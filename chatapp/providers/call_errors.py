@@ -24,7 +24,7 @@ EMPTY = noop("The model sent an empty answer. Try again, or ask in other words."
 ONLY_THOUGHT = noop("The model reached the longest allowed length before it answered.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
-BAD_REQUEST, PAYMENT_REQUIRED, SERVER_ERROR = 400, 402, 500
+BAD_REQUEST, SERVER_ERROR = 400, 500
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
 # Its key, or the model and the address that it names.
 _OF_THE_PROFILE = {401, 403, 404}
@@ -48,7 +48,6 @@ class ErrorEvent(Exception):
     def __init__(self, body: object) -> None:
         super().__init__(str(body))
         self.body = body
-        self.headers: Mapping[str, str] = {}
 
 
 class Undocumented(ValueError):

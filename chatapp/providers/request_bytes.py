@@ -1,10 +1,12 @@
 """The bytes of requests and of server-sent events, the same for every provider that has them."""
 
+import asyncio
 import codecs
 import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -17,6 +19,8 @@ from chatapp.providers.call_errors import ErrorEvent
 from chatapp.providers.stream_errors import error_in
 
 DONE = "[DONE]"
+# Seconds for the end of a body whose reply is whole.
+ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
 # A call's arguments, also where they are read of a file.
 UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments
@@ -84,6 +88,13 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
             yield said
         if wrong:
             raise wrong
+        if said and said[-1] == DONE:
+            # A line is used again only where its body has ended.
+            with suppress(Exception):
+                async with asyncio.timeout(ENDING):
+                    async for _rest in reads:
+                        pass
+            return
     if frames.unread:
         decode(b"".join(frames.unread))
 

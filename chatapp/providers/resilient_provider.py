@@ -89,10 +89,9 @@ class ResilientProvider:
             try:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
-                        is_text = isinstance(event, events.TextStreamed) and bool(
-                            event.text.strip()
-                        )
-                        shown |= is_text or isinstance(event, events.ToolUseStarted)
+                        is_text = isinstance(event, events.TextStreamed)
+                        is_call = isinstance(event, events.ToolUseStarted)
+                        shown |= is_call or bool(is_text and event.text.strip())
                         yield event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's

@@ -14,7 +14,7 @@ import httpx2
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import ContextOverflow, EmptyReply, ProviderError
+from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.agent.tool_arguments import UNPARSED
 from chatapp.network import AddressRefused, Guard, host_of
@@ -35,6 +35,7 @@ from chatapp.providers.call_errors import (
 )
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
+from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
 from chatapp.providers.stream_errors import refusal_of
 from chatapp.providers.thinking_tags import ThinkTags, parted
@@ -158,7 +159,7 @@ class SdkProvider(ABC):
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
         own: type[Exception] = self.sdk.APIError
         others = (httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
-        self.failures = (own, AddressRefused, ErrorEvent, *others)
+        self.failures = (own, AddressRefused, *others)
 
     @abstractmethod
     def open_client(self, **options: Any) -> Any:
@@ -171,14 +172,6 @@ class SdkProvider(ABC):
     @abstractmethod
     def write(self, request: ModelRequest, left_out: set[str]) -> events.SentRequest:
         """Return the request's bytes, without what the vendor refused of it."""
-
-    @abstractmethod
-    def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the JSON of the events of a response, those of one read at once."""
-
-    @abstractmethod
-    def refusal(self, error: Any) -> Refusal:
-        """Return what the vendor said when it refused a call."""
 
     @abstractmethod
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
@@ -280,19 +273,20 @@ class SdkProvider(ABC):
         yield _named(stream.response.headers.get(self.request_id))
         async with stream:
             try:
-                reads = self.read(stream.response)
+                reads = read_events(stream.response.aiter_bytes())
                 async for said in paced(reads, self.event_timeout, lambda: reply.finished):
                     # Text in a row is one piece.
                     for event in events.joined(chain.from_iterable(map(reply.take, said))):
                         yield event
             except ErrorEvent as error:
-                error.headers = stream.response.headers
-                raise
+                raise self.sdk.APIStatusError(
+                    f"{error.body}", response=stream.response, body=error.body
+                ) from None
 
-    def _refusal_in(self, error: Exception) -> Refusal | None:
-        if isinstance(error, ErrorEvent):
-            return refusal_of(error, self.request_id)
-        return self.refusal(error) if isinstance(error, self.sdk.APIStatusError) else None
+    def _refusal_in(self, error: Any) -> Refusal | None:
+        if not isinstance(error, self.sdk.APIStatusError):
+            return None
+        return refusal_of(error.body, error.status_code, error.response.headers, self.request_id)
 
     def _explained(
         self, error: Exception, refusal: Refusal | None, reply: StreamedReply
@@ -348,5 +342,5 @@ def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
         raise ProviderError(said, details=details)
     whole = reply.completed()
     if all(condense.is_thinking(block) for block in whole.content):
-        raise EmptyReply(ONLY_THOUGHT if whole.is_cut else EMPTY, retryable=True)
+        raise ProviderError(ONLY_THOUGHT if whole.is_cut else EMPTY, retryable=True, attempts=2)
     return whole

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from chatapp.providers.call_errors import SERVER_ERROR, ErrorEvent, Refusal
+from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 
 # Ends of an answer that are failures, and those that are refusals, however a server names them.
 FAILED = re.compile(
@@ -63,15 +63,24 @@ def said_in(body: object) -> str:
     return ""
 
 
-def refusal_of(error: ErrorEvent, request_id: str) -> Refusal:
-    """Return what the server said, with the status that the same refusal would have had."""
-    body, said, headers = error.body, said_in(error.body), error.headers
-    named = map(body.get, ("code", "type", "status")) if isinstance(body, Mapping) else ()
+def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_id: str) -> Refusal:
+    """Return what a server said when it refused a call, in whichever of the usual shapes.
+
+    A success that is none has the status that the same refusal would have had.
+    """
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    named = map(inner.get, ("code", "type", "status")) if isinstance(inner, Mapping) else ()
     words = [str(word) for word in named if isinstance(word, str | int)]
     found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
-    for sentence in (" ".join(words), said):
+    for sentence in (" ".join(words), said_in(body)):
         found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
-    status = next(iter(found), SERVER_ERROR)
-    kind = next((word for word in words if not word.isdigit()), "")
-    said = said or f"HTTP {status}"
-    return Refusal(status, said, kind, 200, headers.get(request_id), headers, body)
+    status = next(iter(found), SERVER_ERROR) if answered < 300 else answered  # noqa: PLR2004
+    return Refusal(
+        402 if "insufficient_quota" in words else status,
+        said=said_in(body) or f"HTTP {answered}",
+        type=next((word for word in words if not word.isdigit()), ""),
+        answered=answered,
+        request_id=headers.get(request_id),
+        headers=headers,
+        body=body,
+    )

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
@@ -11,7 +11,6 @@ import anthropic
 
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
-from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import (
@@ -68,22 +67,6 @@ class AnthropicProvider(SdkProvider):
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         """Return the request's bytes."""
         return self.writer.write(request, thinking="thinking" not in left_out)
-
-    def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the events of a response."""
-        return request_bytes.read_events(response.aiter_bytes())
-
-    def refusal(self, error: anthropic.APIStatusError) -> Refusal:
-        """Return what the vendor said when it refused a call."""
-        return Refusal(
-            error.status_code,
-            said=(error.api_message or f"HTTP {error.status_code}").strip(),
-            type=error.type or "",
-            answered=error.status_code,
-            request_id=error.request_id,
-            headers=error.response.headers,
-            body=error.body,
-        )
 
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Leave what this request was refused for out of the next one; False where nothing is.

@@ -1,9 +1,7 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -15,15 +13,13 @@ import openai
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
-from chatapp.providers import request_bytes
-from chatapp.providers.call_errors import PAYMENT_REQUIRED, Refusal
+from chatapp.providers.call_errors import Refusal
 from chatapp.providers.formats import Json
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
-from chatapp.providers.stream_errors import said_in
 
 # What servers call the window of a model in their list, nested as a path.
 _WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx")
@@ -33,8 +29,6 @@ _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.
 _MOST_ASKED = 20
 _MILLION = 1_000_000
-# Seconds for the end of a body whose reply is whole.
-ENDING = 0.5
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
@@ -78,35 +72,6 @@ class OpenAIProvider(SdkProvider):
     @override
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         return self.writer.write(request)
-
-    async def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the chunks of a response; a server that does not stream has all in one."""
-        reads = response.aiter_bytes()
-        async for said in request_bytes.read_events(reads):
-            yield said
-            if said[-1] == request_bytes.DONE:
-                # A line is used again only where its body has ended.
-                with suppress(Exception):
-                    async with asyncio.timeout(ENDING):
-                        async for _rest in reads:
-                            pass
-                return
-
-    def refusal(self, error: openai.APIStatusError) -> Refusal:
-        """Return what a server said when it refused a call, in whichever of the usual shapes."""
-        body, status = error.body, error.status_code
-        if "insufficient_quota" in {error.code, error.type}:
-            status = PAYMENT_REQUIRED
-        kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
-        return Refusal(
-            status,
-            said=said_in(body) or f"HTTP {error.status_code}",
-            type=kind,
-            answered=error.status_code,
-            request_id=error.request_id,
-            headers=error.response.headers,
-            body=body,
-        )
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
