@@ -8,15 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import condense
-from chatapp.agent import events
+from chatapp.agent import errors, events
 from chatapp.agent.async_tasks import finish
-from chatapp.agent.errors import (
-    AgentError,
-    ContextOverflow,
-    LeftEarly,
-    LeftWaiting,
-    StepLimitReached,
-)
+from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import (
     ApprovalPort,
@@ -232,21 +226,15 @@ class AgentLoop(ABC):
         await finish(self._answer_rest())
 
     def _check_failures(self) -> None:
-        """Raise AgentError where the same calls fail in the same way again and again.
-
-        Arguments that can't be read are the same, whatever they are.
-        """
+        """Raise AgentError after three equal failures; any unreadable arguments are equal."""
         calls, results = self._history[-2].tool_uses, self._history[-1].tool_results
-        made = [(one.name, None if UNPARSED in one.input else one.input) for one in calls]
+        made = [(one.name, None if UNPARSED in str(one.input) else one.input) for one in calls]
         failure = made, [one.content for one in results if one.is_error]
         same = self._failures if failure in self._failures else []
         self._failures = [*same, failure] if len(failure[1]) == len(results) else []
         if len(self._failures) == MOST_FAILURES:
-            name, count = calls[0].name, MOST_FAILURES
-            said = say(
-                "{name} failed {count} times in a row, in the same way.", name=name, count=count
-            )
-            raise AgentError(said)
+            said = say("{name} failed three times in a row, in the same way.", name=calls[0].name)
+            raise errors.AgentError(said)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""

@@ -8,13 +8,11 @@ from typing import Any
 UNPARSED = "_unparsed"
 # Characters of arguments that are read, which takes less than 0.1 s.
 LONGEST = 2_000_000
-CUT = (
-    "The arguments were cut: they end in the middle, as at the limit of a reply. The tool did not "
-    "run. Write less at once, for example a long file in several calls."
-)
+CUT = "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
 # Characters at the end in which an escape or a word may be cut.
 _PIECE = 6
+
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)

@@ -54,9 +54,8 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 class StreamedReply(ABC):
     """What one stream has said so far; ``tools`` are the names that its calls may have."""
 
-    tools: Collection[str] = ()
-
     def __init__(self) -> None:
+        self.tools: Collection[str] = ()
         self._tags = ThinkTags()
         self.usage = condense.Usage()
         self.started = False
@@ -317,17 +316,14 @@ def _named(request_id: object) -> events.CallDescribed:
 
 def _written_in(refusal: Refusal, reply: StreamedReply) -> events.ReplyCompleted | None:
     """Return the calls that a server could not read, and sends with its refusal."""
-    said = refusal.body.get("failed_generation") if isinstance(refusal.body, Mapping) else None
-    blocks = [*written_calls.apart(condense.TextBlock(str(said or "")), reply.tools)]
-    is_call = isinstance(blocks[-1], condense.ToolUseBlock)
-    return events.ReplyCompleted(tuple(blocks), "tool_use", reply.usage) if is_call else None
+    said = refusal.body.get("failed_generation") if isinstance(refusal.body, Mapping) else ""
+    *before, last = written_calls.apart(condense.TextBlock(str(said)), reply.tools)
+    is_call = isinstance(last, condense.ToolUseBlock)
+    return events.ReplyCompleted((*before, last), "tool_use", reply.usage) if is_call else None
 
 
 def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
-    """Return the whole reply.
-
-    Raises ProviderError where the stream ended before it, the model declined, or it says nothing.
-    """
+    """Return the whole reply; raise ProviderError for half a one, a refusal, or an empty one."""
     if not reply.started:
         raise no_reply(asked)
     if not reply.finished:

@@ -75,12 +75,6 @@ def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_
     for sentence in (" ".join(words), said_in(body)):
         found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
     status = next(iter(found), SERVER_ERROR) if answered < 300 else answered  # noqa: PLR2004
-    return Refusal(
-        402 if "insufficient_quota" in words else status,
-        said=said_in(body) or f"HTTP {answered}",
-        type=next((word for word in words if not word.isdigit()), ""),
-        answered=answered,
-        request_id=headers.get(request_id),
-        headers=headers,
-        body=body,
-    )
+    status = 402 if "insufficient_quota" in words else status
+    kind, id_ = next((word for word in words if not word.isdigit()), ""), headers.get(request_id)
+    return Refusal(status, said_in(body) or f"HTTP {answered}", kind, answered, id_, headers, body)

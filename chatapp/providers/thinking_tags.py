@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think", "mm:think")
-_PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES} | {
-    "[think]": "[/think]",
-    "◁think▷": "◁/think▷",
-    "<|start_thinking|>": "<|end_thinking|>",
-    "<|channel|>analysis<|message|>": "<|end|>",
-}
+_PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
+_PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
+_PAIRS["<|channel|>analysis<|message|>"] = "<|end|>"
 # What stands around an answer in some of these formats.
 _FRAME = (
     *("<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>"),

@@ -8,6 +8,7 @@ import condense
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
 
+_SIGNS = re.compile(r"[\W_]")
 _AROUND = re.compile(r"\A(?:(?:functions?|default_api|tools?)[.:/])+|(?:<\|.*|:\d+)\Z", re.DOTALL)
 _CALL = re.compile(
     r"""<(?P<tag>tool_call|function_call|tools?)>\s*(?P<json>\{.*?\})\s*</(?P=tag)>
@@ -21,8 +22,8 @@ _WRAPPING = re.compile(r"\s*</?[|\w]{1,40}>\s*|\s+\Z")
 
 def known_name(name: str, tools: Collection[str]) -> str:
     """Return the name of the tool that is meant, or the same where none is."""
-    spelled = {_letters(name), _letters(_AROUND.sub("", name.strip()))}
-    meant = (one for one in tools if _letters(one) in spelled)
+    spelled = [_SIGNS.sub("", one).lower() for one in (name, _AROUND.sub("", name.strip()))]
+    meant = (one for one in tools if _SIGNS.sub("", one).lower() in spelled)
     return name if name in tools else next(meant, name)
 
 
@@ -45,7 +46,3 @@ def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]
         return [block]
     before = _WRAPPING.sub("", before)
     return [*([condense.TextBlock(before)] if before.strip() else []), *calls]
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).lower()

@@ -434,21 +434,15 @@ def turn_name(turn: Turn) -> str:
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
-_WHOLE = {"", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction", "refusal"}
-# By the reason why an answer stopped: what stands at the end of one that is not whole.
-CUT_TEXTS: Mapping[str, Promise] = {
+# By the reason why an answer stopped: what stands at its end, nothing where it is whole.
+CUT_TEXTS: Mapping[str, str | Promise] = {
+    **dict.fromkeys(("", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"), ""),
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
     "model_context_window_exceeded": gettext_lazy("The context window was full here."),
     "stopped": gettext_lazy("Stopped here."),
     "error": gettext_lazy("The answer broke off here."),
     "interrupted": gettext_lazy("The answer was interrupted here."),
 }
-
-
-def cut_text(reason: str) -> str:
-    """Say why an answer stopped, "" where it is whole; a server may have its own reason."""
-    own = _("The server ended the answer here: {reason}", reason=reason)
-    return "" if reason in _WHOLE else str(CUT_TEXTS.get(reason, own))
 
 
 def cache_miss(call: ModelCall) -> str:

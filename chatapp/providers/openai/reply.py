@@ -181,11 +181,8 @@ class Reply(StreamedReply):
 
     def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
-        given = function.get("arguments")
-        given = json.dumps(given) if isinstance(given, Mapping) else given
-        name, arguments = (
-            one if isinstance(one, str) else "" for one in (function.get("name"), given)
-        )
+        name, given = str(function.get("name") or ""), function.get("arguments")
+        arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
         call = self._find(said, name, arguments)
         if isinstance(extra := said.get("extra_content"), Mapping):
             call.extra["extra_content"] = dict(extra)
@@ -211,11 +208,7 @@ class Reply(StreamedReply):
                 yield events.OutputStreamed("".join(call.pieces))
 
     def _find(self, said: Data, name: str, arguments: str) -> _Call:
-        """Return the call that a piece belongs to.
-
-        A piece without a number belongs to its id, or the last call. Some servers say the name with
-        every piece: it is another call once the last one is whole.
-        """
+        """Return the call of a piece; without a number it belongs to its id, or the last call."""
         given, place = said.get("id"), None
         id_ = given if isinstance(given, str) else ""
         with suppress(TypeError, ValueError, OverflowError):

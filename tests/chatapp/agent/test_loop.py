@@ -80,7 +80,7 @@ async def test_three_equal_failures_in_a_row_end_the_turn() -> None:
     """Results are kept; another failure, or a success, in between begins to count anew."""
     scripts = [failing(f'{{"path": "{text}') for text in ("a", "bc", "d")]
     stage = Stage(*scripts, say("Never said."))
-    with pytest.raises(AgentError, match="echo failed 3 times in a row"):
+    with pytest.raises(AgentError, match="echo failed three times in a row"):
         await stage.loop.run()
     assert len(stage.journal.messages) == 7
     stage = Stage(*scripts[:2], call("echo", path="a"), *scripts[:2], failing("[1]"), say("Done."))
