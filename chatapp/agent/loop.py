@@ -29,8 +29,7 @@ from condense import say
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
-# Steps in a row whose calls fail in the same way, after which a turn ends.
-MOST_FAILURES = 3
+MOST_EQUAL_FAILURES = 3
 
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
@@ -232,7 +231,7 @@ class AgentLoop(ABC):
         failure = made, [one.content for one in results if one.is_error]
         same = self._failures if failure in self._failures else []
         self._failures = [*same, failure] if len(failure[1]) == len(results) else []
-        if len(self._failures) == MOST_FAILURES:
+        if len(self._failures) == MOST_EQUAL_FAILURES:
             said = say("{name} failed three times in a row, in the same way.", name=calls[0].name)
             raise errors.AgentError(said)
 

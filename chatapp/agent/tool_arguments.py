@@ -16,7 +16,7 @@ _PIECE = 6
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
-_ESCAPES = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+_ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(\\)')
 # NaN and the infinities, which are no JSON, are no integers either.
 _DECODER = json.JSONDecoder(strict=False, parse_constant=int)
 
@@ -50,7 +50,7 @@ def _read(text: str) -> object:
     try:
         value, end = _DECODER.raw_decode(text or "{}")
     except ValueError:
-        text = _SLIPS.sub(lambda slip: _ESCAPES.sub(_escaped, slip[1] or ""), text)
+        text = _SLIPS.sub(lambda slip: _ESCAPES.sub(r"\1\2\2", slip[1] or ""), text)
         value, end = _DECODER.raw_decode(text)
     rest = text[end:].strip()
     # The last piece, or all, may come again; and an empty object before the full one.
@@ -65,7 +65,3 @@ def _read(text: str) -> object:
         case [dict(only)]:
             return only
     return {} if value is None else value
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found[0][1:] else r"\\"

@@ -89,9 +89,8 @@ class ResilientProvider:
             try:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
-                        is_text = isinstance(event, events.TextStreamed)
-                        is_call = isinstance(event, events.ToolUseStarted)
-                        shown |= is_call or bool(is_text and event.text.strip())
+                        is_seen = isinstance(event, events.TextStreamed | events.ToolUseStarted)
+                        shown |= is_seen and not getattr(event, "text", "").isspace()
                         yield event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's

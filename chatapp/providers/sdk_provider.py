@@ -37,7 +37,7 @@ from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
-from chatapp.providers.stream_errors import refusal_of
+from chatapp.providers.stream_errors import REFUSED, refusal_of
 from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 
@@ -80,12 +80,13 @@ class StreamedReply(ABC):
         """Return the whole reply, with thinking and calls apart from its text."""
         blocks: list[condense.Block] = []
         for block in self.blocks():
-            said = parted(block.text) if isinstance(block, condense.TextBlock) else ()
-            for kind, part in said:
+            if not isinstance(block, condense.TextBlock):
+                blocks.append(block)
+                continue
+            for kind, part in parted(block.text):
                 if part.strip():
-                    text = replace(block, text=part)
+                    text = condense.TextBlock(part, block.extra)
                     blocks.append(text if kind == "text" else thought_block(part))
-            blocks += [] if said else [block]
         if not any(isinstance(one, condense.ToolUseBlock) for one in blocks):
             blocks = [part for one in blocks for part in written_calls.apart(one, self.tools)]
         reason = self.stop_reason or "end_turn"
@@ -331,7 +332,7 @@ def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
     if reply.stop_reason == "model_context_window_exceeded":
         said = noop("The reply did not fit into what is left of the context window.")
         raise ContextOverflow(said)
-    if reply.stop_reason == "refusal":
+    if REFUSED.search(reply.stop_reason):
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
         said = say("The model declined to answer this. {said}", said=why) if why else DECLINED

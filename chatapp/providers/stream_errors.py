@@ -7,10 +7,10 @@ from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 
 # Ends of an answer that are failures, and those that are refusals, however a server names them.
 FAILED = re.compile(
-    r"(?i)error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload|unexpected"
+    r"(?i)error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload"
 )
-DECLINED = re.compile(
-    r"(?i)filter|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guardrail|policy|risk"
+REFUSED = re.compile(
+    r"(?i)content|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guard"
 )
 # The status that an error's code, type or sentence stands for.
 _WORDINGS = {

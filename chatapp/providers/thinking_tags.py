@@ -20,6 +20,9 @@ _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
 _BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
+# Tags of one answer: a model that repeats itself would else take minutes to read.
+_MOST = 100
+
 _Part = tuple[str, str]
 
 
@@ -27,7 +30,7 @@ class ThinkTags:
     """Separates thinking from text as it is streamed; what may become a tag is held back."""
 
     def __init__(self) -> None:
-        self._held, self._kind, self._follows_tag = "", "text", False
+        self._held, self._kind, self._follows_tag, self._tags = "", "text", False, 0
         self._pieces: list[str] = []
         self._shown: list[_Part] = []
 
@@ -44,7 +47,9 @@ class ThinkTags:
         self._held = held[end:]
         for piece in filter(None, _TAG.split(held[:end])):
             self._pieces.append(piece)
-            is_tag, strips = bool(_TAG.fullmatch(piece)), self._follows_tag and self._kind == "text"
+            is_tag = bool(_TAG.fullmatch(piece)) and self._tags < _MOST
+            self._tags += is_tag
+            strips = self._follows_tag and self._kind == "text"
             parts = [(self._kind, piece.lstrip() if strips else piece)]
             if is_tag:
                 whole = parted("".join(self._pieces))
@@ -65,7 +70,7 @@ def parted(text: str) -> list[_Part]:
     """Return a text in parts of "thinking" and of "text", of which the last may be empty."""
     parts: list[_Part] = []
     start, close = 0, ""
-    for tag in _TAG.finditer(text):
+    for tag in itertools.islice(_TAG.finditer(text), _MOST):
         name, before = tag[0].lower(), text[start : tag.start()]
         said = "".join([part for kind, part in parts if kind == "text"]) + before
         kind, is_tag = "text", not said.strip()

@@ -9,7 +9,6 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import read_arguments
-from chatapp.providers import stream_errors
 from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
@@ -75,8 +74,8 @@ class Reply(StreamedReply):
                 raise Undocumented
         match kind, block:
             case "tool_use", {"id": str(id_), "name": str(name)}:
-                block["name"] = known_name(name, self.tools)
-                told.append(events.ToolUseStarted(id_, block["name"]))
+                block["name"] = name = known_name(name, self.tools)
+                told.append(events.ToolUseStarted(id_, name))
             case "tool_use", _:
                 raise Undocumented
             case "thinking" | "redacted_thinking", _:
@@ -124,8 +123,7 @@ class Reply(StreamedReply):
     def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
-                declined = stream_errors.DECLINED.search(reason)
-                self.stop_reason = "refusal" if declined else reason[:LONGEST_REASON]
+                self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
         yield from _described(event)

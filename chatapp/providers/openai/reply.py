@@ -11,7 +11,7 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
-from chatapp.providers import request_bytes, stream_errors
+from chatapp.providers import request_bytes
 from chatapp.providers.formats import listed
 from chatapp.providers.sdk_provider import (
     LONGEST_NAME,
@@ -73,7 +73,6 @@ class Reply(StreamedReply):
         self._calls: dict[object, _Call] = {}
         self._last: _Call | None = None
         self._choice: object = None
-        # By their addresses, in the order in which the text has their numbers.
         self._sources: dict[str, str] = {}
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
@@ -122,8 +121,7 @@ class Reply(StreamedReply):
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
             self.finished = True
-            known = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
-            self.stop_reason = "refusal" if stream_errors.DECLINED.search(reason) else known
+            self.stop_reason = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
 
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
         said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})

@@ -175,7 +175,7 @@ def test_reasons_to_end_have_one_name() -> None:
         ("length", "max_tokens"),
         ("tool_calls", "tool_use"),
         ("STOP", "end_turn"),
-        ("content_filter", "refusal"),
+        ("eos", "end_turn"),
         ("weather", "weather"),
     ):
         assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
