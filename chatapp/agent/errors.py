@@ -13,10 +13,10 @@ class AgentError(Exception):
 class ProviderError(AgentError):
     """A model call failed.
 
-    ``retryable`` says whether the same call may succeed later, ``retry_after`` is the provider's
-    wish in seconds, ``status`` the HTTP status, and ``details`` text to copy into a bug report.
+    ``retryable`` says whether the same call may succeed later, after no more than ``attempts``;
+    ``retry_after`` is the provider's wish in seconds, ``status`` the HTTP status, and ``details``
+    text to copy into a bug report.
     ``profile_at_fault`` says that the profile's key, model or address has to be mended first.
-    Where ``attempts`` is given, the call is made no more than so many times.
     """
 
     def __init__(

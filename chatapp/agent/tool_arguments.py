@@ -6,13 +6,12 @@ from typing import Any
 
 # What arguments are kept under that are no JSON object.
 UNPARSED = "_unparsed"
-# Characters of arguments that are read, which takes less than 0.1 s.
+# Characters of arguments that are read, which takes less than a second.
 LONGEST = 2_000_000
 CUT = "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
 # Characters at the end in which an escape or a word may be cut.
 _PIECE = 6
-
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
@@ -43,9 +42,9 @@ def explain(text: str) -> str:
     return WRONG.format(why=why)
 
 
-def _read(text: str) -> object:
+def _read(text: str, depth: int = 4) -> object:
     """Return the value of JSON with harmless slips; what is missing is never made up."""
-    text = text.strip() if len(text) <= LONGEST else "too long"
+    text = text.strip() if depth and len(text) <= LONGEST else "too long"
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
     try:
         value, end = _DECODER.raw_decode(text or "{}")
@@ -55,13 +54,13 @@ def _read(text: str) -> object:
     rest = text[end:].strip()
     # The last piece, or all, may come again; and an empty object before the full one.
     if rest and not text[:end].endswith(rest):
-        again = _read(rest)
+        again = _read(rest, depth - 1)
         if value and again not in (value, {}):
             raise ValueError(rest)
         value = value or again
     match value:
         case str(inner) | {"_unparsed": str(inner)} if value != text:
-            return _read(inner)
+            return _read(inner, depth - 1)
         case [dict(only)]:
             return only
     return {} if value is None else value

@@ -10,10 +10,8 @@ _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
 _PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
 _PAIRS["<|channel|>analysis<|message|>"] = "<|end|>"
 # What stands around an answer in some of these formats.
-_FRAME = (
-    *("<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>"),
-    *("<|end|>", "<|return|>", "<|start_response|>", "<|end_response|>"),
-)
+_FRAME = ("<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>")
+_FRAME += ("<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>")
 _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}

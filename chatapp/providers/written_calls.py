@@ -8,6 +8,8 @@ import condense
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
 
+# More calls in one text would take long to find.
+_MOST = 50
 _SIGNS = re.compile(r"[\W_]")
 _AROUND = re.compile(r"\A(?:(?:functions?|default_api|tools?)[.:/])+|(?:<\|.*|:\d+)\Z", re.DOTALL)
 _CALL = re.compile(
@@ -30,7 +32,7 @@ def known_name(name: str, tools: Collection[str]) -> str:
 def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]:
     """Return a block; where a text ends with calls of known tools, what comes before, and these."""
     text = block.text if isinstance(block, condense.TextBlock) else ""
-    found = [*_CALL.finditer(text)]
+    found = [*_CALL.finditer(text)] if text.count("<function") + text.count("<tool") < _MOST else []
     before = text[: found[0].start()] if found else text
     calls: list[condense.Block] = []
     for one in found:
