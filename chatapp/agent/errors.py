@@ -15,8 +15,7 @@ class ProviderError(AgentError):
 
     ``retryable`` says whether the same call may succeed later, after no more than ``attempts``;
     ``retry_after`` is the provider's wish in seconds, ``status`` the HTTP status, and ``details``
-    text to copy into a bug report.
-    ``profile_at_fault`` says that the profile's key, model or address has to be mended first.
+    text to copy into a bug report. ``profile_at_fault``: its key, model or address must be mended.
     """
 
     def __init__(

@@ -40,8 +40,7 @@ def error_in(said: object) -> object:
         } if FAILED.search(end):
             return {"message": f"finish_reason: {end}"}
         case Mapping() if not said.get("choices") and str(said.get("code")) not in {"0", "200"}:
-            is_error = any(isinstance(said.get(key), str | list) for key in _SAYING)
-            return said if is_error else None
+            return said if any(isinstance(said.get(key), str | list) for key in _SAYING) else None
     return None
 
 

@@ -80,10 +80,12 @@ def parted(text: str) -> list[_Part]:
             continue
         elif name in _PAIRS:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
-        elif not (is_tag or name in _FRAME or any(kind == "thinking" for kind, _ in parts)):
+        elif name in _FRAME:
+            is_tag = is_tag or start > 0
+        elif not (is_tag or any(kind == "thinking" for kind, _ in parts)):
             # Its opening tag is missing.
             kind, before, parts, is_tag = "thinking", said, [], True
-        if is_tag or (not close and name in _FRAME):
+        if is_tag:
             if before.strip():
                 parts.append((kind, before.lstrip() if start and kind == "text" else before))
             close = "" if kind == "thinking" else _PAIRS.get(name, "")

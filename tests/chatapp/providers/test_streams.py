@@ -509,8 +509,8 @@ TAGGED = {
     "no opening": ("Hm. Well.\n</think>\n\nSo.", "Hm. Well.", "So."),
     "no opening, with code": ("```\nx = 1\n```\nHm.</think>So.", "```\nx = 1\n```\nHm.", "So."),
     "the closing alone": ("</think>\n\nSo.", "", "So."),
-    "two": ("<think>Hm.</think>So, <think>Well.</think> yes.", "Hm.|Well.", "So, |yes."),
-    "after text": ("So, <think>Hm.</think>yes.", "Hm.", "So, |yes."),
+    "two": ("<think>Hm.</think>So, <think>Well.</think> yes.", "Hm.¦Well.", "So, ¦yes."),
+    "after text": ("So, <think>Hm.</think>yes.", "Hm.", "So, ¦yes."),
     "in code": ("Write `<think>` and `</think>`.", "", "Write `<think>` and `</think>`."),
     "in a fence": (
         "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n",
@@ -523,6 +523,8 @@ TAGGED = {
         "So.",
     ),
     "never closed": ("So <think> is a tag.", "", "So <think> is a tag."),
+    "a token in prose": ("It ends with <|end|>.", "", "It ends with <|end|>."),
+    "a frame alone": ("<|channel|>final<|message|>So.<|return|>", "", "So."),
     "cut": ("So <thi", "", "So <thi"),
     "no tag": ("[x] a < b <b> [th", "", "[x] a < b <b> [th"),
 }
@@ -825,9 +827,9 @@ async def test_thinking_is_told_from_text_wherever_its_tags_are_cut(
                 for one in last.content
                 if isinstance(one, condense.OpaqueBlock)
             ]
-            kept = "|".join(thoughts), "|".join(texts)
+            kept = "¦".join(thoughts), "¦".join(texts)
             seen = shown["thinking"].strip(), shown["text"].strip()
-            meant = thought.replace("|", "").strip(), answer.replace("|", "").strip()
+            meant = thought.replace("¦", "").strip(), answer.replace("¦", "").strip()
             if kept != (thought, answer) or seen != meant:
                 wrong[name, size] = kept, seen
     assert wrong == {}
