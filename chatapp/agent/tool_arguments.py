@@ -51,7 +51,7 @@ def _read(text: str, depth: int = 4) -> object:
     except ValueError:
         text = _SLIPS.sub(lambda slip: _ESCAPES.sub(r"\1\2\2", slip[1] or ""), text)
         value, end = _DECODER.raw_decode(text)
-    rest = text[end:].strip()
+    rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""
     # The last piece, or all, may come again; and an empty object before the full one.
     if rest and not text[:end].endswith(rest):
         again = _read(rest, depth - 1)
@@ -63,4 +63,4 @@ def _read(text: str, depth: int = 4) -> object:
             return _read(inner, depth - 1)
         case [dict(only)]:
             return only
-    return {} if value is None else value
+    return value or {}

@@ -118,7 +118,7 @@ class _Frames:
         if field.strip() == b"event":
             self._name = value.strip()
         elif field.strip() == b"data":
-            self.unread.append(value)
+            self.unread.append(value.removeprefix(b" data:"))
         if is_over or line.rstrip().endswith((b"}", b"]")):
             yield from self._event(b"\n".join(self.unread).strip(), is_over=is_over)
 
@@ -128,7 +128,7 @@ class _Frames:
         except ValueError:
             if not is_over:
                 return
-            if self._name != b"error":
+            if self._name != b"error" and text[:1] in (b"{", b"["):
                 raise
             value = text.decode(errors="replace")
         name, self._name, self.unread, self._is_bare = self._name, b"", [], False

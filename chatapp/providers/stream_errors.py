@@ -25,7 +25,7 @@ _WORDINGS = {
     404: r"not.found",
     400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
 }
-_SAYING = ("message", "msg", "detail", "error_msg", "status_msg", "errors")
+_SAYING = ("message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
 
 
 def error_in(said: object) -> object:

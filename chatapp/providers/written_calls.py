@@ -11,7 +11,7 @@ from chatapp.providers import request_bytes
 # More calls in one text would take long to find.
 _MOST = 50
 _SIGNS = re.compile(r"[\W_]")
-_AROUND = re.compile(r"\A(?:(?:functions?|default_api|tools?)[.:/])+|(?:<\|.*|:\d+)\Z", re.DOTALL)
+_AROUND = re.compile(r"\A(?:\w+[.:/])+(?=[A-Za-z_])|(?:<\|.*|:\d+)\Z", re.DOTALL)
 _CALL = re.compile(
     r"""<(?P<tag>tool_call|function_call|tools?)>\s*(?P<json>\{.*?\})\s*</(?P=tag)>
     | <function(?:=|\sname=)"?(?P<name>[\w.:-]+)"?\s*>?\s*

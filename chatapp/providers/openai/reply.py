@@ -90,7 +90,7 @@ class Reply(StreamedReply):
                 if choice.get("index") in (self._choice, None):
                     yield from self._said(choice)
                     self._end(choice.get("finish_reason"))
-        for name in ("citations", "search_results"):
+        for name in ("citations", "search_results", "web_search"):
             self._cite(chunk.get(name))
         if usage := _usage(chunk):
             self.usage = usage
