@@ -263,9 +263,7 @@ class ProviderSummarizer:
         model = self.provider.model
         return condense.Budget(model.context_window, model.max_output) if self.apart else None
 
-    async def stream(  # noqa: C901 - a line for each event
-        self, request: condense.SummaryRequest
-    ) -> AsyncIterator[condense.Chunk]:
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:  # noqa: C901 - a line for each
         """Yield the summary as it is written; raise what the provider raises.
 
         Raises condense.Vetoed where the budget does not last to its end: nothing stands in for it.

@@ -10,8 +10,6 @@ UNPARSED = "_unparsed"
 LONGEST = 2_000_000
 CUT = "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
-# Characters at the end in which an escape or a word may be cut.
-_PIECE = 6
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
 _SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
@@ -36,7 +34,8 @@ def explain(text: str) -> str:
         json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         why = str(error)[:100]
-        is_late = getattr(error, "pos", -_PIECE) >= len(end) - _PIECE and not end.endswith("}")
+        # An escape or a word may be cut.
+        is_late = getattr(error, "pos", -9) >= len(end) - 6 and not end.endswith("}")
         if is_late or why.startswith("Unterminated"):
             return CUT
     return WRONG.format(why=why)

@@ -95,8 +95,6 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
                     async for _rest in reads:
                         pass
             return
-    if frames.unread:
-        decode(b"".join(frames.unread))
 
 
 class _Frames:
@@ -105,7 +103,7 @@ class _Frames:
     def __init__(self) -> None:
         self._name = b""
         self._is_bare = False
-        self.unread: list[bytes] = []
+        self._data: list[bytes] = []
 
     def take(self, line: bytes) -> Iterator[object]:
         """Yield what a line completes."""
@@ -118,9 +116,9 @@ class _Frames:
         if field.strip() == b"event":
             self._name = value.strip()
         elif field.strip() == b"data":
-            self.unread.append(value.removeprefix(b" data:"))
+            self._data.append(value.removeprefix(b" data:"))
         if is_over or line.rstrip().endswith((b"}", b"]")):
-            yield from self._event(b"\n".join(self.unread).strip(), is_over=is_over)
+            yield from self._event(b"\n".join(self._data).strip(), is_over=is_over)
 
     def _event(self, text: bytes, *, is_over: bool) -> Iterator[object]:
         try:
@@ -131,7 +129,7 @@ class _Frames:
             if self._name != b"error" and text[:1] in (b"{", b"["):
                 raise
             value = text.decode(errors="replace")
-        name, self._name, self.unread, self._is_bare = self._name, b"", [], False
+        name, self._name, self._data, self._is_bare = self._name, b"", [], False
         if name == b"error" and (text or is_over):
             raise ErrorEvent(error_in(value) or value)
         if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):

@@ -18,8 +18,6 @@ _WORDINGS = {
     r"|payment required|billing|余额|欠费|充值",
     429: r"rate.?limit|too many requests|throttl|\b[TR]P[MD]\b|quota|exhausted|限流|频率|频繁|并发",
     529: r"overload|at capacity|server.{0,9}busy|try again later|过载|繁忙",
-    503: r"unavailable",
-    504: r"time.?out",
     401: r"(invalid|incorrect|missing|expired).{0,20}api.?key|unauthori[sz]ed|authentication",
     403: r"permission",
     404: r"not.found",

@@ -73,10 +73,10 @@ def parted(text: str) -> list[_Part]:
         said = "".join([part for kind, part in parts if kind == "text"]) + before
         kind, is_tag = "text", not said.strip()
         if close:
+            is_end = name == close or (name[1] == "/" and close not in text[tag.end() :].lower())
             is_named = before.endswith("`") and text.startswith("`", tag.end())
-            kind, is_tag = "thinking", name == close and not is_named
+            kind, is_tag = "thinking", is_end and not is_named
         elif len(_FENCE.findall(said)) % 2 or said[said.rfind("\n") + 1 :].count("`") % 2:
-            # It stands in code.
             continue
         elif name in _PAIRS:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()

@@ -10,6 +10,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import read_arguments
 from chatapp.providers.call_errors import Undocumented
+from chatapp.providers.formats import listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
 
@@ -120,10 +121,17 @@ class Reply(StreamedReply):
             case _:
                 raise Undocumented
 
+    def _take_message(self, event: Any) -> Iterator[events.StreamEvent]:
+        """Take in an answer that is not streamed."""
+        yield from self._take_message_start({"message": event})
+        for index, block in enumerate(listed(event.get("content"))):
+            yield from self._take_content_block_start({"index": index, "content_block": block})
+        yield from self._take_message_delta({**event, "delta": event})
+
     def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
-                self.stop_reason = reason[:LONGEST_REASON]
+                self.stop_reason, self.finished = reason[:LONGEST_REASON], True
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
         yield from _described(event)

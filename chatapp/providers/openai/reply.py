@@ -121,7 +121,7 @@ class Reply(StreamedReply):
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
             self.finished = True
-            self.stop_reason = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
+            self.stop_reason = _REASONS.get(reason.lower(), reason.lower()[:LONGEST_REASON])
 
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
         said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})
@@ -135,7 +135,7 @@ class Reply(StreamedReply):
         self._cite(said.get("annotations"))
         legacy = {"index": 0, "function": said.get("function_call")}
         for call in (*listed(said.get("tool_calls")), legacy):
-            if isinstance(function := call.get("function"), Mapping):
+            if isinstance(function := call.get("function", call), Mapping):
                 yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
@@ -188,7 +188,6 @@ class Reply(StreamedReply):
         if not call.name or name.startswith(call.name):
             call.name = name
         elif not (call.pieces or is_known):
-            # The rest of a name.
             call.name += name
         call.pieces += [arguments] if arguments else []
         if call.is_told and arguments:

@@ -187,6 +187,24 @@ FRAMING = [
     Row("a page", [b"<!doctype html>\n<html>Sign in</html>"], error="not as a model does"),
     Row("claude, one newline", [b"".join(claude("a", "b")).replace(b"\n\n", b"\n")], "ab", door=0),
     Row("claude, a byte at a time", [bytes([b]) for b in b"".join(claude(SMILE))], SMILE, door=0),
+    Row("claude, no stop", claude("a")[:-1], "a", door=0),
+    Row("claude, another server's end", [*claude("a")[:-1], DONE], "a", door=0),
+    Row(
+        "claude, not streamed",
+        [
+            json.dumps(
+                {
+                    "type": "message",
+                    "content": [{"type": "text", "text": WORDS}],
+                    "stop_reason": "end_turn",
+                    "usage": {"input_tokens": 1},
+                }
+            ).encode()
+        ],
+        WORDS,
+        kind="application/json",
+        door=0,
+    ),
     Row("claude, no end", [b"".join(claude("a")).rstrip()], "a", door=0),
 ]
 
@@ -332,6 +350,7 @@ ERRORS = [
         error="boom",
         again=True,
     ),
+    Row("an end in capitals", spoken(reason="MAX_TOKENS"), WORDS, reason="max_tokens"),
     Row("an unknown end", spoken(reason="weather"), WORDS, reason="weather"),
     Row(
         "claude, an error",
@@ -525,6 +544,7 @@ TAGGED = {
         "They ask of `</think>`.",
         "So.",
     ),
+    "closed by another": ("<think>Hm.</thinking>So.", "Hm.", "So."),
     "never closed": ("So <think> is a tag.", "", "So <think> is a tag."),
     "a token in prose": ("It ends with <|end|>.", "", "It ends with <|end|>."),
     "a frame alone": ("<|channel|>final<|message|>So.<|return|>", "", "So."),
