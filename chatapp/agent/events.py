@@ -117,7 +117,7 @@ class ReplyCompleted:
 
 @dataclass(frozen=True, slots=True)
 class StreamDiscarded:
-    """Forget what was streamed: it broke off early, or was thinking and comes again as such."""
+    """Forget the streamed reply: it broke off early, or comes again with its thinking apart."""
 
 
 # What a provider yields and watchers are told alike.

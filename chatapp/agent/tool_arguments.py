@@ -1,4 +1,4 @@
-"""Arguments of tool calls as models write them: read where they are clear, else explained."""
+"""Arguments of tool calls as models write them, with harmless slips and without."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=int)
 
 
 def read_arguments(text: str) -> dict[str, Any]:
-    """Return a call's arguments; what is surely no JSON object is kept under ``UNPARSED``."""
+    """Return a call's arguments; keep anything but a JSON object under ``UNPARSED``."""
     try:
         value = _read(text)
     except (ValueError, RecursionError):
@@ -28,7 +28,7 @@ def read_arguments(text: str) -> dict[str, Any]:
 
 
 def explain(text: str) -> str:
-    """Return what a model should know of arguments that could not be read."""
+    """Return the sentence for a model whose arguments could not be read."""
     why, end = "they are another value", text.rstrip()
     try:
         json.loads(text, strict=False)
@@ -42,7 +42,7 @@ def explain(text: str) -> str:
 
 
 def _read(text: str, depth: int = 4) -> object:
-    """Return the value of JSON with harmless slips; what is missing is never made up."""
+    """Return the value of JSON with harmless slips; never make up a missing part."""
     text = text.strip() if depth and len(text) <= LONGEST else "too long"
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
     try:

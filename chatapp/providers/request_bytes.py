@@ -62,10 +62,10 @@ def join(
 
 
 async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
-    """Yield the JSON that each read of a stream completes, however a server sets events apart.
+    """Yield the JSON that each read of a stream completes, in any usual framing.
 
-    ``DONE`` is the end where a server marks it; pings are left out. Raises ErrorEvent for what
-    tells of an error, and ValueError for what is no JSON, once what came until then was yielded.
+    A server may mark the end with ``DONE``; pings are left out. Raises ErrorEvent for an error, and
+    ValueError for broken JSON, after all that came before it was yielded.
     """
     frames, rest, is_last = _Frames(), b"", False
     while not is_last:
@@ -106,7 +106,7 @@ class _Frames:
         self._data: list[bytes] = []
 
     def take(self, line: bytes) -> Iterator[object]:
-        """Yield what a line completes."""
+        """Yield the values that a line completes."""
         line = line.removeprefix(codecs.BOM_UTF8)
         field, _, value = line.rstrip(b"\r\n").partition(b":")
         is_over = line.isspace() and not self._is_bare

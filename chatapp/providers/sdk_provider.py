@@ -74,7 +74,7 @@ class StreamedReply(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[condense.Block]:
-        """Yield what the reply consists of, as the server has it."""
+        """Yield the reply's blocks as the server has them."""
 
     def completed(self) -> events.ReplyCompleted:
         """Return the whole reply, with thinking and calls apart from its text."""
@@ -86,7 +86,7 @@ class StreamedReply(ABC):
             for kind, part in parted(block.text):
                 if part.strip():
                     text = condense.TextBlock(part, block.extra)
-                    blocks.append(text if kind == "text" else thought_block(part))
+                    blocks.append(text if kind == "text" else self.thought(part))
         if not any(isinstance(one, condense.ToolUseBlock) for one in blocks):
             blocks = [part for one in blocks for part in written_calls.apart(one, self.tools)]
         reason = self.stop_reason or "end_turn"
@@ -98,8 +98,13 @@ class StreamedReply(ABC):
                 reason = "tool_use"
         return events.ReplyCompleted(tuple(blocks), reason, self.usage)
 
+    @staticmethod
+    def thought(text: str) -> condense.Block:
+        """Return a block of thinking without a signature."""
+        return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
+
     def say(self, text: str, *, is_last: bool = False) -> Iterator[events.StreamEvent]:
-        """Yield what a piece of text shows to people, its thinking apart."""
+        """Yield the events for a piece of text, its thinking apart."""
         for kind, piece in self._tags.take(text, is_last=is_last):
             if kind == "thinking":
                 yield from self.think(piece)
@@ -108,17 +113,12 @@ class StreamedReply(ABC):
             yield events.TextStreamed(piece) if kind == "text" else events.StreamDiscarded()
 
     def think(self, text: str) -> Iterator[events.StreamEvent]:
-        """Yield what a piece of thinking shows to people; a blank one is none."""
+        """Yield the events for a piece of thinking; a blank one is none."""
         if not self.thinks and (text := text.lstrip("\n")).strip():
             self.thinks = True
             yield events.ThinkingStarted()
         if self.thinks:
             yield events.ThinkingStreamed(text)
-
-
-def thought_block(text: str) -> condense.Block:
-    """Return what a server says as thinking, without a signature."""
-    return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
 
 
 class SdkProvider(ABC):

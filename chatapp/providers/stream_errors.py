@@ -27,7 +27,7 @@ _SAYING = ("message", "msg", "detail", "error_msg", "errmsg", "status_msg", "err
 
 
 def error_in(said: object) -> object:
-    """Return what a value of a stream says of the call's failure, None where it says nothing."""
+    """Return the error that a value of a stream holds, or None."""
     match said:
         case {"error": error} | {"choices": [{"error": error}, *_]} if error:
             return said if error is True else error
@@ -61,7 +61,7 @@ def said_in(body: object) -> str:
 
 
 def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_id: str) -> Refusal:
-    """Return what a server said when it refused a call, in whichever of the usual shapes.
+    """Return the refusal that an error's body holds, in any of the usual shapes.
 
     A success that is none has the status that the same refusal would have had.
     """
@@ -69,9 +69,10 @@ def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_
     named = map(inner.get, ("code", "type", "status")) if isinstance(inner, Mapping) else ()
     words = [str(word) for word in named if isinstance(word, str | int)]
     found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
-    for sentence in (" ".join(words), said_in(body)):
+    said = said_in(body) or " ".join(words) or f"HTTP {answered}"
+    for sentence in (" ".join(words), said):
         found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
     status = next(iter(found), SERVER_ERROR) if answered < 300 else answered  # noqa: PLR2004
     status = 402 if "insufficient_quota" in words else status
     kind, id_ = next((word for word in words if not word.isdigit()), ""), headers.get(request_id)
-    return Refusal(status, said_in(body) or f"HTTP {answered}", kind, answered, id_, headers, body)
+    return Refusal(status, said, kind, answered, id_, headers, body)

@@ -10,8 +10,8 @@ _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
 _PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
 _PAIRS["<|channel|>analysis<|message|>"] = "<|end|>"
 # What stands around an answer in some of these formats.
-_FRAME = ("<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>")
-_FRAME += ("<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>")
+_FRAME = {"<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>"}
+_FRAME |= {"<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>"}
 _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
@@ -25,7 +25,7 @@ _Part = tuple[str, str]
 
 
 class ThinkTags:
-    """Separates thinking from text as it is streamed; what may become a tag is held back."""
+    """Separates thinking from text as it is streamed; holds back the beginning of a tag."""
 
     def __init__(self) -> None:
         self._held, self._kind, self._follows_tag, self._tags = "", "text", False, 0
@@ -35,7 +35,7 @@ class ThinkTags:
     def take(self, text: str, *, is_last: bool = False) -> Iterator[_Part]:
         """Yield pieces of "thinking" and of "text".
 
-        "recalled" says that what came before was taken for the wrong one, and comes again.
+        "recalled" says that the pieces before it were of the wrong kind, and come again.
         """
         held = self._held + text
         begun = None if is_last else _BEGINNING.search(held, max(0, len(held) - 40))
@@ -77,6 +77,7 @@ def parted(text: str) -> list[_Part]:
             is_named = before.endswith("`") and text.startswith("`", tag.end())
             kind, is_tag = "thinking", is_end and not is_named
         elif len(_FENCE.findall(said)) % 2 or said[said.rfind("\n") + 1 :].count("`") % 2:
+            # It stands in code.
             continue
         elif name in _PAIRS:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()

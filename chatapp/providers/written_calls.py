@@ -23,14 +23,14 @@ _WRAPPING = re.compile(r"\s*</?[|\w]{1,40}>\s*|\s+\Z")
 
 
 def known_name(name: str, tools: Collection[str]) -> str:
-    """Return the name of the tool that is meant, or the same where none is."""
+    """Return the name of the tool that is meant, or the same if none is."""
     spelled = [_SIGNS.sub("", one).lower() for one in (name, _AROUND.sub("", name.strip()))]
     meant = (one for one in tools if _SIGNS.sub("", one).lower() in spelled)
     return name if name in tools else next(meant, name)
 
 
 def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]:
-    """Return a block; where a text ends with calls of known tools, what comes before, and these."""
+    """Return a block, parted into text and calls if it ends with calls of known tools."""
     text = block.text if isinstance(block, condense.TextBlock) else ""
     found = [*_CALL.finditer(text)] if text.count("<function") + text.count("<tool") < _MOST else []
     before = text[: found[0].start()] if found else text

@@ -130,7 +130,7 @@ class UsageChunk:
 
 @dataclass(frozen=True, slots=True)
 class DiscardChunk:
-    """What was written until now was thinking, and is no part of the answer."""
+    """All text before it was thinking, and is no part of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,7 @@ from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import listed
-from chatapp.providers.sdk_provider import (
-    LONGEST_NAME,
-    LONGEST_REASON,
-    StreamedReply,
-    as_tokens,
-    thought_block,
-)
+from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
 
 Data = Mapping[Any, Any]
@@ -50,7 +44,7 @@ class _Call:
     id: str
     given: str
     name: str = ""
-    is_told: bool = False
+    is_shown: bool = False
     pieces: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -60,7 +54,8 @@ class _Call:
             return False
         if (id_ and self.given and id_ != self.given) or (name != self.name and self.pieces):
             return True
-        known = read_arguments("".join(self.pieces)) if arguments else {}
+        is_over = arguments and "".join(self.pieces[-1:]).rstrip().endswith("}")
+        known = read_arguments("".join(self.pieces)) if is_over else {}
         return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
 
@@ -97,9 +92,9 @@ class Reply(StreamedReply):
             yield events.UsageReported(usage)
 
     def end(self) -> Iterator[events.StreamEvent]:
-        """Take in that nothing more comes, and yield what was held back, and the sources."""
+        """Yield the rest at the stream's end: text that was held back, and the sources."""
         for call in self._calls.values():
-            yield from self._tell(call)
+            yield from self._start(call)
         for number, (url, title) in enumerate(self._sources.items(), 1):
             line = f"{number}. [{title}](<{url}>)"
             yield from self._write("text", f"\n{line}" if number > 1 else f"\n\n{line}")
@@ -114,7 +109,7 @@ class Reply(StreamedReply):
                     known = known_name(name, self.tools)
                     yield condense.ToolUseBlock(one.id, known, given, one.extra)
                 case _Text(kind, pieces) if (text := "".join(pieces)).strip():
-                    yield condense.TextBlock(text) if kind == "text" else thought_block(text)
+                    yield condense.TextBlock(text) if kind == "text" else self.thought(text)
                 case condense.ImageBlock():
                     yield one
 
@@ -129,7 +124,10 @@ class Reply(StreamedReply):
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)
                 break
-        for content in (*map(said.get, ("content", "refusal", "images")), choice.get("text")):
+        for content in (
+            *map(said.get, ("content", "refusal", "images")),
+            choice.get("text"),
+        ):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
@@ -190,15 +188,15 @@ class Reply(StreamedReply):
         elif not (call.pieces or is_known):
             call.name += name
         call.pieces += [arguments] if arguments else []
-        if call.is_told and arguments:
+        if call.is_shown and arguments:
             yield events.OutputStreamed(arguments)
         elif call.pieces or known_name(call.name, self.tools) in self.tools:
-            yield from self._tell(call)
+            yield from self._start(call)
 
-    def _tell(self, call: _Call) -> Iterator[events.StreamEvent]:
+    def _start(self, call: _Call) -> Iterator[events.StreamEvent]:
         """Yield that a call has begun, once its name is known."""
-        if call.name and not call.is_told:
-            call.is_told = self.shown = True
+        if call.name and not call.is_shown:
+            call.is_shown = self.shown = True
             self.thinks = False
             yield events.ToolUseStarted(call.id, known_name(call.name, self.tools))
             if call.pieces:

@@ -351,6 +351,13 @@ ERRORS = [
         again=True,
     ),
     Row("an end in capitals", spoken(reason="MAX_TOKENS"), WORDS, reason="max_tokens"),
+    Row(
+        "a code alone",
+        failed({"error": {"code": "rate_limit_exceeded"}}),
+        error="rate_limit_exceeded",
+        status=429,
+        again=True,
+    ),
     Row("an unknown end", spoken(reason="weather"), WORDS, reason="weather"),
     Row(
         "claude, an error",
