@@ -201,6 +201,7 @@ from .summaries.summarizer import Bill as Bill
 from .summaries.summarizer import Chunk as Chunk
 from .summaries.summarizer import CompactionChunk as CompactionChunk
 from .summaries.summarizer import CutChunk as CutChunk
+from .summaries.summarizer import DiscardChunk as DiscardChunk
 from .summaries.summarizer import Kit as Kit
 from .summaries.summarizer import Summarizer as Summarizer
 from .summaries.summarizer import SummaryRequest as SummaryRequest

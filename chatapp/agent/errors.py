@@ -13,9 +13,9 @@ class AgentError(Exception):
 class ProviderError(AgentError):
     """A model call failed.
 
-    ``retryable`` says whether the same call may succeed later, ``retry_after`` is the provider's
-    wish in seconds, ``status`` the HTTP status, and ``details`` text to copy into a bug report.
-    ``profile_at_fault`` says that the profile's key, model or address has to be mended first.
+    ``retryable`` says whether the same call may succeed later, after no more than ``attempts``;
+    ``retry_after`` is the provider's wish in seconds, ``status`` the HTTP status, and ``details``
+    text to copy into a bug report. ``profile_at_fault``: its key, model or address must be mended.
     """
 
     def __init__(
@@ -27,6 +27,7 @@ class ProviderError(AgentError):
         status: int | None = None,
         details: str = "",
         profile_at_fault: bool = False,
+        attempts: int | None = None,
     ) -> None:
         super().__init__(message)
         self.retryable = retryable
@@ -34,6 +35,7 @@ class ProviderError(AgentError):
         self.status = status
         self.details = details
         self.profile_at_fault = profile_at_fault
+        self.attempts = attempts
 
 
 class ContextOverflow(ProviderError):

@@ -116,6 +116,11 @@ class ReplyCompleted:
         return self.stop_reason == "max_tokens"
 
 
+@dataclass(frozen=True, slots=True)
+class StreamDiscarded:
+    """Forget the streamed reply: it broke off early, or comes again with its thinking apart."""
+
+
 # What a provider yields and watchers are told alike.
 ReplyEvent = (
     TextStreamed
@@ -124,6 +129,7 @@ ReplyEvent = (
     | ThinkingEnded
     | ToolUseStarted
     | RetryScheduled
+    | StreamDiscarded
 )
 StreamEvent = (
     ReplyEvent | SentRequest | CallDescribed | OutputStreamed | UsageReported | ReplyCompleted
@@ -200,11 +206,6 @@ class ContextChanged:
         """The window, and when it is condensed."""
         source = self.threshold_source
         return condense.Budget(self.window, self.max_output, self.threshold, source, self.buffer)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamDiscarded:
-    """The reply broke off before anything worth keeping; forget what was streamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +334,6 @@ TurnEvent = (
     | StepStarted
     | MessageAppended
     | ContextChanged
-    | StreamDiscarded
     | PersonAsked
     | PersonAnswered
     | ToolStarted

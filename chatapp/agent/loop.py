@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import condense
-from chatapp.agent import events
+from chatapp.agent import errors, events
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.model_call import StreamedCall
@@ -24,9 +24,12 @@ from chatapp.agent.ports import (
     ToolOutcome,
 )
 from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.agent.tool_arguments import UNPARSED, explain
+from condense import say
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
+MOST_EQUAL_FAILURES = 3
 
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
@@ -78,8 +81,9 @@ class ToolRunner:
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         """Return why a call does not run, None where it may."""
-        if not isinstance(asking.call.input, dict):
-            return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
+        given = asking.call.input if isinstance(asking.call.input, dict) else {UNPARSED: "[]"}
+        if UNPARSED in given:
+            return ToolOutcome(explain(str(given[UNPARSED])), is_error=True)
         return await self.approvals.permit(asking)
 
 
@@ -113,6 +117,8 @@ class AgentLoop(ABC):
     step_limit: int
     _history: tuple[condense.Message, ...] = field(default=(), init=False)
     _leaving: bool = field(default=False, init=False)
+    # The newest steps' calls with their results, where all failed in the same way.
+    _failures: list[object] = field(default_factory=list, init=False)
 
     @cached_property
     @abstractmethod
@@ -161,6 +167,7 @@ class AgentLoop(ABC):
                 if not self._history[-1].tool_uses:
                     return
                 await self._answer()
+                self._check_failures()
             raise StepLimitReached(self.step_limit)
         except LeftWaiting:
             raise
@@ -216,6 +223,17 @@ class AgentLoop(ABC):
         """Run the reply's tool calls, one after the other, and store their results."""
         await self.answering.run(self._history[-1])
         await finish(self._answer_rest())
+
+    def _check_failures(self) -> None:
+        """Raise AgentError after three equal failures; any unreadable arguments are equal."""
+        calls, results = self._history[-2].tool_uses, self._history[-1].tool_results
+        made = [(one.name, None if UNPARSED in str(one.input) else one.input) for one in calls]
+        failure = made, [one.content for one in results if one.is_error]
+        same = self._failures if failure in self._failures else []
+        self._failures = [*same, failure] if len(failure[1]) == len(results) else []
+        if len(self._failures) == MOST_EQUAL_FAILURES:
+            said = say("{name} failed three times in a row, in the same way.", name=calls[0].name)
+            raise errors.AgentError(said)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""

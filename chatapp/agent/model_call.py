@@ -152,6 +152,8 @@ class StreamedCall:
                 self.usage = usage
             case events.UsageReported(usage):
                 self.usage = usage
+            case events.StreamDiscarded():
+                self._written.clear()
         if piece := _piece_of(event):
             type_, text, names = piece
             if self._to_first is None:
@@ -261,7 +263,7 @@ class ProviderSummarizer:
         model = self.provider.model
         return condense.Budget(model.context_window, model.max_output) if self.apart else None
 
-    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:  # noqa: C901 - a line for each
         """Yield the summary as it is written; raise what the provider raises.
 
         Raises condense.Vetoed where the budget does not last to its end: nothing stands in for it.
@@ -283,6 +285,8 @@ class ProviderSummarizer:
                     match event:
                         case events.TextStreamed(text):
                             yield condense.TextChunk(text)
+                        case events.StreamDiscarded():
+                            yield condense.DiscardChunk()
                         case events.ToolUseStarted(name=name):
                             yield condense.ToolCallChunk(name)
                         case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):

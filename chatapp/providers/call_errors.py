@@ -18,6 +18,8 @@ SILENT = noop("The provider stopped answering.")
 BROKE_OFF = noop("The stream broke off before the reply was complete.")
 DECLINED = noop("The model declined to answer this.")
 NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in Profiles.")
+EMPTY = noop("The model sent an empty answer. Try again, or ask in other words.")
+ONLY_THOUGHT = noop("The model reached the longest allowed length before it answered.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
@@ -108,6 +110,8 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
+    if sentence and refusal.answered < 300:  # noqa: PLR2004 - nothing but its words tells what it is
+        sentence = say("{error} It said: {said}", error=sentence, said=said)
     return ProviderError(
         sentence or say("The provider refused the request: {said}", said=said),
         retryable=status in _RETRYABLE,

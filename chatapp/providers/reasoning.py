@@ -63,13 +63,14 @@ class Form:
     def __init__(self) -> None:
         self.form: str | list[Json] = ""
 
-    def take(self, said: Mapping[Any, Any]) -> None:
-        """Take in a piece of a reply."""
+    def take(self, said: Mapping[Any, Any]) -> str | list[Json]:
+        """Take in a piece of a reply, and return the form so far."""
         given = said.get(DETAILS)
         for one in given if isinstance(given, list) else ():
             if isinstance(one, dict):
                 self._add(one)
         self.form = self.form or next(filter(said.get, FIELDS), "")
+        return self.form
 
     def _add(self, one: Json) -> None:
         """Add a detail; a piece of the last one goes into that, and so does a longer copy of it."""

@@ -1,24 +1,29 @@
 """The bytes of requests and of server-sent events, the same for every provider that has them."""
 
+import asyncio
+import codecs
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import orjson
 
 import condense
+from chatapp.agent import tool_arguments
 from chatapp.agent.events import SentRequest
 from chatapp.providers.call_errors import ErrorEvent
+from chatapp.providers.stream_errors import error_in
 
-# The names of events that say nothing.
-_SILENT = frozenset({b"", b"ping"})
-# What a tool call's input is kept under where it is no JSON object.
-UNPARSED = "_unparsed"
-# Characters of one that is read, which takes less than 0.1 s.
-LONGEST_INPUT = 2_000_000
 DONE = "[DONE]"
+# Seconds for the end of a body whose reply is whole.
+ENDING = 0.5
+_BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
+# A call's arguments, also where they are read of a file.
+UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments
 
 
 class Kept[T]:
@@ -56,67 +61,81 @@ def join(
     return SentRequest(head, tuple(fragments), tail, seqs, body, hashlib.sha256(body).digest())
 
 
-def named_event(name: bytes, data: bytes) -> Iterator[object]:
-    """Yield the JSON of an event; one without a name or data, or a ping, says nothing."""
-    if name == b"error":
-        body: object = data.decode(errors="replace")
-        with suppress(ValueError):
-            body = decode(data)
-        raise ErrorEvent(body)
-    if data and name not in _SILENT:
-        yield decode(data)
+async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
+    """Yield the JSON that each read of a stream completes, in any usual framing.
 
-
-def chunk(_name: bytes, data: bytes) -> Iterator[object]:
-    """Yield the JSON of an event that has no name, and DONE at the end."""
-    data = data.strip()
-    if data == DONE.encode():
-        yield DONE
-    elif data:
-        yield decode_chunk(data)
-
-
-async def read_events(
-    reads: AsyncIterator[bytes], take: Callable[[bytes, bytes], Iterator[object]] = named_event
-) -> AsyncIterator[list[object]]:
-    """Yield what the events say that a read of the stream completes, all of them at once.
-
-    ``take`` reads an event's name and data. Raises ErrorEvent for one that tells of an error, and
-    ValueError for what is no JSON, once what came before it was yielded.
+    A server may mark the end with ``DONE``; pings are left out. Raises ErrorEvent for an error, and
+    ValueError for broken JSON, after all that came before it was yielded.
     """
-    rest = name = b""
-    data: list[bytes] = []
-    async for read in reads:
-        said: list[object] = []
-        wrong: Exception | None = None
-        lines = (rest + read).splitlines(keepends=True)
+    frames, rest, is_last = _Frames(), b"", False
+    while not is_last:
+        # The last event may lack its end.
+        read = await anext(reads, None)
+        is_last = read is None
+        lines = (rest + (b"\n\n" if read is None else read)).splitlines(keepends=True)
         # A return may be the first half of a line's end.
         rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        for line in lines:
-            field, _, value = line.rstrip(b"\r\n").partition(b":")
-            if field == b"data":
-                data.append(value.removeprefix(b" "))
-            elif field == b"event":
-                name = value.removeprefix(b" ")
-            elif line.isspace():
-                event, name, data = (name, b"\n".join(data)), b"", []
-                try:
-                    said += take(*event)
-                except (ErrorEvent, ValueError) as error:
-                    wrong = error
-                    break
+        said: list[object] = []
+        wrong: Exception | None = None
+        try:
+            for value in chain.from_iterable(map(frames.take, lines)):
+                said.append(value)
+                if error := error_in(value):
+                    raise ErrorEvent(error)
+        except (ErrorEvent, ValueError) as error:
+            wrong = error
         if said:
             yield said
         if wrong:
             raise wrong
+        if said and said[-1] == DONE:
+            # A line is used again only where its body has ended.
+            with suppress(Exception):
+                async with asyncio.timeout(ENDING):
+                    async for _rest in reads:
+                        pass
+            return
 
 
-def decode_chunk(data: bytes) -> object:
-    """Return the value of JSON; raise ErrorEvent where it tells of an error, as ``decode`` else."""
-    said = decode(data)
-    if isinstance(said, Mapping) and (error := said.get("error")):
-        raise ErrorEvent(error)
-    return said
+class _Frames:
+    """The lines of one stream as values: each ends where its JSON does."""
+
+    def __init__(self) -> None:
+        self._name = b""
+        self._is_bare = False
+        self._data: list[bytes] = []
+
+    def take(self, line: bytes) -> Iterator[object]:
+        """Yield the values that a line completes."""
+        line = line.removeprefix(codecs.BOM_UTF8)
+        field, _, value = line.rstrip(b"\r\n").partition(b":")
+        is_over = line.isspace() and not self._is_bare
+        if not is_over and (self._is_bare or _BARE.match(line)):
+            # JSON without a frame: one object, or one a line.
+            self._is_bare, field, value = True, b"data", line
+        if field.strip() == b"event":
+            self._name = value.strip()
+        elif field.strip() == b"data":
+            self._data.append(value.removeprefix(b" data:"))
+        if is_over or line.rstrip().endswith((b"}", b"]")):
+            yield from self._event(b"\n".join(self._data).strip(), is_over=is_over)
+
+    def _event(self, text: bytes, *, is_over: bool) -> Iterator[object]:
+        try:
+            value = decode(text) if text not in (b"", DONE.encode()) else text.decode()
+        except ValueError:
+            if not is_over:
+                return
+            if self._name != b"error" and text[:1] in (b"{", b"["):
+                raise
+            value = text.decode(errors="replace")
+        name, self._name, self._data, self._is_bare = self._name, b"", [], False
+        if name == b"error" and (text or is_over):
+            raise ErrorEvent(error_in(value) or value)
+        if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+            yield from value
+        elif text and not (isinstance(value, Mapping) and value.get("type") == "ping"):
+            yield value
 
 
 def encode(value: object) -> bytes:
@@ -136,23 +155,6 @@ def decode(text: bytes) -> object:
     except ValueError:
         # Half a surrogate, which some servers split between two events, is not for orjson.
         return json.loads(text)
-
-
-def decode_input(text: str) -> dict[str, Any]:
-    """Return a tool call's input; text that is no JSON object is kept under ``UNPARSED``."""
-    if not text.strip():
-        return {}
-    if len(text) > LONGEST_INPUT:
-        return {UNPARSED: text}
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return {UNPARSED: text}
-    return value if isinstance(value, dict) else {UNPARSED: text}
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and the infinities are no JSON
 
 
 def _plain(value: object) -> dict[Any, Any]:

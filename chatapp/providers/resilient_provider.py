@@ -105,17 +105,19 @@ class ResilientProvider:
             try:
                 async with aclosing((await self.provider()).stream(request)) as stream:
                     async for event in stream:
-                        shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
+                        is_seen = isinstance(event, events.TextStreamed | events.ToolUseStarted)
+                        shown |= is_seen and not getattr(event, "text", "").isspace()
                         is_whole = isinstance(event, events.ReplyCompleted)
                         yield await self._completed(event) if is_whole else event
                 return
             except Exception as error:  # noqa: BLE001 - it is logged where it is none of a provider's
                 failure = self._told(error)
             self._narrow(getattr(failure, "window", None))
-            if shown or not failure.retryable or attempt == self.attempts:
+            most = min(self.attempts, failure.attempts or self.attempts)
+            if shown or not failure.retryable or attempt >= most:
                 raise failure from None
             seconds = self._wait(failure, attempt)
-            yield events.RetryScheduled(str(failure), seconds, attempt + 1, self.attempts)
+            yield events.RetryScheduled(str(failure), seconds, attempt + 1, most)
             await self._sleep(seconds)
 
     def _narrow(self, window: int | None) -> None:

@@ -2,8 +2,9 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import chain
 from types import ModuleType
 from typing import Any, ClassVar
@@ -14,11 +15,15 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
+from chatapp.agent.tool_arguments import UNPARSED
 from chatapp.network import AddressRefused, Guard, host_of
+from chatapp.providers import written_calls
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
+    EMPTY,
     NO_KEY,
+    ONLY_THOUGHT,
     Asked,
     ErrorEvent,
     Refusal,
@@ -28,7 +33,10 @@ from chatapp.providers.call_errors import (
 )
 from chatapp.providers.formats import Json, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
+from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
+from chatapp.providers.stream_errors import REFUSED, refusal_of
+from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 
 LONGEST_NAME, LONGEST_REASON = 100, 40
@@ -42,13 +50,17 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 
 
 class StreamedReply(ABC):
-    """What one stream has said so far."""
+    """What one stream has said so far; ``tools`` are the names that its calls may have."""
 
     def __init__(self) -> None:
+        self.tools: Collection[str] = ()
+        self._tags = ThinkTags()
         self.usage = condense.Usage()
         self.started = False
-        self.shown = False
+        self.shown = self.thinks = False
         self.finished = False
+        # The name of the field that has its reasoning, or the list of its details.
+        self.form: str | list[dict[str, Any]] = ""
         self.stop_reason = ""
         self.stop_details: Mapping[Any, Any] = {}
 
@@ -58,11 +70,55 @@ class StreamedReply(ABC):
 
     def end(self) -> Iterator[events.StreamEvent]:
         """Take in that nothing more comes, and yield what was held back."""
-        return iter(())
+        yield from self.say("", is_last=True)
 
     @abstractmethod
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield the reply's blocks as the server has them."""
+
     def completed(self) -> events.ReplyCompleted:
-        """Return the whole reply as an event."""
+        """Return the whole reply, with thinking and calls apart from its text."""
+        blocks: list[condense.Block] = []
+        for block in self.blocks():
+            if not isinstance(block, condense.TextBlock):
+                blocks.append(block)
+                continue
+            for kind, part in parted(block.text):
+                if part.strip():
+                    text = condense.TextBlock(part, block.extra)
+                    blocks.append(text if kind == "text" else self.thought(part))
+        if not any(isinstance(one, condense.ToolUseBlock) for one in blocks):
+            blocks = [part for one in blocks for part in written_calls.apart(one, self.tools)]
+        reason = self.stop_reason or "end_turn"
+        match blocks:
+            case [*_, condense.ToolUseBlock(input={}) as last] if reason == "max_tokens":
+                # Not a word of its arguments came.
+                blocks[-1] = replace(last, input=last.input or {UNPARSED: ""})
+            case [*_, condense.ToolUseBlock()] if reason == "end_turn":
+                reason = "tool_use"
+        return events.ReplyCompleted(tuple(blocks), reason, self.usage, self.form)
+
+    @staticmethod
+    def thought(text: str) -> condense.Block:
+        """Return a block of thinking without a signature."""
+        return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
+
+    def say(self, text: str, *, is_last: bool = False) -> Iterator[events.StreamEvent]:
+        """Yield the events for a piece of text, its thinking apart."""
+        for kind, piece in self._tags.take(text, is_last=is_last):
+            if kind == "thinking":
+                yield from self.think(piece)
+                continue
+            self.thinks, self.shown = False, self.shown or bool(piece.strip())
+            yield events.TextStreamed(piece) if kind == "text" else events.StreamDiscarded()
+
+    def think(self, text: str) -> Iterator[events.StreamEvent]:
+        """Yield the events for a piece of thinking; a blank one is none."""
+        if not self.thinks and (text := text.lstrip("\n")).strip():
+            self.thinks = True
+            yield events.ThinkingStarted()
+        if self.thinks:
+            yield events.ThinkingStreamed(text)
 
 
 class SdkProvider(ABC):
@@ -117,14 +173,6 @@ class SdkProvider(ABC):
         """Return the request's bytes, without what the vendor refused of it."""
 
     @abstractmethod
-    def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the JSON of the events of a response, those of one read at once."""
-
-    @abstractmethod
-    def refusal(self, error: Any) -> Refusal:
-        """Return what the vendor said when it refused a call."""
-
-    @abstractmethod
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Leave what this request was refused for out of the next one; False where nothing is."""
 
@@ -156,6 +204,7 @@ class SdkProvider(ABC):
         left_out: set[str] = set()
         while True:
             reply = self.reply_class()
+            reply.tools = [tool.name for tool in request.tools]
             sent = await asyncio.to_thread(self.write, request, left_out)
             yield sent
             try:
@@ -169,6 +218,9 @@ class SdkProvider(ABC):
                 refusal = self._refusal_in(error)
                 if refusal:
                     yield _named(refusal.request_id)
+                    if whole := _written_in(refusal, reply):
+                        yield whole
+                        return
                 explained = self._explained(error, refusal, reply)
                 is_final = reply.shown or isinstance(explained, ContextOverflow) or not refusal
                 if is_final or not (refusal and self.adapt(refusal, request, left_out)):
@@ -176,8 +228,7 @@ class SdkProvider(ABC):
                 continue
             for event in reply.end():
                 yield event
-            _raise_unless_usable(reply, self.asked)
-            yield reply.completed()
+            yield _usable(reply, self.asked)
             return
 
     @asynccontextmanager
@@ -221,7 +272,7 @@ class SdkProvider(ABC):
         yield _named(stream.response.headers.get(self.request_id))
         async with stream:
             try:
-                reads = self.read(stream.response)
+                reads = read_events(stream.response.aiter_bytes())
                 async for said in paced(reads, self.event_timeout, lambda: reply.finished):
                     # Text in a row is one piece.
                     for event in events.joined(chain.from_iterable(map(reply.take, said))):
@@ -231,8 +282,10 @@ class SdkProvider(ABC):
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
 
-    def _refusal_in(self, error: Exception) -> Refusal | None:
-        return self.refusal(error) if isinstance(error, self.sdk.APIStatusError) else None
+    def _refusal_in(self, error: Any) -> Refusal | None:
+        if not isinstance(error, self.sdk.APIStatusError):
+            return None
+        return refusal_of(error.body, error.status_code, error.response.headers, self.request_id)
 
     def _explained(
         self, error: Exception, refusal: Refusal | None, reply: StreamedReply
@@ -261,8 +314,16 @@ def _named(request_id: object) -> events.CallDescribed:
     return events.CallDescribed({} if name is None else {"request_id": name})
 
 
-def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
-    """Raise ProviderError where the stream ended before the reply did, or the model declined."""
+def _written_in(refusal: Refusal, reply: StreamedReply) -> events.ReplyCompleted | None:
+    """Return the calls that a server could not read, and sends with its refusal."""
+    said = refusal.body.get("failed_generation") if isinstance(refusal.body, Mapping) else ""
+    *before, last = written_calls.apart(condense.TextBlock(str(said)), reply.tools)
+    is_call = isinstance(last, condense.ToolUseBlock)
+    return events.ReplyCompleted((*before, last), "tool_use", reply.usage) if is_call else None
+
+
+def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
+    """Return the whole reply; raise ProviderError for half a one, a refusal, or an empty one."""
     if not reply.started:
         raise no_reply(asked)
     if not reply.finished:
@@ -270,8 +331,12 @@ def _raise_unless_usable(reply: StreamedReply, asked: Asked) -> None:
     if reply.stop_reason == "model_context_window_exceeded":
         said = noop("The reply did not fit into what is left of the context window.")
         raise ContextOverflow(said)
-    if reply.stop_reason == "refusal":
+    if REFUSED.search(reply.stop_reason):
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
         said = say("The model declined to answer this. {said}", said=why) if why else DECLINED
         raise ProviderError(said, details=details)
+    whole = reply.completed()
+    if all(condense.is_thinking(block) for block in whole.content):
+        raise ProviderError(ONLY_THOUGHT if whole.is_cut else EMPTY, retryable=True, attempts=2)
+    return whole

@@ -40,8 +40,6 @@ def schema_of(declared: type[Any]) -> dict[str, Any]:
 
 def parse_arguments[T](declared: type[T], given: Mapping[str, Any]) -> T:
     """Return the arguments as the dataclass; raise ToolError with what is wrong with them."""
-    if not isinstance(given, Mapping):
-        raise ToolError("The arguments must be a JSON object.")
     known = {one.name: one for one in fields(declared)}  # type: ignore[arg-type]
     if given.keys() - known.keys():
         raise ToolError(f"Unknown argument. This tool takes: {', '.join(known)}.")

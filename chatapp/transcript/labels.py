@@ -434,8 +434,9 @@ def turn_name(turn: Turn) -> str:
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
 
-# By the reason why an answer stopped: what stands at the end of one that is not whole.
-CUT_TEXTS: Mapping[str, Promise] = {
+# By the reason why an answer stopped: what stands at its end, nothing where it is whole.
+CUT_TEXTS: Mapping[str, str | Promise] = {
+    **dict.fromkeys(("", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"), ""),
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
     "model_context_window_exceeded": gettext_lazy("The context window was full here."),
     "stopped": gettext_lazy("Stopped here."),

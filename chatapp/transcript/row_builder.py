@@ -23,6 +23,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.versions import Place, Versions, versions_of
+from chatapp.sentences import translate as _
 from chatapp.transcript import labels
 from chatapp.transcript.message_parts import (
     Answer,
@@ -183,6 +184,7 @@ class Builder:
         is_answer = present and rests and not by_user and bool(engine.text)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
+        own_reason = _("The server ended the answer here: {reason}", reason=message.stop_reason)
         shows_versions = self.versions and present and (rests or by_user)
         return MessageRow(
             **place,
@@ -198,7 +200,7 @@ class Builder:
             is_step=cost is None
             and self.has_calls
             and any(isinstance(part, ToolCard) for part in parts),
-            cut=str(labels.CUT_TEXTS.get(message.stop_reason, "")),
+            cut=str(labels.CUT_TEXTS.get(message.stop_reason, own_reason)),
             versions=self._choice(message) if shows_versions else None,
             rewindable=present,
             pinned=present and bool(message.pinned),

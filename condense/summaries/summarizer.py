@@ -129,6 +129,11 @@ class UsageChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class DiscardChunk:
+    """All text before it was thinking, and is no part of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class CutChunk:
     """The answer ended at the most tokens it may take, so the rest of it is missing."""
 
@@ -143,7 +148,7 @@ class CompactionChunk:
     block: Json
 
 
-Chunk = TextChunk | ToolCallChunk | UsageChunk | CutChunk | CompactionChunk
+Chunk = TextChunk | DiscardChunk | ToolCallChunk | UsageChunk | CutChunk | CompactionChunk
 OnText = Callable[[str], Awaitable[None]]
 
 
@@ -259,6 +264,8 @@ async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
                 case TextChunk(text):
                     answer.pieces.append(text)
                     await kit.on_text(text)
+                case DiscardChunk():
+                    answer.pieces.clear()
                 case ToolCallChunk(name):
                     answer.called = name
                 case UsageChunk(usage, cost):

@@ -226,7 +226,7 @@ async def recorded_in(language: str, browser: Client, alice: User, standin: Stan
             Reply(f"<summary>{LONG}</summary>"),
             UNAUTHORIZED,
             Reply("It is", gate=gate),
-            Reply(""),
+            *(Reply(""), Reply("")),
             summary,
         ),
     )

@@ -111,7 +111,17 @@ class Failure:
     body: Any = None
 
 
-Behaviour = Reply | Failure
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A success of these bytes, sent as they are, in these chunks; labelled as ``kind``."""
+
+    chunks: Sequence[bytes]
+    kind: str = "text/event-stream"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Behaviour = Reply | Failure | Answer
 
 UNAUTHORIZED = Failure(401, "authentication_error", "invalid x-api-key")
 OVERLOADED = Failure(529, "overloaded_error", "Overloaded")

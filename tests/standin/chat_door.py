@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.standin.behaviours import OVERFLOW, Failure
+from tests.standin.behaviours import OVERFLOW, Answer, Failure
 from tests.standin.chat_rules import violations
 from tests.standin.chat_writing import Completion
 from tests.standin.metering import measure
-from tests.standin.receiving import key_of, read_json, received, stream
+from tests.standin.receiving import key_of, read_json, received, send, stream
 
 if TYPE_CHECKING:
     from tests.standin.server import Standin
@@ -47,8 +47,8 @@ async def _complete(standin: "Standin", request: Request) -> Response:
         return _fail(standin, Failure(status, "invalid_request_error", problems[0]))
     read = as_messages(body)
     behaviour = standin.next(read)
-    if isinstance(behaviour, Failure):
-        return _fail(standin, behaviour)
+    if isinstance(behaviour, Failure | Answer):
+        return send(behaviour) if isinstance(behaviour, Answer) else _fail(standin, behaviour)
     tokens = await asyncio.to_thread(measure, read, standin.factor)
     if tokens > standin.window:
         return _overflow(standin, tokens)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
-from tests.standin.behaviours import Gate, Raw, Rest
+from tests.standin.behaviours import Answer, Gate, Raw, Rest
 
 
 class ConnectionCut(Exception):
@@ -55,6 +56,18 @@ def key_of(request: Request) -> str:
     """Return the API key from either header that the APIs read."""
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
     return request.headers.get("x-api-key") or bearer.strip()
+
+
+def send(answer: Answer) -> Response:
+    """Return a response of the bytes of a test, in its chunks."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for chunk in answer.chunks:
+            yield chunk
+            await asyncio.sleep(0)
+
+    kind = {"content-type": answer.kind} if answer.kind else {}
+    return StreamingResponse(chunks(), answer.status, {**kind, **answer.headers})
 
 
 async def stream(

@@ -22,10 +22,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, chat_door, compaction, thinking
-from tests.standin.behaviours import OVERFLOW, PATIENCE, Behaviour, Failure, Gate, Reply
+from tests.standin.behaviours import OVERFLOW, PATIENCE, Answer, Behaviour, Failure, Gate, Reply
 from tests.standin.listening import Listening, servers_loop
 from tests.standin.metering import Diagnosis, PromptCache, measure
-from tests.standin.receiving import Received, key_of, read_json, received, stream
+from tests.standin.receiving import Received, key_of, read_json, received, send, stream
 from tests.standin.rules import violations
 from tests.standin.vendors import Vendor
 from tests.standin.writing import Written
@@ -163,6 +163,8 @@ class Standin:
         behaviour = failure or self.next(body)
         if isinstance(behaviour, Failure):
             return self._fail(behaviour)
+        if isinstance(behaviour, Answer):
+            return send(behaviour)
         failure, usage = await asyncio.to_thread(self._meter, body)
         if failure:
             return self._fail(failure)

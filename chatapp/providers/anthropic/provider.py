@@ -1,7 +1,7 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any, ClassVar, override
@@ -10,28 +10,14 @@ import anthropic
 
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
-from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import RequestWriter, compaction_betas
 from chatapp.providers.anthropic.spec import SPEC
-from chatapp.providers.call_errors import SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import Refusal
 from chatapp.providers.formats import Json
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
-
-# Errors in mid-stream come with the stream's status, 200: their type has to tell.
-_STATUS_OF_TYPE = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 
 # What a refusal says of thinking that a request can do without, or must have and has not.
 _OF_THINKING = ("signature", "modified", "Expected")
@@ -75,25 +61,6 @@ class AnthropicProvider(SdkProvider):
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         """Return the request's bytes."""
         return self.writer.write(request, thinking="thinking" not in left_out)
-
-    def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the events of a response."""
-        return request_bytes.read_events(response.aiter_bytes())
-
-    def refusal(self, error: anthropic.APIStatusError) -> Refusal:
-        """Return what the vendor said when it refused a call."""
-        status = error.status_code
-        if status < 300:  # noqa: PLR2004 - an error event in mid-stream
-            status = _STATUS_OF_TYPE.get(str(error.type), SERVER_ERROR)
-        return Refusal(
-            status,
-            said=(error.api_message or f"HTTP {error.status_code}").strip(),
-            type=error.type or "",
-            answered=error.status_code,
-            request_id=error.request_id,
-            headers=error.response.headers,
-            body=error.body,
-        )
 
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Leave what this request was refused for out of the next one; False where nothing is.

@@ -8,9 +8,11 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import read_arguments
 from chatapp.providers.call_errors import Undocumented
+from chatapp.providers.formats import listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.written_calls import known_name
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
@@ -43,13 +45,9 @@ class Reply(StreamedReply):
         except Undocumented:
             self._note(f"{kind}, not as documented")
 
-    def completed(self) -> events.ReplyCompleted:
-        """Return the whole reply; blank text, which the API would not take back, is left out."""
-        blocks = [self._block(index) for index in sorted(self._blocks)]
-        kept = [
-            one for one in blocks if not isinstance(one, condense.TextBlock) or one.text.strip()
-        ]
-        return events.ReplyCompleted(tuple(kept), self.stop_reason, self.usage)
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield the blocks by their numbers."""
+        return map(self._block, sorted(self._blocks))
 
     def _note(self, what: str) -> None:
         """Log the kind of an event once for each reply, and never what it says."""
@@ -77,13 +75,14 @@ class Reply(StreamedReply):
                 raise Undocumented
         match kind, block:
             case "tool_use", {"id": str(id_), "name": str(name)}:
+                block["name"] = name = known_name(name, self.tools)
                 told.append(events.ToolUseStarted(id_, name))
             case "tool_use", _:
                 raise Undocumented
             case "thinking" | "redacted_thinking", _:
                 yield events.ThinkingStarted()
-            case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}) if text:
-                told.append(events.TextStreamed(text))
+            case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}):
+                told += self.say(text)
         self._blocks[index] = {"type": kind, **block}
         if kind in _TEXTS and isinstance(opening := block.get(kind), str):
             self._pieces[index].append(opening)
@@ -102,8 +101,7 @@ class Reply(StreamedReply):
                 self._blocks[index] = block
                 if text:
                     self._pieces[index].append(text)
-                    self.shown = True
-                    yield events.TextStreamed(text)
+                    yield from self.say(text)
             case ("input_json_delta", _, {"partial_json": str(piece)}) if "input" in block:
                 self._pieces[index].append(piece)
                 yield events.OutputStreamed(piece)
@@ -123,10 +121,17 @@ class Reply(StreamedReply):
             case _:
                 raise Undocumented
 
+    def _take_message(self, event: Any) -> Iterator[events.StreamEvent]:
+        """Take in an answer that is not streamed."""
+        yield from self._take_message_start({"message": event})
+        for index, block in enumerate(listed(event.get("content"))):
+            yield from self._take_content_block_start({"index": index, "content_block": block})
+        yield from self._take_message_delta({**event, "delta": event})
+
     def _take_message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):
             case {"stop_reason": str(reason), **delta}:
-                self.stop_reason = reason[:LONGEST_REASON]
+                self.stop_reason, self.finished = reason[:LONGEST_REASON], True
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
         yield from _described(event)
@@ -136,7 +141,8 @@ class Reply(StreamedReply):
         self.finished = True
         return iter(())
 
-    _take_content_block_stop = _take_ping = lambda _self, _event: iter(())
+    def _take_content_block_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
+        return self.say("", is_last=True)
 
     def _count(self, usage: object) -> Iterator[events.StreamEvent]:
         """Replace the numbers that are given: those of a stream are totals, not increments."""
@@ -167,7 +173,7 @@ class Reply(StreamedReply):
         if (kind := block["type"]) in _TEXTS:
             block = {**block, kind: pieces}
         elif pieces:
-            block = {**block, "input": request_bytes.decode_input(pieces)}
+            block = {**block, "input": read_arguments(pieces)}
         if kind in {"text", "tool_use"}:
             block = {key: value for key, value in block.items() if value is not None}
         return condense.block_from_api(block)

@@ -1,9 +1,7 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -15,8 +13,7 @@ import openai
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
-from chatapp.providers import request_bytes
-from chatapp.providers.call_errors import SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import Refusal
 from chatapp.providers.formats import Json
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
@@ -32,29 +29,9 @@ _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.
 _MOST_ASKED = 20
 _MILLION = 1_000_000
-# Seconds for the end of a body whose reply is whole.
-ENDING = 0.5
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
-# Errors in mid-stream come with the stream's status, 200: their code or type has to tell.
-_STATUS_OF_WORD = {
-    "invalid_request_error": 400,
-    "exceed_context_size_error": 400,
-    "context_length_exceeded": 400,
-    "authentication_error": 401,
-    "invalid_api_key": 401,
-    "insufficient_quota": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "model_not_found": 404,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "requests": 429,
-    "tokens": 429,
-    "unavailable_error": 503,
-    "overloaded_error": 529,
-}
 # Another request might be taken: it was not the key, a limit or the network.
 _REFUSALS = {400, 403, 404, 413, 415, 416, 422, 500, 501}
 
@@ -96,44 +73,6 @@ class OpenAIProvider(SdkProvider):
     def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
         return self.writer.write(request)
 
-    async def read(self, response: Any) -> AsyncIterator[list[object]]:
-        """Yield the chunks of a response; a server that does not stream has all in one."""
-        if response.headers.get("content-type", "").startswith("application/json"):
-            yield [request_bytes.decode_chunk(await response.aread())]
-            return
-        reads = response.aiter_bytes()
-        async for said in request_bytes.read_events(reads, request_bytes.chunk):
-            yield said
-            if said[-1] == request_bytes.DONE:
-                # A line is used again only where its body has ended.
-                with suppress(Exception):
-                    async with asyncio.timeout(ENDING):
-                        async for _rest in reads:
-                            pass
-                return
-
-    def refusal(self, error: openai.APIStatusError) -> Refusal:
-        """Return what a server said when it refused a call, in whichever of the usual shapes."""
-        body, status, words = error.body, error.status_code, {error.code, error.type}
-        if "insufficient_quota" in words:
-            status = _STATUS_OF_WORD["insufficient_quota"]
-        elif status < 300:  # noqa: PLR2004 - an error that came as a success
-            code = body.get("code") if isinstance(body, Mapping) else None
-            known = [_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD]
-            status = next(iter(known), SERVER_ERROR)
-            if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
-                status = code
-        kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
-        return Refusal(
-            status,
-            said=said_in(body) or f"HTTP {error.status_code}",
-            type=kind,
-            answered=error.status_code,
-            request_id=error.request_id,
-            headers=error.response.headers,
-            body=body,
-        )
-
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         said = f"{refusal.said} {_at(refusal.body, 'param') or ''}"
@@ -172,24 +111,6 @@ class OpenAIProvider(SdkProvider):
             window = as_tokens(_at(more, "loaded_context_length"))
             window = window or as_tokens(_at(more, "max_context_length"))
         return replace(model, context_window=window)
-
-
-def said_in(body: object) -> str:
-    """Return the sentence in an error's body."""
-    match body:
-        case {"message": str(text), "metadata": {"raw": str(raw)}}:
-            # What the server behind a gateway said.
-            return f"{text.strip()} {raw}".strip()
-        case str(text) | {"message": str(text)}:
-            return text.strip()
-        case {"error": inner} | {"detail": inner} | {"message": inner} if inner is not body:
-            return said_in(inner)
-        # One finding of a validator: where it is, and what is wrong.
-        case {"loc": [*where], "msg": str(text)}:
-            return f"{'.'.join(map(str, where))}: {text}"
-        case [*items]:
-            return "; ".join(filter(None, map(said_in, items)))
-    return ""
 
 
 def _models(listed: Sequence[Json]) -> Iterator[ListedModel]:

@@ -1,34 +1,33 @@
 """Streamed replies, put together chunk by chunk, whatever a server sends."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
+from chatapp.providers.formats import listed
 from chatapp.providers.reasoning import Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.providers.written_calls import known_name
 
 Data = Mapping[Any, Any]
 
 _REASONS = {
-    "stop": "end_turn",
-    "eos": "end_turn",
-    "length": "max_tokens",
-    "model_length": "max_tokens",
-    "max_tokens": "max_tokens",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "refusal",
-    "safety": "refusal",
+    **dict.fromkeys(("stop", "eos", "eos_token", "completed", "complete", "finished"), "end_turn"),
+    **dict.fromkeys(("length", "model_length", "max_length", "max_output_tokens"), "max_tokens"),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_call"), "tool_use"),
 }
 # Servers have two names for the model's reasoning.
 _REASONING = ("reasoning_content", "reasoning")
-# Others put it into the content, between tags.
-OPENING, CLOSING = "<think>", "</think>"
+_PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
+_ADDRESS = re.compile(r"https?://[^<>\s]+")
 
 
 @dataclass(slots=True)
@@ -38,38 +37,27 @@ class _Text:
     kind: str
     pieces: list[str] = field(default_factory=list)
 
-    def block(self) -> condense.Block | None:
-        text = "".join(self.pieces)
-        if not text.strip():
-            return None
-        if self.kind == "text":
-            return condense.TextBlock(text)
-        return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
-
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call while it is written."""
+    """A tool call while it is written; ``given`` is the id that the server gave it."""
 
-    id: str = ""
+    id: str
+    given: str
     name: str = ""
+    is_shown: bool = False
     pieces: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def goes_on(self, name: str) -> bool:
-        """Whether more may be said of it under its name: its arguments are no whole object yet."""
-        if name != self.name or not self.pieces:
-            return name == self.name
-        ends = self.pieces[-1].rstrip().endswith("}")
-        return not ends or request_bytes.UNPARSED in request_bytes.decode_input(
-            "".join(self.pieces)
-        )
-
-    def block(self) -> condense.Block | None:
-        if not self.name:
-            return None
-        input_ = request_bytes.decode_input("".join(self.pieces))
-        return condense.ToolUseBlock(self.id, self.name, input_, self.extra)
+    def is_other(self, id_: str, name: str, arguments: str) -> bool:
+        """Whether a piece with a name begins another call."""
+        if not name or not self.name or (id_ and id_ == self.given and name == self.name):
+            return False
+        if (id_ and self.given and id_ != self.given) or (name != self.name and self.pieces):
+            return True
+        is_over = arguments and "".join(self.pieces[-1:]).rstrip().endswith("}")
+        known = read_arguments("".join(self.pieces)) if is_over else {}
+        return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
 
 class Reply(StreamedReply):
@@ -77,72 +65,84 @@ class Reply(StreamedReply):
 
     def __init__(self) -> None:
         super().__init__()
-        self._tags = ThinkTags()
-        self._written: list[_Text | _Call] = []
+        self._written: list[_Text | _Call | condense.ImageBlock] = []
         self._calls: dict[object, _Call] = {}
         self._form = Form()
+        self._last: _Call | None = None
+        self._choice: object = None
+        self._sources: dict[str, str] = {}
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
         """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
         if not isinstance(chunk, Mapping):
             self.finished = self.finished or (self.started and chunk == request_bytes.DONE)
             return
-        if isinstance(chunk.get("choices"), list):
+        if isinstance(choices := chunk.get("choices"), list):
             if not self.started and isinstance(name := chunk.get("id"), str):
                 yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
             self.started = True
-        match chunk.get("choices"):
-            case [{"delta": dict(said), **choice}, *_] | [{"message": dict(said), **choice}, *_]:
-                yield from self._said(said)
-                self._end(choice.get("finish_reason"))
-            case [{"finish_reason": str(reason)}, *_]:
-                self._end(reason)
+            for choice in listed(choices):
+                # The first of several answers at a time.
+                self._choice = choice.get("index") if self._choice is None else self._choice
+                if choice.get("index") in (self._choice, None):
+                    yield from self._said(choice)
+                    self._end(choice.get("finish_reason"))
+        for name in ("citations", "search_results", "web_search"):
+            self._cite(chunk.get(name))
         if usage := _usage(chunk):
             self.usage = usage
             yield events.UsageReported(usage)
 
     def end(self) -> Iterator[events.StreamEvent]:
-        """Take in that nothing more comes, and yield what was held back."""
-        for kind, text in self._tags.end():
-            yield from self._write(kind, text)
+        """Yield the rest at the stream's end: text that was held back, and the sources."""
+        for call in self._calls.values():
+            yield from self._start(call)
+        for number, (url, title) in enumerate(self._sources.items(), 1):
+            line = f"{number}. [{title}](<{url}>)"
+            yield from self._write("text", f"\n{line}" if number > 1 else f"\n\n{line}")
+        yield from super().end()
 
-    def completed(self) -> events.ReplyCompleted:
-        """Return the whole reply as an event."""
-        made = (one.block() for one in self._written)
-        content = tuple(block for block in made if block is not None)
-        reason = self.stop_reason or "end_turn"
-        if reason == "end_turn" and any(isinstance(one, condense.ToolUseBlock) for one in content):
-            reason = "tool_use"
-        return events.ReplyCompleted(content, reason, self.usage, self._form.form)
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield texts, thinking, calls and pictures in their order."""
+        for one in self._written:
+            match one:
+                case _Call(name=name) if name:
+                    given = read_arguments("".join(one.pieces))
+                    known = known_name(name, self.tools)
+                    yield condense.ToolUseBlock(one.id, known, given, one.extra)
+                case _Text(kind, pieces) if (text := "".join(pieces)).strip():
+                    yield condense.TextBlock(text) if kind == "text" else self.thought(text)
+                case condense.ImageBlock():
+                    yield one
 
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
             self.finished = True
-            self.stop_reason = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
+            self.stop_reason = _REASONS.get(reason.lower(), reason.lower()[:LONGEST_REASON])
 
-    def _said(self, said: Data) -> Iterator[events.StreamEvent]:
-        self._form.take(said)
+    def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
+        said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})
+        self.form = self._form.take(said)
         for name in _REASONING:
             if isinstance(thought := said.get(name), str) and thought:
                 yield from self._write("thinking", thought)
                 break
-        content = said.get("content")
-        if isinstance(content, str):
-            for kind, text in self._tags.take(content):
-                yield from self._write(kind, text)
-        for part in content if isinstance(content, list) else ():
-            yield from self._part(part)
-        if isinstance(refusal := said.get("refusal"), str):
-            yield from self._write("text", refusal)
-        calls = said.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, Mapping):
-                yield from self._call(call)
+        for content in (
+            *map(said.get, ("content", "refusal", "images")),
+            choice.get("text"),
+        ):
+            for part in content if isinstance(content, list) else [content]:
+                yield from self._part(part)
+        self._cite(said.get("annotations"))
+        legacy = {"index": 0, "function": said.get("function_call")}
+        for call in (*listed(said.get("tool_calls")), legacy):
+            if isinstance(function := call.get("function", call), Mapping):
+                yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case {"type": "text", "text": str(text)}:
+            case str(text) | {"type": "text", "text": str(text)} | {"refusal": str(text)}:
                 yield from self._write("text", text)
             case {"type": "thinking", "thinking": str(text)}:
                 yield from self._write("thinking", text)
@@ -150,6 +150,23 @@ class Reply(StreamedReply):
                 texts = (one.get("text") for one in inner if isinstance(one, Mapping))
                 thought = "".join(one for one in texts if isinstance(one, str))
                 yield from self._write("thinking", thought)
+            case {"image_url": {"url": str(url)} | str(url)}:
+                if found := _PICTURE.match(url):
+                    source = {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
+                    self._written.append(condense.ImageBlock(source))
+                else:
+                    self._cite([url])
+
+    def _cite(self, sources: object) -> None:
+        """Keep the addresses that an answer rests on."""
+        for source in sources if isinstance(sources, list) else ():
+            match source:
+                case {"url_citation": {"url": str(url), **more}} | {"url": str(url), **more}:
+                    title = re.sub(r"[\[\]\\\s]+", " ", str(more.get("title") or "")).strip()
+                case _:
+                    url, title = str(source), ""
+            if _ADDRESS.fullmatch(url):
+                self._sources[url] = title or self._sources.get(url, url)
 
     def _write(self, kind: str, text: str) -> Iterator[events.StreamEvent]:
         if not text:
@@ -158,57 +175,49 @@ class Reply(StreamedReply):
         if not isinstance(last, _Text) or last.kind != kind:
             last = _Text(kind)
             self._written.append(last)
-        goes_on = any(map(str.strip, last.pieces))
         last.pieces.append(text)
-        if kind == "text":
-            self.shown = True
-            yield events.TextStreamed(text)
-        elif goes_on:
-            yield events.ThinkingStreamed(text)
-        elif text.strip():
-            # Blank thinking is none.
-            yield events.ThinkingStarted()
-            yield events.ThinkingStreamed("".join(last.pieces).lstrip("\n"))
+        yield from self.say(text) if kind == "text" else self.think(text)
 
-    def _call(self, said: Data) -> Iterator[events.StreamEvent]:
-        """Take in a piece of a tool call: its name once, its arguments piece by piece."""
-        if not isinstance(function := said.get("function"), Mapping):
-            return
-        call = self._find(said)
+    def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
+        """Take in a piece of a tool call: its name, its arguments piece by piece."""
+        name, given = str(function.get("name") or ""), function.get("arguments")
+        arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
+        call = self._find(said, name, arguments)
         if isinstance(extra := said.get("extra_content"), Mapping):
             call.extra["extra_content"] = dict(extra)
-        match function:
-            case {"name": str(name)} if name and not call.name:
-                call.name = name
-                self.shown = True
-                yield events.ToolUseStarted(call.id, name)
-        arguments = function.get("arguments")
-        if isinstance(arguments, Mapping):
-            arguments = json.dumps(arguments)
-        if isinstance(arguments, str) and arguments:
-            call.pieces.append(arguments)
+        is_known = known_name(call.name, self.tools) in self.tools
+        if not call.name or name.startswith(call.name):
+            call.name = name
+        elif not (call.pieces or is_known):
+            call.name += name
+        call.pieces += [arguments] if arguments else []
+        if call.is_shown and arguments:
             yield events.OutputStreamed(arguments)
+        elif call.pieces or known_name(call.name, self.tools) in self.tools:
+            yield from self._start(call)
 
-    def _find(self, said: Data) -> _Call:
-        """Return the call a piece belongs to; one with another id at the same place is another.
+    def _start(self, call: _Call) -> Iterator[events.StreamEvent]:
+        """Yield that a call has begun, once its name is known."""
+        if call.name and not call.is_shown:
+            call.is_shown = self.shown = True
+            self.thinks = False
+            yield events.ToolUseStarted(call.id, known_name(call.name, self.tools))
+            if call.pieces:
+                yield events.OutputStreamed("".join(call.pieces))
 
-        A piece without a number belongs to its id, or the last call. Some servers say the name with
-        every piece: it is another call once the last one is whole.
-        """
-        given, place = said.get("id"), said.get("index")
+    def _find(self, said: Data, name: str, arguments: str) -> _Call:
+        """Return the call of a piece; without a number it belongs to its id, or the last call."""
+        given, place = said.get("id"), None
         id_ = given if isinstance(given, str) else ""
-        if type(place) is not int:
-            last = next(reversed(self._calls), 0)
-            place = id_ or last
-            match said.get("function"):
-                case {"name": str(name)} if name and not id_:
-                    known = self._calls.get(last)
-                    place = last if known and known.goes_on(name) else len(self._calls)
-        call = self._calls.get(place)
-        if call is None or (id_ and call.id != id_):
-            call = _Call(id_ or f"call_{uuid.uuid4().hex[:24]}")
-            self._calls[place] = call
+        with suppress(TypeError, ValueError, OverflowError):
+            place = int(float(said.get("index")))  # type: ignore[arg-type]
+        key = place if place is not None else id_
+        call = self._calls.get(key, None if name and id_ else self._last if place is None else None)
+        if call is None or call.is_other(id_, name, arguments):
+            is_new = id_ and all(one.id != id_ for one in self._written if isinstance(one, _Call))
+            call = _Call(id_ if is_new else f"call_{uuid.uuid4().hex[:24]}", id_)
             self._written.append(call)
+        self._calls[call.id if key == "" else key] = self._last = call
         return call
 
 
@@ -229,43 +238,3 @@ def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
             if prompt or output:
                 return condense.Usage(prompt - read - written, output, read, written)
     return None
-
-
-class ThinkTags:
-    """Tells thinking from text as it is streamed, where it stands at the beginning of a reply."""
-
-    def __init__(self) -> None:
-        self._held = ""
-        # "" until it is known what the reply begins with.
-        self._kind = ""
-
-    def take(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield pieces of "thinking" and of "text"; what may become a tag is held back."""
-        self._held += text
-        if not self._kind:
-            begun = self._held.lstrip()
-            if begun.startswith(OPENING):
-                self._kind, self._held = "thinking", begun.removeprefix(OPENING)
-            elif begun and not OPENING.startswith(begun):
-                self._kind = "text"
-        if self._kind == "thinking":
-            thought, closed, rest = self._held.partition(CLOSING)
-            # Its end may be the beginning of the closing tag.
-            sizes = () if closed else range(min(len(thought), len(CLOSING) - 1), 0, -1)
-            kept = next((size for size in sizes if CLOSING.startswith(thought[-size:])), 0)
-            self._held = rest if closed else thought[len(thought) - kept :]
-            if thought := thought[: len(thought) - kept]:
-                yield "thinking", thought
-            self._kind = "after" if closed else self._kind
-        if self._kind == "after":
-            self._held = self._held.lstrip()
-            self._kind = "text" if self._held else "after"
-        if self._kind == "text" and self._held:
-            yield "text", self._held
-            self._held = ""
-
-    def end(self) -> Iterator[tuple[str, str]]:
-        """Yield what was held back to the end, which is no tag after all."""
-        if self._held:
-            yield ("thinking" if self._kind == "thinking" else "text"), self._held
-        self._held = ""

@@ -4,8 +4,8 @@ import pytest
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import ContextOverflow, ProviderError, StepLimitReached
-from tests.chatapp.agent.fakes import Stage, call, say
+from chatapp.agent.errors import AgentError, ContextOverflow, ProviderError, StepLimitReached
+from tests.chatapp.agent.fakes import Stage, call, reply, say
 
 
 async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:
@@ -48,3 +48,54 @@ async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> Non
     assert len(stage.journal.messages) == 1
     assert [record.error for record in stage.journal.calls] == ["Wrong key."]
     assert stage.audience.of(events.StreamDiscarded)
+
+
+def failing(raw: str) -> list[events.StreamEvent]:
+    """Return the stream of a call whose arguments could not be read."""
+    return call("echo", _unparsed=raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ('{"path": "a", "content": "half of', "were cut"),
+        ('{"path": tru', "were cut"),
+        ("", "were cut"),
+        ('{"content": "function() {}', "were cut"),
+        ('{"path": "a"}{"path": "b"}', "no JSON object: Extra data: line 1 column 14"),
+        ('{"path": "a" x}', "no JSON object"),
+        ("[1]", "no JSON object"),
+    ],
+)
+async def test_the_model_reads_what_is_wrong_with_its_arguments(raw: str, words: str) -> None:
+    """The tool does not run with what could not be read; nothing is made up."""
+    stage = Stage(failing(raw), say("Sorry."))
+    await stage.loop.run()
+    result = stage.journal.messages[2].tool_results[0]
+    assert result.is_error
+    assert words in str(result.content)
+
+
+async def test_three_equal_failures_in_a_row_end_the_turn() -> None:
+    """Results are kept; another failure, or a success, in between begins to count anew."""
+    scripts = [failing(f'{{"path": "{text}') for text in ("a", "bc", "d")]
+    stage = Stage(*scripts, say("Never said."))
+    with pytest.raises(AgentError, match="echo failed three times in a row"):
+        await stage.loop.run()
+    assert len(stage.journal.messages) == 7
+    stage = Stage(*scripts[:2], call("echo", path="a"), *scripts[:2], failing("[1]"), say("Done."))
+    await stage.loop.run()
+    assert stage.journal.messages[-1].text == "Done."
+    stage = Stage(*[call("echo", path="a")] * 4, say("Done."))
+    await stage.loop.run()
+
+
+async def test_text_that_was_thinking_is_shown_anew_as_such() -> None:
+    """Pages and the draft forget it as text."""
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    last = reply(thought, condense.TextBlock("So."))
+    again = [events.StreamDiscarded(), events.ThinkingStarted(), events.ThinkingStreamed("Hm.")]
+    stage = Stage([events.TextStreamed("Hm."), *again, events.TextStreamed("So."), last])
+    await stage.loop.run()
+    assert [*map(type, stage.audience.events[2:5])] == [events.TextStreamed, *map(type, again[:2])]
+    assert [one["type"] for one in stage.journal.drafts[-1].blocks] == ["thinking", "text"]

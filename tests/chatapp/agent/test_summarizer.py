@@ -91,6 +91,18 @@ async def test_an_answer_that_was_cut_off_is_told_to_the_engine() -> None:
         assert (condense.CutChunk() in chunks) is is_cut
 
 
+async def test_thinking_that_was_taken_for_the_summary_is_no_part_of_it() -> None:
+    """The engine is told to forget it, and does."""
+    thought = [events.TextStreamed("<summary>Draft.</summary>"), events.StreamDiscarded()]
+    script = [*thought, events.TextStreamed("S"), reply(condense.TextBlock("S"))]
+    chunks = await listen(ScriptedProvider(script), ListJournal(), aligned(*TALK, REPLY))
+    assert chunks[:3] == [
+        condense.TextChunk("<summary>Draft.</summary>"),
+        condense.DiscardChunk(),
+        condense.TextChunk("S"),
+    ]
+
+
 class Playing(ScriptedProvider):
     """A scripted provider of another model."""
 

@@ -443,7 +443,7 @@ async def test_a_conversation_has_one_draft_however_many_turns_want_one(waiting:
         # Far from the threshold.
         ({}, [Reply("Yes.")]),
         # After a summary failed in the same turn, which brings the context near it all the same.
-        ({}, [OVERFLOW, Reply(""), Reply(f"{LONG} {LONG}")]),
+        ({}, [OVERFLOW, Reply(""), Reply(""), Reply(f"{LONG} {LONG}")]),
     ],
 )
 async def test_no_draft_is_begun_where_no_strategy_has_a_summary_written(

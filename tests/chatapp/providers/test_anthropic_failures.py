@@ -6,7 +6,7 @@ from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
 from tests.chatapp.providers.requests import failure, request, stream
-from tests.standin.behaviours import Failure, Gate, Raw, rate_limited
+from tests.standin.behaviours import Answer, Gate, Raw, rate_limited
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
@@ -55,7 +55,7 @@ async def test_a_server_of_another_kind_is_named(
     claude: AnthropicProvider, standin: Standin
 ) -> None:
     """A wrong base URL often leads to something that answers, only not with a reply."""
-    standin.then(Failure(200, "page", "Welcome"))
+    standin.then(Answer([b'{"status": "ok"}'], "application/json"))
     error = await failure(claude)
     assert "not as a model does. Check the base URL" in str(error)
     assert not error.retryable

@@ -1,20 +1,16 @@
 """What servers of chat completions say, documented or not."""
 
 import json
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.providers import request_bytes
 from chatapp.providers.openai.provider import OpenAIProvider
-from chatapp.providers.openai.reply import Reply, ThinkTags
+from chatapp.providers.openai.reply import Reply
 from tests.chatapp.providers.requests import failure, read_on, reply, request
 from tests.standin.behaviours import Failure, Gate, Raw
 from tests.standin.behaviours import Reply as Scripted
@@ -148,31 +144,6 @@ def test_content_in_parts_is_read() -> None:
     assert whole.content == (thought, condense.TextBlock("So."))
 
 
-def split(pieces: Iterable[str]) -> tuple[str, str]:
-    """Return the thinking and the text of content in pieces."""
-    tags = ThinkTags()
-    told = [one for piece in pieces for one in tags.take(piece)] + [*tags.end()]
-    return tuple(
-        "".join(text for kind, text in told if kind == which) for which in ("thinking", "text")
-    )  # type: ignore[return-value]
-
-
-@given(st.lists(st.integers(0, 40), max_size=6))
-def test_tags_are_found_wherever_the_stream_is_cut(places: list[int]) -> None:
-    """What stands between them is thinking, and neither tag is seen."""
-    said = "\n<think>\nHm </thin. <b>\n</think>\n\nSo <think>."
-    cuts = [0, *sorted(places), len(said)]
-    pieces = [said[one:other] for one, other in pairwise(cuts)]
-    assert split(pieces) == ("\nHm </thin. <b>\n", "So <think>.")
-
-
-def test_a_tag_that_does_not_begin_the_reply_is_text() -> None:
-    """Somebody may ask about it. Thinking that never ends is none."""
-    for said in ("So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"):
-        assert split(said) == ("", said)
-        assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
-
-
 TOKENS = {"prompt_tokens": 9, "completion_tokens": 2}
 CACHED = {"cached_tokens": 5, "cache_write_tokens": 3}
 USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
@@ -204,7 +175,7 @@ def test_reasons_to_end_have_one_name() -> None:
         ("length", "max_tokens"),
         ("tool_calls", "tool_use"),
         ("STOP", "end_turn"),
-        ("content_filter", "refusal"),
+        ("eos", "end_turn"),
         ("weather", "weather"),
     ):
         assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected

@@ -189,7 +189,7 @@ ECHOES = [
     Failure(307, "redirect", "Away", {"location": f"http://{SECRET_KEY}.example.org/"}),
     Failure(429, SECRET_KEY, "Slow down", {"request-id": SECRET_KEY}),
     Reply("One two", extra=(Raw.event({"error": {"message": SECRET_KEY}}, "error"),)),
-    Reply("One two", extra=(Raw(f"event: message_delta\ndata: {SECRET_KEY}\n\n"),)),
+    Reply("One two", extra=(Raw(f'event: message_delta\ndata: {{"{SECRET_KEY}\n\n'),)),
 ]
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chatapp.models import Conversation, Manifest, ModelCall
+from chatapp.models import Conversation, Manifest, ModelCall, Turn
+from chatapp.providers.call_errors import EMPTY
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import OVERLOADED, Reply
 from tests.standin.server import Standin
@@ -39,3 +40,18 @@ async def test_a_try_that_is_made_again_is_on_record_with_what_it_sent(
     assert (made.error, made.status) == ("", ModelCall.Status.SUCCEEDED)
     assert failed.request_id
     assert await Manifest.objects.acount() == 2
+
+
+async def test_an_empty_answer_is_asked_for_once_more_and_both_calls_are_on_record(
+    conversation: Conversation, anthropic_standin: Standin, page: Page
+) -> None:
+    """The turn has failed, and says so; what was thought is kept, and both were paid for."""
+    anthropic_standin.then(Reply(""), Reply("", thinking="Hm."), Reply("Never asked for."))
+    await page.ask("Hi")
+    turn = await Turn.objects.aget(conversation=conversation)
+    assert (turn.status, turn.error) == (Turn.Status.FAILED, EMPTY)
+    first, second = await calls_of(conversation)
+    assert first.error == EMPTY
+    prompts = [one.tokens_cache_read + one.tokens_cache_write for one in (first, second)]
+    assert all(prompts)
+    assert anthropic_standin.unused == 1

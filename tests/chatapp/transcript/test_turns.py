@@ -47,6 +47,7 @@ def test_a_turn_without_an_answer_is_a_row_that_can_be_taken_up(
     [
         ("max_tokens", DONE, "The answer reached its longest allowed length here.", []),
         ("error", DONE, "The answer broke off here.", []),
+        ("weather", DONE, "The server ended the answer here: weather", []),
         ("end_turn", DONE, "", []),
         # It says so itself, once.
         ("stopped", STOPPED, "Stopped here.", []),
@@ -64,7 +65,8 @@ def test_an_answer_that_was_cut_says_so_and_can_be_continued(
     """A whole one can't."""
     end(ask(conversation), "Because it", stop_reason=reason, status=status)
     (answer,) = answers(conversation)
-    assert (answer.cut, answer.continuable, answer.repeatable) == (cut, bool(cut), True)
+    assert (answer.cut, answer.repeatable) == (cut, True)
+    assert answer.continuable is (bool(cut) and reason != "weather")
     assert [row.commands for row in turn_rows(conversation)] == commands
 
 

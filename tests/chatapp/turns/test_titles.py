@@ -82,7 +82,7 @@ async def test_a_title_that_a_person_gave_stays(
 
 
 @pytest.mark.parametrize(
-    "reply", [Failure(400, "invalid_request_error", "no"), Reply("\n  \n"), Reply("word " * 40)]
+    "reply", [Failure(400, "invalid_request_error", "no"), Reply('""'), Reply("word " * 40)]
 )
 async def test_where_the_model_finds_none_the_first_words_stay(
     anthropic_standin: Standin, conversation: Conversation, reply: Behaviour, page: Page

@@ -13,6 +13,7 @@ from condense import (
     RECALLED,
     Block,
     CutChunk,
+    DiscardChunk,
     ImageBlock,
     Message,
     OpaqueBlock,
@@ -142,6 +143,15 @@ async def test_half_a_summary_is_a_failure(caches: bool) -> None:
         await start_afresh(chat(10), ScriptedSummarizer(chunks, caches_prompts=caches))
     assert (caught.value.cost, caught.value.calls) == (1, 1)
     assert caught.value.details == "<summary>1. Primary"
+
+
+async def test_what_was_discarded_is_no_part_of_the_summary() -> None:
+    """A model may have thought before, and only its closing tag says so."""
+    thought = TextChunk("Perhaps <summary>Draft.</summary>")
+    chunks = [thought, DiscardChunk(), TextChunk("<summary>Done.</summary>")]
+    reduction = await start_afresh(chat(10), ScriptedSummarizer(chunks))
+    assert "Done." in str(reduction)
+    assert "Draft." not in str(reduction)
 
 
 TOOLS = ({"name": "read_file", "description": "d", "input_schema": {"type": "object"}},)

@@ -1,0 +1,65 @@
+"""Arguments of tool calls as models write them, with harmless slips and without."""
+
+import json
+import re
+from typing import Any
+
+# What arguments are kept under that are no JSON object.
+UNPARSED = "_unparsed"
+# Characters of arguments that are read, which takes less than a second.
+LONGEST = 2_000_000
+CUT = "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
+WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
+_FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+# Strings, so that what stands in them is passed over, and commas before an end.
+_SLIPS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
+_ESCAPES = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(\\)')
+# NaN and the infinities, which are no JSON, are no integers either.
+_DECODER = json.JSONDecoder(strict=False, parse_constant=int)
+
+
+def read_arguments(text: str) -> dict[str, Any]:
+    """Return a call's arguments; keep anything but a JSON object under ``UNPARSED``."""
+    try:
+        value = _read(text)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {UNPARSED: text}
+
+
+def explain(text: str) -> str:
+    """Return the sentence for a model whose arguments could not be read."""
+    why, end = "they are another value", text.rstrip()
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        why = str(error)[:100]
+        # An escape or a word may be cut.
+        is_late = getattr(error, "pos", -9) >= len(end) - 6 and not end.endswith("}")
+        if is_late or why.startswith("Unterminated"):
+            return CUT
+    return WRONG.format(why=why)
+
+
+def _read(text: str, depth: int = 4) -> object:
+    """Return the value of JSON with harmless slips; never make up a missing part."""
+    text = text.strip() if depth and len(text) <= LONGEST else "too long"
+    text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
+    try:
+        value, end = _DECODER.raw_decode(text or "{}")
+    except ValueError:
+        text = _SLIPS.sub(lambda slip: _ESCAPES.sub(r"\1\2\2", slip[1] or ""), text)
+        value, end = _DECODER.raw_decode(text)
+    rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""
+    # The last piece, or all, may come again; and an empty object before the full one.
+    if rest and not text[:end].endswith(rest):
+        again = _read(rest, depth - 1)
+        if value and again not in (value, {}):
+            raise ValueError(rest)
+        value = value or again
+    match value:
+        case str(inner) | {"_unparsed": str(inner)} if value != text:
+            return _read(inner, depth - 1)
+        case [dict(only)]:
+            return only
+    return value or {}

@@ -1,0 +1,78 @@
+"""Errors that servers send as a success: in a stream, in a choice of it, or as its end."""
+
+import re
+from collections.abc import Mapping
+
+from chatapp.providers.call_errors import SERVER_ERROR, Refusal
+
+# Ends of an answer that are failures, and those that are refusals, however a server names them.
+FAILED = re.compile(
+    r"(?i)error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload"
+)
+REFUSED = re.compile(
+    r"(?i)content|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guard"
+)
+# The status that an error's code, type or sentence stands for.
+_WORDINGS = {
+    402: r"(insufficient|not enough|\bno|out of).{0,20}(balance|credit|fund|quota)|in arrears"
+    r"|payment required|billing|余额|欠费|充值",
+    429: r"rate.?limit|too many requests|throttl|\b[TR]P[MD]\b|quota|exhausted|限流|频率|频繁|并发",
+    529: r"overload|at capacity|server.{0,9}busy|try again later|过载|繁忙",
+    401: r"(invalid|incorrect|missing|expired).{0,20}api.?key|unauthori[sz]ed|authentication",
+    403: r"permission",
+    404: r"not.found",
+    400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
+}
+_SAYING = ("message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
+
+
+def error_in(said: object) -> object:
+    """Return the error that a value of a stream holds, or None."""
+    match said:
+        case {"error": error} | {"choices": [{"error": error}, *_]} if error:
+            return said if error is True else error
+        case {"base_resp": {"status_code": int(code)} as error} if code:
+            return error
+        case {"choices": [{"finish_reason": str(end)}, *_]} | {
+            "delta": {"stop_reason": str(end)}
+        } if FAILED.search(end):
+            return {"message": f"finish_reason: {end}"}
+        case Mapping() if not said.get("choices") and str(said.get("code")) not in {"0", "200"}:
+            return said if any(isinstance(said.get(key), str | list) for key in _SAYING) else None
+    return None
+
+
+def said_in(body: object) -> str:
+    """Return the sentence in an error's body."""
+    match body:
+        case {"message": str(text), "metadata": {"raw": str(raw)}}:
+            # What the server behind a gateway said.
+            return f"{text.strip()} {raw}".strip()
+        # One finding of a validator: where it is, and what is wrong.
+        case {"loc": [*where], "msg": str(text)}:
+            return f"{'.'.join(map(str, where))}: {text}"
+        case str(text):
+            return text.strip()
+        case [*items]:
+            return "; ".join(filter(None, map(said_in, items)))
+        case Mapping():
+            return next(filter(None, (said_in(body.get(key)) for key in ("error", *_SAYING))), "")
+    return ""
+
+
+def refusal_of(body: object, answered: int, headers: Mapping[str, str], request_id: str) -> Refusal:
+    """Return the refusal that an error's body holds, in any of the usual shapes.
+
+    A success that is none has the status that the same refusal would have had.
+    """
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    named = map(inner.get, ("code", "type", "status")) if isinstance(inner, Mapping) else ()
+    words = [str(word) for word in named if isinstance(word, str | int)]
+    found = [int(word) for word in words if re.fullmatch("[45][0-9]{2}", word)]
+    said = said_in(body) or " ".join(words) or f"HTTP {answered}"
+    for sentence in (" ".join(words), said):
+        found += [one for one, how in _WORDINGS.items() if re.search(f"(?i){how}", sentence)]
+    status = next(iter(found), SERVER_ERROR) if answered < 300 else answered  # noqa: PLR2004
+    status = 402 if "insufficient_quota" in words else status
+    kind, id_ = next((word for word in words if not word.isdigit()), ""), headers.get(request_id)
+    return Refusal(status, said, kind, answered, id_, headers, body)

@@ -1,0 +1,870 @@
+"""Answers as servers stream them: one table, through the real SDKs, a stand-in sends the bytes."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.ports import ToolSpec
+from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.providers.requests import request, stream, text_of
+from tests.standin.behaviours import Answer
+from tests.standin.server import Standin
+
+WORDS = "alpha beta gamma"
+USAGE = {"prompt_tokens": 100, "completion_tokens": 7}
+TOOLS = tuple(ToolSpec(name, name, {"type": "object"}) for name in ("list_files", "write_file"))
+WHERE = '{"path": "."}'
+LISTED = (("list_files", {"path": "."}),)
+DONE = b"data: [DONE]\n\n"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a server sends, and what becomes of it; an ``error`` has these words."""
+
+    name: str
+    sent: Sequence[bytes]
+    text: str = ""
+    thought: str = ""
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    reason: str = ""
+    error: str = ""
+    status: int | None = None
+    again: bool = False
+    overflow: bool = False
+    pictures: int = 0
+    kind: str = "text/event-stream"
+    code: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    door: int = 1
+
+
+def event(data: Any, *, begin: str = "data: ", end: str = "\n\n") -> bytes:
+    """Return an event."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return f"{begin}{text}{end}".encode()
+
+
+def chunk(
+    reason: str | None = None, *, more: Mapping[str, Any] = {}, **said: Any
+) -> dict[str, Any]:
+    """Return a chunk of a chat completion."""
+    choice = {"index": 0, "delta": said, "finish_reason": reason, **more}
+    return {"id": "c", "choices": [choice]}
+
+
+def spoken(text: str = WORDS, *more: Any, reason: str = "stop", **how: str) -> list[bytes]:
+    """Return a stream that says a text word by word, then ``more``, and ends."""
+    said = [
+        chunk(content=f"{' ' if place else ''}{word}") for place, word in enumerate(text.split(" "))
+    ]
+    whole = [*said, *more, {**chunk(reason), "usage": USAGE}]
+    return [*(event(one, **how) for one in whole), event("[DONE]", **how)]
+
+
+def piece(name: str | None = None, arguments: Any = None, **more: Any) -> dict[str, Any]:
+    """Return a piece of a tool call."""
+    function = {"name": name, "arguments": arguments}
+    return {
+        "type": "function",
+        **more,
+        "function": {k: v for k, v in function.items() if v is not None},
+    }
+
+
+def called(*pieces: dict[str, Any], reason: str = "tool_calls") -> list[bytes]:
+    """Return a stream of pieces of tool calls, a chunk each."""
+    said = [event(chunk(tool_calls=[one])) for one in pieces]
+    return [event(chunk(content=None)), *said, event(chunk(reason)), DONE]
+
+
+def argued(*pieces: Any, name: str = "list_files", reason: str = "tool_calls") -> list[bytes]:
+    """Return a stream of one call with these pieces of arguments."""
+    first, *rest = pieces
+    later = [piece(None, one, index=0) for one in rest]
+    return called(piece(name, first, index=0, id="a1"), *later, reason=reason)
+
+
+def failed(body: Any, *before: bytes) -> list[bytes]:
+    """Return a stream that says this of its failure, as a success."""
+    return [*before, event(body), DONE]
+
+
+def claude(*said: Any, reason: str = "end_turn") -> list[bytes]:
+    """Return a stream of the other API: events, or text of its first block."""
+    named = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": one}}
+        if isinstance(one, str)
+        else one
+        for one in said
+    ]
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": 9}}}
+    block = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "text", "text": ""},
+    }
+    first = [block] if any(isinstance(one, str) for one in said) else []
+    end = [{"type": "message_delta", "delta": {"stop_reason": reason}}, {"type": "message_stop"}]
+    return [event(one) for one in (start, *first, *named, *end)]
+
+
+def used(*pieces: str, name: str = "list_files", reason: str = "tool_use") -> list[bytes]:
+    """Return a stream of the other API that calls a tool with these pieces of input."""
+    block = {"type": "tool_use", "id": "t", "name": name, "input": {}}
+    said = [
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": one},
+        }
+        for one in pieces
+    ]
+    start = {"type": "content_block_start", "index": 0, "content_block": block}
+    return claude(start, *said, reason=reason)
+
+
+def whole(text: str = WORDS) -> dict[str, Any]:
+    """Return an answer that was not streamed."""
+    message = {"role": "assistant", "content": text}
+    return {"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+HALF = [event(chunk(content="half "))]
+LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens"
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+SMILE = "日本 👨‍👩‍👧 é"
+
+FRAMING = [
+    Row("one newline", spoken(end="\n"), WORDS),
+    Row("one newline, all at once", [b"".join(spoken(end="\n"))], WORDS),
+    Row("returns and newlines", spoken(end="\r\n\r\n"), WORDS),
+    Row("returns", spoken(end="\r\r"), WORDS),
+    Row("mixed ends", [*spoken(end="\r\n\n")[:2], *spoken(end="\r\r")[2:]], WORDS),
+    Row("a mark of byte order", [b"\xef\xbb\xbf", *spoken()], WORDS),
+    Row("no space", spoken(begin="data:"), WORDS),
+    Row("ids and names", spoken(begin="id: 3\nretry: 1\nevent: message\ndata: "), WORDS),
+    Row("a heartbeat", [*spoken()[:2], b"data: ping\n\n", *spoken()[2:]], WORDS),
+    Row("an end of another kind", [*spoken()[:-1], b"data: END\n\n"], WORDS),
+    Row("twice data", spoken(begin="data: data: "), WORDS),
+    Row("comments", [b": OK\n\n", *spoken(begin=": x\n\ndata: ")], WORDS),
+    Row("lines of data", [one.replace(b", ", b",\ndata: ") for one in spoken()], WORDS),
+    Row(
+        "no blank line at the end",
+        [*HALF, event(chunk("stop", content="all"), end="\n")],
+        "half all",
+    ),
+    Row("no end at the end", [*HALF, event(chunk("stop", content="all"), end="")], "half all"),
+    Row("labelled as JSON", spoken(), WORDS, kind="application/json"),
+    Row("labelled as text", spoken(), WORDS, kind="text/plain; charset=utf-8"),
+    Row("not labelled", spoken(), WORDS, kind=""),
+    Row("lines of JSON", spoken(begin="", end="\n")[:-1], WORDS, kind="application/x-ndjson"),
+    Row("lines of JSON, labelled as a stream", spoken(begin="", end="\r\n"), WORDS),
+    Row("not streamed", [event(whole(), begin="", end="")], WORDS, kind="application/json"),
+    Row("not streamed, in lines", [json.dumps(whole(), indent=1).encode()], WORDS),
+    Row("not streamed, as an event", [event(whole()), DONE], WORDS),
+    Row(
+        "a list of chunks",
+        [event([chunk(content="a"), chunk("stop", content="b")], begin="")],
+        "ab",
+    ),
+    Row("gzip", [gzip.compress(b"".join(spoken()))], WORDS, headers={"content-encoding": "gzip"}),
+    Row("a byte at a time", [bytes([b]) for b in b"".join(spoken(SMILE))], SMILE),
+    Row(
+        "an empty chunk first",
+        [event({"id": "", "choices": [], "prompt_filter_results": []}), *spoken()],
+        WORDS,
+    ),
+    Row("no choices first", [event({"choices": None, "usage": None}), *spoken()], WORDS),
+    Row("half", [*HALF], "half ", error="broke off"),
+    Row("a page", [b"<!doctype html>\n<html>Sign in</html>"], error="not as a model does"),
+    Row("claude, one newline", [b"".join(claude("a", "b")).replace(b"\n\n", b"\n")], "ab", door=0),
+    Row("claude, a byte at a time", [bytes([b]) for b in b"".join(claude(SMILE))], SMILE, door=0),
+    Row("claude, no stop", claude("a")[:-1], "a", door=0),
+    Row("claude, another server's end", [*claude("a")[:-1], DONE], "a", door=0),
+    Row(
+        "claude, not streamed",
+        [
+            json.dumps(
+                {
+                    "type": "message",
+                    "content": [{"type": "text", "text": WORDS}],
+                    "stop_reason": "end_turn",
+                    "usage": {"input_tokens": 1},
+                }
+            ).encode()
+        ],
+        WORDS,
+        kind="application/json",
+        door=0,
+    ),
+    Row("claude, no end", [b"".join(claude("a")).rstrip()], "a", door=0),
+]
+
+BROKE = {"code": 502, "message": "upstream boom"}
+ERRORS = [
+    Row(
+        "in a choice",
+        failed(chunk("error", more={"error": BROKE})),
+        error="upstream boom",
+        status=502,
+        again=True,
+    ),
+    Row(
+        "in a choice, after words",
+        failed(chunk("error", more={"error": BROKE}), *HALF),
+        "half ",
+        error="upstream boom",
+    ),
+    Row(
+        "beside choices",
+        failed({**chunk("error"), "error": BROKE}, *HALF),
+        "half ",
+        error="upstream boom",
+    ),
+    Row(
+        "words and error in one read",
+        [b"".join(failed({"error": BROKE}, *HALF))],
+        "half ",
+        error="upstream boom",
+    ),
+    Row("as an end", failed(chunk("error")), error="finish_reason: error", again=True),
+    Row("network_error", failed(chunk("network_error"), *HALF), "half ", error="network_error"),
+    Row("malformed call", failed(chunk("MALFORMED_FUNCTION_CALL")), error="MALFORMED", again=True),
+    Row(
+        "a string",
+        failed({"error": "model crashed", "message": "x"}),
+        error="model crashed",
+        again=True,
+    ),
+    Row(
+        "true",
+        failed({"error": True, "message": "model crashed"}),
+        error="model crashed",
+        again=True,
+    ),
+    Row(
+        "overflow as an object",
+        failed({"object": "error", "message": LONG, "type": "BadRequestError", "code": 400}),
+        error="4096",
+        overflow=True,
+    ),
+    Row("overflow as detail", failed({"detail": LONG}), error="4096", overflow=True),
+    Row(
+        "overflow as findings",
+        failed({"detail": [{"loc": ["body"], "msg": LONG}]}),
+        error="4096",
+        overflow=True,
+    ),
+    Row("overflow as msg", failed({"code": 20015, "msg": LONG}), error="4096", overflow=True),
+    Row(
+        "detail",
+        failed({"detail": "Model is overloaded"}),
+        error="overloaded",
+        status=529,
+        again=True,
+    ),
+    Row(
+        "rate limit",
+        failed({"code": 1302, "msg": "rate limited by vendor", "success": False}),
+        error="rate limited by vendor",
+        status=429,
+        again=True,
+    ),
+    Row(
+        "empty account",
+        failed(
+            {
+                "choices": None,
+                "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"},
+            }
+        ),
+        error="insufficient balance",
+        status=402,
+    ),
+    Row(
+        "a fine base_resp",
+        [
+            event({**chunk(content="a"), "base_resp": {"status_code": 0, "status_msg": ""}}),
+            *spoken("b"),
+        ],
+        "ab",
+    ),
+    Row(
+        "a list",
+        failed(
+            [
+                {
+                    "error": {
+                        "code": 429,
+                        "message": "Resource exhausted",
+                        "status": "RESOURCE_EXHAUSTED",
+                    }
+                }
+            ]
+        ),
+        error="Resource exhausted",
+        status=429,
+        again=True,
+    ),
+    Row(
+        "a whole body",
+        [b'{"error":{"message":"quota is gone","code":"insufficient_quota"}}'],
+        error="quota is gone",
+        status=402,
+        kind="application/json",
+    ),
+    Row(
+        "behind a gateway",
+        failed(
+            {
+                "error": {
+                    "message": "Provider returned error",
+                    "code": 502,
+                    "metadata": {"raw": "boom"},
+                }
+            }
+        ),
+        error="boom",
+        status=502,
+        again=True,
+    ),
+    Row(
+        "bare, after a stream",
+        [*HALF, b'{"error": {"message": "engine died"}}\n'],
+        "half ",
+        error="engine died",
+    ),
+    Row("filtered", failed(chunk("content_filter"), *HALF), "half ", error="declined"),
+    Row("sensitive", failed(chunk("sensitive"), *HALF), "half ", error="declined"),
+    Row(
+        "an event called error",
+        [b'event: error\ndata: {"message": "boom"}\n\n'],
+        error="boom",
+        again=True,
+    ),
+    Row("an end in capitals", spoken(reason="MAX_TOKENS"), WORDS, reason="max_tokens"),
+    Row(
+        "a code alone",
+        failed({"error": {"code": "rate_limit_exceeded"}}),
+        error="rate_limit_exceeded",
+        status=429,
+        again=True,
+    ),
+    Row("an unknown end", spoken(reason="weather"), WORDS, reason="weather"),
+    Row(
+        "claude, an error",
+        [
+            *claude("half ")[:3],
+            event({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}}),
+        ],
+        "half ",
+        error="overloaded",
+        status=529,
+        door=0,
+    ),
+    Row("claude, another server's", [event({"detail": LONG})], error="4096", overflow=True, door=0),
+    Row("claude, an end", claude("half ", reason="error"), "half ", error="error", door=0),
+]
+
+EMPTY = "empty answer"
+EMPTIES = [
+    Row("nothing", [event(chunk(content="")), event(chunk("stop")), DONE], error=EMPTY, again=True),
+    Row(
+        "blanks", [event(chunk(content=" \n")), event(chunk("stop")), DONE], error=EMPTY, again=True
+    ),
+    Row(
+        "only thoughts",
+        [event(chunk(reasoning_content="Hm.")), event(chunk("stop")), DONE],
+        error=EMPTY,
+        again=True,
+    ),
+    Row("only tags", spoken("<think>Hm.</think>"), error=EMPTY, again=True),
+    Row(
+        "thoughts to the limit",
+        [event(chunk(reasoning="Hm.")), event(chunk("length")), DONE],
+        error="longest allowed length",
+        again=True,
+    ),
+    Row("claude, nothing", claude(), error=EMPTY, again=True, door=0),
+]
+
+SHAPES = [
+    Row(
+        "pictures",
+        [event(chunk(content="Here", images=[PICTURE])), event(chunk("stop"))],
+        "Here",
+        pictures=1,
+    ),
+    Row("a picture alone", [event(chunk(images=[PICTURE])), event(chunk("stop"))], pictures=1),
+    Row("a picture as a part", [event(chunk(content=[PICTURE])), event(chunk("stop"))], pictures=1),
+    Row(
+        "a picture elsewhere",
+        [
+            event(chunk(content=[{"image_url": {"url": "https://x.org/a.png"}}])),
+            event(chunk("stop")),
+        ],
+        "1. [https://x.org/a.png](<https://x.org/a.png>)",
+    ),
+    Row(
+        "citations",
+        [
+            event(
+                {
+                    **chunk(content="So [1]."),
+                    "citations": ["https://x.org/1"],
+                    "search_results": [{"url": "https://x.org/1", "title": "X"}],
+                }
+            ),
+            event(chunk("stop")),
+        ],
+        "So [1].\n\n1. [X](<https://x.org/1>)",
+    ),
+    Row(
+        "annotations",
+        [
+            event(
+                chunk(
+                    content="See.",
+                    annotations=[
+                        {
+                            "type": "url_citation",
+                            "url_citation": {"url": "https://x.org/", "title": "A [b]"},
+                        }
+                    ],
+                )
+            ),
+            event(chunk("stop")),
+        ],
+        "See.\n\n1. [A b](<https://x.org/>)",
+    ),
+    Row(
+        "a script as a source",
+        [
+            event({**chunk(content="See."), "citations": ["javascript:alert(1)"]}),
+            event(chunk("stop")),
+        ],
+        "See.",
+    ),
+    Row(
+        "function_call",
+        [
+            event(chunk(function_call={"name": "list_files", "arguments": '{"path":'})),
+            event(chunk(function_call={"arguments": '"."}'})),
+            event(chunk("function_call")),
+        ],
+        calls=LISTED,
+    ),
+    Row("refusal", [event(chunk(refusal="I can't.")), event(chunk("stop"))], "I can't."),
+    Row("a message", [event(whole("Hi.")), DONE], "Hi."),
+    Row(
+        "no delta",
+        [
+            event(
+                {"choices": [{"delta": None, "message": {"content": "a"}, "finish_reason": "stop"}]}
+            )
+        ],
+        "a",
+    ),
+    Row(
+        "the second place alone",
+        [
+            event({"choices": [{"index": 1, "delta": {"content": "a"}}]}),
+            event({"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]}),
+        ],
+        "a",
+    ),
+    Row(
+        "two answers",
+        [
+            event(
+                {
+                    "choices": [
+                        {"index": 0, "delta": {"content": "a"}},
+                        {"index": 1, "delta": {"content": "X"}},
+                    ]
+                }
+            ),
+            event({"choices": [{"index": 1, "delta": {"content": "X"}, "finish_reason": "stop"}]}),
+            event(chunk("stop", content="b")),
+        ],
+        "ab",
+    ),
+    Row(
+        "parts",
+        [
+            event(
+                chunk(
+                    content=[
+                        {"type": "thinking", "thinking": "Hm."},
+                        {"type": "text", "text": "So"},
+                    ]
+                )
+            ),
+            event(chunk("stop")),
+        ],
+        "So",
+        "Hm.",
+    ),
+    Row(
+        "completions",
+        [
+            event({"choices": [{"index": 0, "text": "a"}]}),
+            event({"choices": [{"index": 0, "text": "b", "finish_reason": "stop"}]}),
+        ],
+        "ab",
+    ),
+]
+
+TAGGED = {
+    "a tag": ("<think>\nHm.\n</think>\n\nSo.", "Hm.", "So."),
+    "another tag": ("<thinking>Hm.</thinking>\nSo.", "Hm.", "So."),
+    "a thought": ("<thought>Hm.</thought>So.", "Hm.", "So."),
+    "reasoning": ("<Reasoning>Hm.</Reasoning>So.", "Hm.", "So."),
+    "brackets": ("[THINK]Hm.[/THINK]So.", "Hm.", "So."),
+    "triangles": ("◁think▷Hm.◁/think▷So.", "Hm.", "So."),
+    "channels": (
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>",
+        "Hm.",
+        "So.",
+    ),
+    "no opening": ("Hm. Well.\n</think>\n\nSo.", "Hm. Well.", "So."),
+    "no opening, with code": ("```\nx = 1\n```\nHm.</think>So.", "```\nx = 1\n```\nHm.", "So."),
+    "the closing alone": ("</think>\n\nSo.", "", "So."),
+    "two": ("<think>Hm.</think>So, <think>Well.</think> yes.", "Hm.¦Well.", "So, ¦yes."),
+    "after text": ("So, <think>Hm.</think>yes.", "Hm.", "So, ¦yes."),
+    "in code": ("Write `<think>` and `</think>`.", "", "Write `<think>` and `</think>`."),
+    "in a fence": (
+        "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n",
+        "",
+        "Like this:\n\n```\n<think>\nHm.\n</think>\n```\n",
+    ),
+    "named in a thought": (
+        "<think>They ask of `</think>`.</think>So.",
+        "They ask of `</think>`.",
+        "So.",
+    ),
+    "closed by another": ("<think>Hm.</thinking>So.", "Hm.", "So."),
+    "never closed": ("So <think> is a tag.", "", "So <think> is a tag."),
+    "a token in prose": ("It ends with <|end|>.", "", "It ends with <|end|>."),
+    "a frame alone": ("<|channel|>final<|message|>So.<|return|>", "", "So."),
+    "cut": ("So <thi", "", "So <thi"),
+    "no tag": ("[x] a < b <b> [th", "", "[x] a < b <b> [th"),
+}
+
+INVALID = [
+    ("cut", '{"path": "a.txt", "content": "half'),
+    ("cut after an end", '{"content": "function() {}'),
+    ("two calls", '{"path": "a"}{"path": "b"}'),
+    ("a list", "[1]"),
+    ("text", "list the files"),
+]
+HARMLESS = [
+    *[
+        (name, {}, (given,))
+        for name, given in (("null", "null"), ("nothing", ""), ("no word", None))
+    ],
+    ("an object", {"path": "."}, ({"path": "."},)),
+    ("a string", {"path": "."}, (json.dumps(WHERE),)),
+    ("a comma", {"path": "."}, ('{"path": ".",}',)),
+    ("a token", {"path": "."}, (f"{WHERE}<|im_end|>",)),
+    ("a list for nothing", {}, ("[]",)),
+    ("a fence", {"path": "."}, (f"```json\n{WHERE}\n```",)),
+    ("a newline", {"path": "a\nb"}, ('{"path": "a\nb"}',)),
+    ("an escape", {"path": r"\d"}, (r'{"path": "\d"}',)),
+    ("twice", {"path": "."}, (WHERE, WHERE)),
+    ("the last piece twice", {"path": "."}, ('{"path": ', '"."}', '"."}')),
+    ("one end too many", {"path": "."}, (WHERE, "}")),
+    ("empty first", {"path": "."}, ("{}", WHERE)),
+    ("as it was stored", {"path": "."}, (json.dumps({"_unparsed": WHERE}),)),
+    ("half a letter", {"path": "é😀"}, ('{"path": "\\u00', "e9\\ud83d", '\\ude00"}')),
+]
+BOTH = (*LISTED, *LISTED)
+CALLS = [
+    *[
+        Row(f"arguments: {name}", argued(*given), calls=(("list_files", read),))
+        for name, read, given in HARMLESS
+    ],
+    *[
+        Row(f"claude: {name}", used(*given), calls=(("list_files", read),), door=0)
+        for name, read, given in HARMLESS
+        if all(isinstance(one, str) for one in given)
+    ],
+    *[
+        Row(f"arguments: {name}", argued(raw), calls=(("list_files", {"_unparsed": raw}),))
+        for name, raw in INVALID
+    ],
+    Row(
+        "nothing before the limit",
+        argued("", reason="length"),
+        calls=(("list_files", {"_unparsed": ""}),),
+    ),
+    Row("whole at the limit", argued(WHERE, reason="length"), calls=LISTED),
+    Row(
+        "claude, nothing before the limit",
+        used(reason="max_tokens"),
+        calls=(("list_files", {"_unparsed": ""}),),
+        door=0,
+    ),
+    Row(
+        "repeated at the end",
+        [
+            event(chunk(tool_calls=[piece("list_files", WHERE, index=0, id="a")])),
+            event(chunk("tool_calls", tool_calls=[piece("list_files", WHERE, index=0, id="a")])),
+        ],
+        calls=LISTED,
+    ),
+    Row(
+        "another id later",
+        called(
+            piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="b")
+        ),
+        calls=LISTED,
+    ),
+    Row(
+        "two at one place",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=0, id="b")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "two at one place without ids",
+        called(piece("list_files", WHERE, index=0), piece("list_files", '{"path": "b"}', index=0)),
+        calls=(*LISTED, ("list_files", {"path": "b"})),
+    ),
+    Row(
+        "two with one id",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=1, id="a")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "a gap",
+        called(
+            piece("list_files", WHERE, index=0, id="a"), piece("list_files", WHERE, index=2, id="b")
+        ),
+        calls=BOTH,
+    ),
+    Row(
+        "no places",
+        called(piece("list_files", WHERE, id="a"), piece("list_files", WHERE, id="b")),
+        calls=BOTH,
+    ),
+    *[
+        Row(
+            f"place {place!r}",
+            called(
+                piece("list_files", '{"path": ', index=place, id="a"),
+                piece(None, '"."}', index=place),
+            ),
+            calls=LISTED,
+        )
+        for place in (None, "0", 0.0)
+    ],
+    Row(
+        "an empty id later",
+        called(
+            piece("list_files", '{"path": ', index=0, id="a"), piece(None, '"."}', index=0, id="")
+        ),
+        calls=LISTED,
+    ),
+    Row("no id", called(piece("list_files", WHERE, index=0)), calls=LISTED),
+    Row(
+        "a split name",
+        called(piece("list_", "", index=0, id="a"), piece("files", WHERE, index=0)),
+        calls=LISTED,
+    ),
+    Row(
+        "a growing name",
+        called(piece("list_", "", index=0, id="a"), piece("list_files", WHERE, index=0)),
+        calls=LISTED,
+    ),
+    Row(
+        "a late name",
+        called(piece(None, '{"path": ', index=0, id="a"), piece("list_files", '"."}', index=0)),
+        calls=LISTED,
+    ),
+    *[
+        Row(f"name {name!r}", argued(WHERE, name=name), calls=LISTED)
+        for name in (
+            " list_files ",
+            "List_Files",
+            "functions.list_files",
+            "default_api.list_files",
+            "default_api:list_files",
+            "functions.list_files:0",
+            "repo_browser.list_files",
+            "list_files<|constrain|>json",
+            "list_files()",
+            "list-files",
+            "listFiles",
+            "list_files<|channel|>commentary",
+        )
+    ],
+    Row("claude, a name", used(WHERE, name="functions.list_files"), calls=LISTED, door=0),
+    Row(
+        "an unknown name",
+        argued(WHERE, name="functions.fly"),
+        calls=(("functions.fly", {"path": "."}),),
+    ),
+    Row("ended as an answer", argued(WHERE, reason="stop"), calls=LISTED, reason="tool_use"),
+    Row(
+        "in a message",
+        [
+            event(
+                {
+                    "choices": [
+                        {
+                            "message": {
+                                "content": None,
+                                "tool_calls": [piece("list_files", WHERE, id="z")],
+                            },
+                            "finish_reason": "tool_calls",
+                        }
+                    ]
+                }
+            )
+        ],
+        calls=LISTED,
+    ),
+    *[
+        Row(
+            f"written: {text}",
+            spoken(f"I look.\n{text}"),
+            "I look.",
+            calls=LISTED,
+            reason="tool_use",
+        )
+        for text in (
+            '<tool_call>\n{"name": "list_files", "arguments": {"path": "."}}\n</tool_call>',
+            '<tool_call>{"name": "list_files", "arguments": "{\\"path\\": \\".\\"}"}</tool_call>',
+            '<function=list_files{"path": "."}</function>',
+            '<function=list_files>{"path": "."}</function>',
+            "<tool_call>\n<function=list_files>\n<parameter=path>\n.\n</parameter>\n</function>\n</tool_call>",
+            '<function name="list_files"><param name="path">.</param></function>',
+        )
+    ],
+    Row(
+        "claude, written",
+        claude('<tool_call>{"name": "list_files", "arguments": {"path": "."}}</tool_call>'),
+        calls=LISTED,
+        door=0,
+    ),
+    *[
+        Row(f"no call: {text}", spoken(text), text)
+        for text in (
+            '`<tool_call>{"name": "list_files"}</tool_call>` calls it.',
+            '<tool_call>{"name": "list_files", "arguments": {}}</tool_call> is how to call it.',
+            '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
+        )
+    ],
+    Row(
+        "written in a refusal",
+        [
+            json.dumps(
+                {
+                    "error": {
+                        "message": "Failed to call a function.",
+                        "code": "tool_use_failed",
+                        "failed_generation": '<function=list_files{"path": "."}</function>',
+                    }
+                }
+            ).encode()
+        ],
+        calls=LISTED,
+        kind="application/json",
+        code=400,
+    ),
+]
+
+
+TABLES = {"framing": FRAMING, "errors": ERRORS, "empty": EMPTIES, "shapes": SHAPES, "calls": CALLS}
+
+
+@pytest.mark.parametrize("table", TABLES)
+async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) -> None:
+    """In events as it comes, and whole at the end; or an error with the server's own words."""
+    providers = [door.provider(standin) for door in DOORS]
+    wrong: dict[str, object] = {}
+    for row in TABLES[table]:
+        standin.then(Answer(row.sent, row.kind, row.code, row.headers))
+        shown, failed_ = "", None
+        last = events.ReplyCompleted((), "", condense.Usage())
+        began: list[tuple[str, str]] = []
+        try:
+            async for one in stream(providers[row.door], request("Hi", tools=TOOLS)):
+                match one:
+                    case events.TextStreamed(said):
+                        shown += said
+                    case events.ToolUseStarted(id_, name):
+                        began.append((id_, name))
+                    case events.ReplyCompleted():
+                        last = one
+        except ProviderError as error:
+            failed_ = error
+        kept = text_of(last.content).strip()
+        calls = [one for one in last.content if isinstance(one, condense.ToolUseBlock)]
+        pictures = sum(isinstance(one, condense.ImageBlock) for one in last.content)
+        names = [(one.id, one.name) for one in calls]
+        holds = {
+            "error": bool(failed_) == bool(row.error),
+            "words": row.error in str(failed_) if failed_ else True,
+            "retry": (failed_ and failed_.retryable) in (None, row.again),
+            "overflow": isinstance(failed_, ContextOverflow) == row.overflow,
+            "status": row.status is None or (failed_ is not None and failed_.status == row.status),
+            "seen": bool(row.calls) or shown.strip() == row.text.strip(),
+            "kept": bool(row.error) or kept == row.text.strip(),
+            "calls": [(one.name, one.input) for one in calls] == [*row.calls],
+            "ids": len({one.id for one in calls}) == len(calls) and began in ([], names),
+            "pictures": pictures == row.pictures,
+            "reason": row.reason in ("", last.stop_reason),
+        }
+        if not all(holds.values()):
+            wrong[row.name] = [name for name, is_so in holds.items() if not is_so], failed_, last
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda one: one.name)
+async def test_thinking_is_told_from_text_wherever_its_tags_are_cut(
+    door: Door, standin: Standin
+) -> None:
+    """A letter at a time, in pieces, and whole; as it is shown and as it is kept."""
+    provider, wrong = door.provider(standin), {}
+    for name, (text, thought, answer) in TAGGED.items():
+        for size in (1, 3, 1_000):
+            pieces = [text[at : at + size] for at in range(0, len(text), size)]
+            chat = [*(event(chunk(content=one)) for one in pieces), event(chunk("stop")), DONE]
+            standin.then(Answer(chat if door is DOORS[1] else claude(*pieces)))
+            shown = {"text": "", "thinking": ""}
+            last = events.ReplyCompleted((), "", condense.Usage())
+            async for one in stream(provider, request("Hi")):
+                match one:
+                    case events.StreamDiscarded():
+                        shown = {"text": "", "thinking": ""}
+                    case events.TextStreamed(said):
+                        shown["text"] += said
+                    case events.ThinkingStreamed(said):
+                        shown["thinking"] += said
+                    case events.ReplyCompleted():
+                        last = one
+            texts = [one.text for one in last.content if isinstance(one, condense.TextBlock)]
+            thoughts = [
+                one.data["thinking"]
+                for one in last.content
+                if isinstance(one, condense.OpaqueBlock)
+            ]
+            kept = "¦".join(thoughts), "¦".join(texts)
+            seen = shown["thinking"].strip(), shown["text"].strip()
+            meant = thought.replace("¦", "").strip(), answer.replace("¦", "").strip()
+            if kept != (thought, answer) or seen != meant:
+                wrong[name, size] = kept, seen
+    assert wrong == {}
