@@ -30,6 +30,7 @@ from chatapp.markdown.html_tags import DRAWN, LAYOUT, place_tags
 from chatapp.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.markdown.mathml import to_mathml
+from chatapp.markdown.nested_fences import widen_fences
 from chatapp.markdown.spaceless import know_scripts
 from chatapp.sentences import translate
 
@@ -91,7 +92,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
     """Return safe HTML for whole blocks; ``env`` holds the definitions met so far."""
     text, env = UNSAFE.sub("\ufffd", text), {} if env is None else env
     parser = parser_for(text)
-    tokens = parser.parse(text, env)
+    tokens = parser.parse(widen_fences(text), env)
     if [one for one in tokens if one.nesting == 1 and one.level >= _MAX_NESTING - 1]:
         return code_box("", escape(text))
     if SENTENCES in env:

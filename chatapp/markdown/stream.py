@@ -17,6 +17,7 @@ from chatapp.markdown import safe_html
 from chatapp.markdown.code_colors import read_language
 from chatapp.markdown.footnotes import MAY_COME, NOTES
 from chatapp.markdown.formulas import UNDECIDED, find_open
+from chatapp.markdown.nested_fences import widen_fences
 from chatapp.markdown.spaceless import SPACELESS
 
 # Characters: a longer run without a space is no word that anyone waits for.
@@ -35,7 +36,8 @@ _LARGEST = 60_000
 # Spaces, and the scripts that write without them, where every character ends a word.
 _WORD_END = re.compile(rf"[\s{SPACELESS}]")
 
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
+# That of markdown may have others in it.
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)(?![ \t]*m[ad])|~{3,})([^\n]*)\n")
 
 # A line of these may become a rule, a heading, a list or a table: it is not shown yet.
 _UNDECIDED = re.compile(r"[\s>]*+(?:(?:(?<=\s)|[-=*_+#|:~`])[-=*_+#|:~`\s]*+|\d{1,9}[.)]\s*+)")
@@ -158,7 +160,7 @@ class MarkdownStream:
         tokens: list[Token] = []
         env: safe_html.Environment = {}
         parser = safe_html.parser_for(lines)
-        parser.block.parse(lines, parser, env, tokens)
+        parser.block.parse(widen_fences(lines), parser, env, tokens)
         starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
         # What begins after a formula that may still be closed may be part of it.
         last = max([line for line in starts if line <= env.get(UNDECIDED, line)], default=0)

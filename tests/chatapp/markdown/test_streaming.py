@@ -55,7 +55,7 @@ LEAF = st.one_of(
             "| $a$ | b |\n|---|--:|\n| \\(x\\) | 2 | 3 |", "\\[\nx\n- y\n\\]", "$$\na\n- b",
             "$$\na\n===\n# b\n$$", "\\[\n```\nc\n```\n\\]", "\\[ a\n> b \\] c",
             "$$ \\frac{1}{2} $$", "$$\nx = 1\n\ny = 2\n$$", "$$\n\nno\n\n$$", "<details>",
-            "\\begin{align}\na &= b\n\n- c\n\\end{align}",
+            "\\begin{align}\na &= b\n\n- c\n\\end{align}", "```markdown\n```py\na\n```\nb\n```",
             "<p align='center'>\n<b>x</b>\n</p>", "<!-- x -->",
         ]
     ),

@@ -65,8 +65,11 @@ TAGS = {
     "1 < 2 <b and <think>": "1 &lt; 2 &lt;b and &lt;think&gt;",
 }
 FENCES = {
+    "```markdown\n# T\n```python\na\n```\nmore\n```\nafter": "<p>after</p>",
+    "```md\n```sh\na\n```\n```sh\nb\n```\n```\n\nafter": "<p>after</p>",
     "````markdown\n```py\na\n```\n````\nafter": "<p>after</p>",
     "```md\n# T\n```\n\n```python\na\n```\nafter": "<p>after</p>",
+    "- x\n  ```markdown\n  ```py\n  a\n  ```\n  ```\n- y\n\nafter": "<p>after</p>",
     "use ```m``` x\n\n```py\na\n```\nafter": "<p>after</p>",
 }
 FORMULAS = [
