@@ -172,10 +172,12 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     """Return what user and server want of condensing; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
-    policy = condense.Policy()
+    asked = (profile.find_contradictions, preferences.find_contradictions)
+    checks = settings.CONDENSE_DEFAULT_HOOKS and asked[asked[0] is None]
+    policy = condense.Policy(finds_contradictions=checks)
     if preferences.stop_when_full and rungs[-1] != chosen:
         # A small window leaves only truncation.
-        policy = condense.Policy(small_window=0)
+        policy = replace(policy, small_window=0)
         rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output, alone=True)
     named = profile.condensing_prompt
     own = condense.PerProfile({profile.name: profile.threshold})
