@@ -63,6 +63,7 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
         text = (await read(address)).text
         assert REASON in text
         assert f"{spent:.4f}".rstrip("0") in text
+    assert (await read(record)).text.count("· check of a summary") == 2
     told = await read(f"{chat}calls/{calls[1].pk}/")
     assert "Asked to check a summary" in told.text
     program = await sync_to_async(bearer)(alice)
