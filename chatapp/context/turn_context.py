@@ -321,8 +321,7 @@ def read_run(
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    # A turn may be answered by another profile than the conversation's.
-    profile = fresh.answering if turn.profile_id in {None, fresh.profile_id} else turn.profile
+    profile = _answering(fresh, turn)
     if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
@@ -336,10 +335,17 @@ def read_run(
     )
 
 
-def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
-    """Return what a conversation's next turn would work with, None without a profile."""
+def _answering(conversation: Conversation, turn: Turn | None) -> Profile | None:
+    """Return the profile that answers; a turn may have another than its conversation."""
+    is_own = turn is None or turn.profile_id in {None, conversation.profile_id}
+    return conversation.answering if is_own else turn.profile
+
+
+def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | None:
+    """Return what a turn, or the next one, works with; None without a profile."""
     fresh = message_store.read_conversation(conversation_id)
-    if (profile := fresh.answering) is None:
+    running = Turn.objects.filter(pk=turn).first() if turn else None
+    if (profile := _answering(fresh, running)) is None:
         return None
     preferences = preferences_of(fresh.owner)
     return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)
