@@ -172,8 +172,8 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     """Return what user and server want of condensing; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
-    asked = (profile.find_contradictions, preferences.find_contradictions)
-    checks = settings.CONDENSE_DEFAULT_HOOKS and asked[asked[0] is None]
+    asked, wanted = profile.find_contradictions, preferences.find_contradictions
+    checks = settings.CONDENSE_DEFAULT_HOOKS and bool(wanted if asked is None else asked)
     policy = condense.Policy(finds_contradictions=checks)
     if preferences.stop_when_full and rungs[-1] != chosen:
         # A small window leaves only truncation.
@@ -337,8 +337,9 @@ def read_run(
 
 def _answering(conversation: Conversation, turn: Turn | None) -> Profile | None:
     """Return the profile that answers; a turn may have another than its conversation."""
-    is_own = turn is None or turn.profile_id in {None, conversation.profile_id}
-    return conversation.answering if is_own else turn.profile
+    if turn is None or turn.profile_id in {None, conversation.profile_id}:
+        return conversation.answering
+    return turn.profile
 
 
 def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | None:
