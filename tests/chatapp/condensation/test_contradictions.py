@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import problems
-from tests.chatapp.claude import converse
+from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.condensation.conftest import talk_long
 from tests.chatapp.condensation.review_steps import answer, until_shown
 from tests.chatapp.scripted_turns import ask, end
@@ -41,7 +41,10 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
     """The profile has it checked; its calls are calls of the try, with a purpose of their own."""
-    await Profile.objects.aupdate(find_contradictions=True)
+    writer = await sync_to_async(answered_by)(alice, "anthropic", "claude-opus-5", standin.url)
+    await Profile.objects.exclude(pk=writer.pk).aupdate(
+        find_contradictions=True, summaries_by=writer
+    )
     standin.then(WRONG, FOUND, WRONG, FOUND)
     async with open_page(conversation, alice) as page:
         await page.send("condense.start", review=True)
@@ -53,6 +56,7 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
     refused = await Condensation.objects.aget(made_for=whole)
     calls = [one async for one in refused.calls.order_by("pk")]
     assert [one.purpose for one in calls] == ["summary", "check"] * 2
+    assert {one.profile_name for one in calls} == {writer.name}
     spent = sum([one.cost or 0 for one in calls], Decimal(0))
     assert (whole.whole_cost, refused.cost) == (spent, spent)
     assert calls[1].cost

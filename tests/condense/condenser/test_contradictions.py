@@ -1,6 +1,7 @@
 """A summary that says other than the facts is not applied, where somebody wants that checked."""
 
 import json
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from condense import (
     CutChunk,
+    Hooks,
     Message,
     Policy,
     TextChunk,
@@ -18,6 +20,7 @@ from condense import (
     Vetoed,
     condense,
 )
+from condense.condenser.hooks import is_no_refusal
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench
 from tests.condense.dialogues import chat, user
@@ -53,6 +56,8 @@ async def test_a_contradiction_is_a_reason_to_write_the_summary_again() -> None:
     assert (made.summary, bench.calls) == (RIGHT, 4)
     assert (made.cost, made.usage.total) == (Decimal("0.5"), 4 * 99)
     assert [(one.name, one.issues) for one in made.verdicts] == [("contradictions", ())]
+    # What a check answers is no part of a summary that grows.
+    assert max(bench.log.of("progressed")) == math.ceil(len(WRONG + RIGHT) / 4)
     issue = "It says “port 9090”, where the facts say “port 8080”"
     assert issue in bench.summarizer.requests[2].messages[-1].text
     assert issue in made.notes[0]
@@ -137,6 +142,10 @@ async def test_what_no_model_wrote_or_a_rule_refused_is_not_checked() -> None:
     bench = Bench("I'm sorry.", NONE, strategies=("ledger",), policy=CHECKED)
     await bench.condense(work())
     assert bench.calls == 0
+    hooks = Hooks(validators=(is_no_refusal,))
+    bench = checked("I'm sorry, I can't.", "I'm sorry, I can't.", hooks=hooks)
+    await bench.condense(work(), trigger=Trigger.FORCED)
+    assert bench.calls == 2
     model = ScriptedSummarizer(WRONG, found(("port 9090", "port 8080")), RIGHT, NONE)
     assert (await condense(work(), summarizer=model)).reduction.summary == WRONG  # type: ignore[union-attr]
     model = ScriptedSummarizer(WRONG, found(("port 9090", "port 8080")), RIGHT, NONE)
