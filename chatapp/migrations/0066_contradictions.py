@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='preferences',
             name='find_contradictions',
-            field=models.BooleanField(db_default=False, default=False, help_text='Compares each summary with the facts, for the cost of a short call.', verbose_name='have a model look for contradictions'),
+            field=models.BooleanField(db_default=False, default=False, help_text='Compares each summary with the facts. Costs one more short call.', verbose_name='have a model look for contradictions'),
         ),
         migrations.AddField(
             model_name='profile',

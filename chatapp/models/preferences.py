@@ -106,7 +106,7 @@ class Preferences(models.Model):
         _("have a model look for contradictions"),
         default=False,
         db_default=False,
-        help_text=_("Compares each summary with the facts, for the cost of a short call."),
+        help_text=_("Compares each summary with the facts. Costs one more short call."),
     )
     draft_ahead = models.CharField(
         _("prepare summaries in the background"),

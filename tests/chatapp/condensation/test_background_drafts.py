@@ -260,7 +260,7 @@ PROMPT, ANOTHER = "The prompt was changed", "The profile was changed"
         (pin_rule, PINS, True),
         (rewind, FILES, True),
         (leave_files_out, PROMPT, False),
-        (have_checked, PROMPT, True),
+        (have_checked, PROMPT, False),
         pytest.param(change_prompt, PROMPT, False, marks=EVERYWHERE),
     ],
 )
