@@ -242,12 +242,6 @@ async def rewind(drafting: Drafting) -> None:
     await drafting.press("rewind", to_seq=3)
 
 
-async def have_checked(drafting: Drafting) -> None:
-    """Have a model look for contradictions, as this profile wants it."""
-    await Profile.objects.aupdate(find_contradictions=True)
-    await look_again(drafting)
-
-
 Change = Callable[[Drafting], Awaitable[None]]
 FILES, PINS = "The messages it summarised changed", "Pins were changed"
 PROMPT, ANOTHER = "The prompt was changed", "The profile was changed"
@@ -260,7 +254,6 @@ PROMPT, ANOTHER = "The prompt was changed", "The profile was changed"
         (pin_rule, PINS, True),
         (rewind, FILES, True),
         (leave_files_out, PROMPT, False),
-        (have_checked, PROMPT, False),
         pytest.param(change_prompt, PROMPT, False, marks=EVERYWHERE),
     ],
 )
