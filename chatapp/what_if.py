@@ -206,9 +206,10 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:
-    """Return how it would condense; nobody is told, for nothing happens."""
+    """Return how it would condense; nobody is told, for nothing happens, and nothing is checked."""
     wanted = loaded_configuration(terms, toolboxes.folder_of(terms.conversation))
-    return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
+    policy = replace(wanted.policy, finds_contradictions=False)
+    return replace(wanted, policy=policy, hooks=replace(wanted.hooks, listeners=()))
 
 
 def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:

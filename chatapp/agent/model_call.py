@@ -272,8 +272,9 @@ class ProviderSummarizer:
         provider knows its beginning again.
         """
         tools = tuple([ToolSpec(**spec) for spec in request.tools])
+        purpose = Purpose.CHECK if request.is_check else Purpose.SUMMARY
         asked = ModelRequest(
-            request.system, request.messages, tools, Purpose.SUMMARY, compaction=request.compaction
+            request.system, request.messages, tools, purpose, compaction=request.compaction
         )
         call = StreamedCall(self.provider, asked, self.journal, attempt_id=request.attempt_id)
         prices = self.provider.model.prices

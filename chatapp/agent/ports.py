@@ -150,6 +150,7 @@ class Purpose(enum.StrEnum):
 
     CHAT = "chat"
     SUMMARY = "summary"
+    CHECK = "check"
     TITLE = "title"
 
 

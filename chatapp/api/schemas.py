@@ -157,7 +157,7 @@ ProfileShape = row(
     "ProfileShape",
     models.Profile,
     f"id name provider model base_url key_source {_LIMITS} {_PRICES} threshold tokens_kept effort "
-    "temperature system_prompt",
+    "temperature find_contradictions system_prompt",
     "A model at a provider; of its key, only where it comes from, of its own prompt the name.",
     key_source=(str, ...),
     **{f"price_{name}": (Usd, Field(..., alias=f"prices.{name}")) for name in PRICED},
@@ -356,5 +356,6 @@ else:
         "\n\nA ``threshold`` of -1 is inherited from the settings."
     )
     columns = f"name model {_LIMITS} {_PRICES} effort temperature threshold tokens_kept"
+    columns += " find_contradictions"
     changed = row("ProfileChange", models.Profile, f"{columns} system_prompt", doc)
     ProfileChange = PatchDict[changed]

@@ -49,6 +49,7 @@ _PASSED = {
     "sections": noop("all sections"),
     "refusal": noop("no refusal"),
     "repetition": noop("no repetition"),
+    "contradictions": noop("no contradictions"),
 }
 
 

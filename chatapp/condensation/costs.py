@@ -74,6 +74,17 @@ def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
 
 # What a summary takes of what it stands for, and all that is written for it, as was measured.
 SUMMARY, WRITTEN = 0.04, 0.08
+# The least that a summary takes, and the instruction that asks for it, in tokens.
+SHORTEST, INSTRUCTION = 250, 1_500
+
+
+def forecast_part(terms: TurnSettings, tokens: int) -> tuple[int, Decimal | None]:
+    """Return the tokens of a summary of a part, and its cost."""
+    after = max(SHORTEST, round(SUMMARY * tokens))
+    usage = condense.Usage(tokens + INSTRUCTION, 2 * after)
+    return after, terms.writer.cost_of(bill(terms.writer, usage))
+
+
 # The share of its threshold from which a context is worth it.
 LEAST = 0.5
 

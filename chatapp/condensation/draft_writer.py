@@ -60,7 +60,8 @@ def basis_of(terms: TurnSettings) -> Mapping[str, str]:
     told = (terms.conversation.system_prompt, profile.system_prompt, wanted.about_me)
     own = (*told, terms.configuration.prompt)
     kept = (wanted.messages_kept, terms.tokens_kept, wanted.keep_first)
-    beside = (wanted.attach_ledger, wanted.attach_files, wanted.check_summaries)
+    checks = (wanted.check_summaries, terms.configuration.policy.finds_contradictions)
+    beside = (wanted.attach_ledger, wanted.attach_files, *checks)
     made_by = {
         "profile": [(one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)],
         "prompt": [*own, wanted.strategy, *kept, *beside],

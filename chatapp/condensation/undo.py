@@ -3,6 +3,7 @@
 Repeating a request changes nothing and is no error.
 """
 
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from chatapp.models import (
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.profiles import KeySource
 from chatapp.sentences import translate as _
+from chatapp.toolbox.toolbox import outputs_of
 
 _SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
 
@@ -101,16 +103,21 @@ def undo_condensation(
 
 def branch_with_originals(*, condensation: Condensation) -> Conversation:
     """Return a fork of the whole conversation whose model sees the originals."""
-    own = condensation.conversation
-    with transaction.atomic():
-        newest = own.messages.filter(rewind_parent=None).aggregate(seq=Max("seq"))["seq"]
-        copy = fork_conversation(conversation=own, seq=newest or 0)
-        made = condensation.message
-        copies = copy.condensations.select_related("message")
-        # The fork begins before a condensation that nothing follows.
-        if made and (copied := copies.filter(message__seq=made.seq).first()):
-            with lock(copy):
-                _undo(copy, copied, None, weighs=False)
+    own, copy = condensation.conversation, None
+    try:
+        with transaction.atomic():
+            newest = own.messages.filter(rewind_parent=None).aggregate(seq=Max("seq"))["seq"]
+            copy = fork_conversation(conversation=own, seq=newest or 0)
+            made = condensation.message
+            copies = copy.condensations.select_related("message")
+            # The fork begins before a condensation that nothing follows.
+            if made and (copied := copies.filter(message__seq=made.seq).first()):
+                with lock(copy):
+                    _undo(copy, copied, None, weighs=False)
+    except BaseException:
+        if copy:
+            shutil.rmtree(outputs_of(copy.pk), ignore_errors=True)
+        raise
     return copy
 
 

@@ -172,10 +172,12 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
     """Return what user and server want of condensing; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
-    policy = condense.Policy()
+    asked, wanted = profile.find_contradictions, preferences.find_contradictions
+    checks = settings.CONDENSE_DEFAULT_HOOKS and bool(wanted if asked is None else asked)
+    policy = condense.Policy(finds_contradictions=checks)
     if preferences.stop_when_full and rungs[-1] != chosen:
         # A small window leaves only truncation.
-        policy = condense.Policy(small_window=0)
+        policy = replace(policy, small_window=0)
         rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output, alone=True)
     named = profile.condensing_prompt
     own = condense.PerProfile({profile.name: profile.threshold})
@@ -319,8 +321,7 @@ def read_run(
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    # A turn may be answered by another profile than the conversation's.
-    profile = fresh.answering if turn.profile_id in {None, fresh.profile_id} else turn.profile
+    profile = _answering(fresh, turn)
     if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
@@ -334,10 +335,18 @@ def read_run(
     )
 
 
-def read_terms(conversation_id: uuid.UUID) -> TurnSettings | None:
-    """Return what a conversation's next turn would work with, None without a profile."""
+def _answering(conversation: Conversation, turn: Turn | None) -> Profile | None:
+    """Return the profile that answers; a turn may have another than its conversation."""
+    if turn is None or turn.profile_id in {None, conversation.profile_id}:
+        return conversation.answering
+    return turn.profile
+
+
+def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | None:
+    """Return what a turn, or the next one, works with; None without a profile."""
     fresh = message_store.read_conversation(conversation_id)
-    if (profile := fresh.answering) is None:
+    running = Turn.objects.filter(pk=turn).first() if turn else None
+    if (profile := _answering(fresh, running)) is None:
         return None
     preferences = preferences_of(fresh.owner)
     return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)

@@ -120,7 +120,13 @@ SECTIONS = {
     "context": ("auto_condense", "threshold"),
     "timing": ("adaptive", "draft_ahead", "draft_share", "condense_idle"),
     "review": ("review_automatic", "review_seconds"),
-    "summaries": ("clear_tool_output", "attach_ledger", "attach_files", "check_summaries"),
+    "summaries": (
+        "clear_tool_output",
+        "attach_ledger",
+        "attach_files",
+        "check_summaries",
+        "find_contradictions",
+    ),
     "truncation": ("stop_when_full", "truncated_percent", "last_messages"),
     "agent": ("step_limit", "environment_details", "auto_recall", "recall_tokens"),
     "budget": ("month_budget",),
@@ -128,7 +134,7 @@ SECTIONS = {
 # Settings that have a place of their own on the page.
 PLACED = ("strategy", "messages_kept", "tokens_kept", "keep_first", "condensing_prompt")
 # Switches that say when they are off, so that one that was not sent stays as it is.
-SWITCHES = ("attach_ledger", "attach_files", "check_summaries")
+SWITCHES = ("attach_ledger", "attach_files", "check_summaries", "find_contradictions")
 # Settings that may be missing from what is sent: the page hides them where they change nothing.
 KEPT = (
     *("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens"),

@@ -180,11 +180,13 @@ class ProfileForm(ThresholdChoice):
         fields = (
             *("name", "provider", "model", "base_url", "context_window", "max_output"),
             *("text_only", "effort", "temperature", "summaries_by", "tokens_kept"),
+            "find_contradictions",
             *("system_prompt", *PRICES),
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "base_url": AddressInput(),
             "model": forms.TextInput(attrs={"list": "known-models", "autocomplete": "off"}),
+            "find_contradictions": forms.NullBooleanSelect(),
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
@@ -206,6 +208,8 @@ class ProfileForm(ThresholdChoice):
             empty_label=_("Same model"),
             help_text=_("Another model must read the whole conversation again."),
         )
+        inherits = [("unknown", _("As in Settings")), ("true", _("Yes")), ("false", _("No"))]
+        self.fields["find_contradictions"].widget.choices = inherits
         effort = cast(forms.ChoiceField, self.fields["effort"])
         effort.choices = [("", _("Model default")), *effort_choices()]
         if not self.instance.pk:

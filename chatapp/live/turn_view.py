@@ -135,7 +135,7 @@ class TurnView:
             # Read each time: somebody may have typed into it.
             condensing.shown = await reading(_render_review)(condensing.review)
         if self._context and self._terms is None and not self._is_outdated:
-            self._terms = await reading(read_terms)(self.conversation_id)
+            self._terms = await reading(read_terms)(self.conversation_id, self.turn)
         shown = self.condensing, self.notice
         if self._terms and self._context:
             drawn = await panel_of(self._terms, self._context, *shown)

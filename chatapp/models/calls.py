@@ -124,6 +124,7 @@ class ModelCall(models.Model):
 
         CHAT = "chat", _("chat")
         SUMMARY = "summary", _("summary")
+        CHECK = "check", _("check of a summary")
         TITLE = "title", _("title")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")

@@ -102,6 +102,12 @@ class Preferences(models.Model):
         default=True,
         help_text=_("An incomplete one is written again, then replaced by key facts."),
     )
+    find_contradictions = models.BooleanField(
+        _("have a model look for contradictions"),
+        default=False,
+        db_default=False,
+        help_text=_("Compares each summary with the facts. Costs one more short call."),
+    )
     draft_ahead = models.CharField(
         _("prepare summaries in the background"),
         max_length=6,

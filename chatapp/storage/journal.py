@@ -33,6 +33,9 @@ from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_r
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
 
+# What the profile is asked for that writes summaries.
+_WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -85,7 +88,7 @@ class ConversationJournal:
     def _open_call(self, opening: CallOpening) -> tuple[int, Written]:
         run = self.run
         estimate, media = self._estimate(opening.purpose, opening.sent)
-        profile = run.writer if opening.purpose is Purpose.SUMMARY else run.profile
+        profile = run.writer if opening.purpose in _WRITERS else run.profile
         with transaction.atomic():
             lock(Conversation, run.conversation.pk)
             if self.goes_on and opening.purpose is Purpose.CHAT:
@@ -239,7 +242,7 @@ class ConversationJournal:
         """Complete a call's row; raise TurnEnded where somebody else has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
-        profile = self.run.writer if call.purpose is Purpose.SUMMARY else self.run.profile
+        profile = self.run.writer if call.purpose in _WRITERS else self.run.profile
         cost = profile.cost_of(entry.usage)
         running = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
         if not running.update(

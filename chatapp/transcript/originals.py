@@ -136,13 +136,22 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
     )
 
 
-def render_sourced(attempt: Condensation, summary: str) -> str:
-    """Return a summary as safe HTML whose sentences link to their hidden sources."""
+def render_sourced(
+    attempt: Condensation, summary: str, *, proposed: Sequence[condense.Message] | None = None
+) -> str:
+    """Return a summary as safe HTML whose sentences link to their hidden sources.
+
+    In a ``proposed`` one, of the messages that it would hide, only those without a source are
+    marked.
+    """
     record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     sentences = list[str]()
     html = render_markdown(summary, {SENTENCES: sentences})
-    hidden = {str(row.pk): row for row in undo.list_hidden(condensation=attempt)}
-    text, messages = "\n".join(sentences), [*map(message_store.to_engine, hidden.values())]
+    rows = undo.list_hidden(condensation=attempt) if proposed is None else ()
+    hidden = {str(row.pk): row for row in rows}
+    text, messages = "\n".join(sentences), proposed
+    if messages is None:
+        messages = [*map(message_store.to_engine, hidden.values())]
     # Each is a line; a long one may be several statements.
     ends = [*accumulate([len(one) + 1 for one in sentences])]
     found = defaultdict[int, list[condense.Statement]](list)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from chatapp.models.calls import taken_by
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.workspace import Workspace
 from chatapp.transcript.labels import AttemptWords, FactGroup, fact_groups, facts_kept
+from chatapp.transcript.originals import render_sourced
 from chatapp.transcript.summary_parts import SummaryPart, parts_of
 
 
@@ -81,6 +83,15 @@ def read_review(review_pk: int) -> ShownReview:
         cost=taken["total_cost"],
         cost_measured=taken["total_measured"],
     )
+
+
+def read_marked(review: Review) -> Sequence[SummaryPart]:
+    """Return what the model would read; sentences without a source are marked."""
+    attempt, summary = review.condensation, (review.typed or {}).get("summary", "")
+    made = summary_reviews.edited_reduction(review, summary, edits=bool(review.typed))
+    hidden = made.hidden_among(message_store.read_effective(attempt.conversation_id))
+    render = partial(render_sourced, attempt, proposed=hidden)
+    return parts_of(made.summary, made.message, made.folded, render)
 
 
 def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figures:

@@ -44,6 +44,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
             "title": conversation.title,
             "created_at": column_to_json(conversation.created_at),
             "system_prompt": conversation.system_prompt,
+            "named_window": conversation.named_window,
         },
     }
     yield request_bytes.encode(head)[:-1]

@@ -134,7 +134,8 @@ _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CONDENSATIONS: list[Labels] = [
     *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 ]
-_RULES: list[Labels] = [(one,) for one in ("sections", "refusal", "repetition", "length", "facts")]
+_CHECKS = ("sections", "refusal", "repetition", "length", "facts", "contradictions")
+_RULES: list[Labels] = [(one,) for one in _CHECKS]
 _CAUSE = ("trigger", "kind", "outcome")
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 
 import condense
 from chatapp.accounts import accounts, new_profiles
+from chatapp.condensation import costs
 from chatapp.context.condense_requests import find_ends
 from chatapp.context.turn_context import read_todo
 from chatapp.conversations import conversations, forgotten_passages, pins
@@ -24,6 +25,7 @@ from chatapp.transcript import pinned, row_pages, rows
 from chatapp.turns import actions
 from chatapp.views.common import Request, announce, in_conversation, read_number, refuse
 from chatapp.views.conversations import FIRST
+from chatapp.what_if import terms_of
 
 # Places in one conversation that can be stepped through.
 PLACES = 1_000
@@ -174,8 +176,10 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
     # Most would end before the next message of the user.
     asked = (place for place, end in enumerate(ends) if end.by_user and place)
     usual = ends[next(asked, len(ends)) - 1].seq
-    context = {"conversation": conversation, "first": seq, "ends": ends, "usual": usual}
-    return render(request, "chat/_range_dialog.html", context)
+    terms = terms_of(conversation)
+    forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
+    context = {"first": seq, "ends": forecast, "usual": usual}
+    return render(request, "chat/_range.html", context)
 
 
 @in_conversation("GET")

@@ -53,22 +53,27 @@ def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpRe
     return done(request, event="review-answered", to=reverse("chat", args=[own.pk]))
 
 
-@in_conversation("POST")
+@in_conversation("GET", "POST")
 def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
     """Say how large the context would be with a summary as it is now, and what that keeps.
 
     Who asks is at work on it, so it does not apply by itself any more, and what they type is kept.
     Says nothing once it was answered: the page is told so anyway, perhaps after its last question.
+    GET gives the summary with its sentences without a source marked, which may take seconds.
     """
     review = _own_review(own, review_pk)
     if review.status != Review.Status.PENDING:
         return HttpResponse(status=204)
+    if request.method == "GET":
+        row = {"reads": summary_proposal.read_marked(review)}
+        return render(request, "chat/_review_marked.html", {"row": row})
     summary, focus = (request.POST.get(name, "") for name in ("summary", "focus"))
     if summary_reviews.hold_review(review=review, summary=summary, focus=focus):
         actions.announce_answer(own.pk)
         actions.announce_change(own.pk)
     figures = summary_proposal.read_figures(review, summary, edits="edit" in request.POST)
     context = {"figures": figures, "focus": review.condensation.focus, "is_held": True}
+    context["review"] = review
     return render(request, "chat/_review_figures.html", context)
 
 

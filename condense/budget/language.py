@@ -1,6 +1,7 @@
 """Languages: the one that people write in, told by its script or its commonest words."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
@@ -35,12 +36,13 @@ def language_of(text: str) -> str:
     """Return the code of the language that a text is written in, "" where that is not plain."""
     text = text[:LOOKED_AT]
     words = _WORD.findall(text.casefold())
-    for code, script in _SCRIPTS.items():
+    for code, script in () if text.isascii() else _SCRIPTS.items():
         # Kana are in every Japanese sentence; else it is what most letters are of.
         found = sum([bool(script.search(word)) for word in words])
         if found and (code == "ja" or 2 * found > len(words)):
             return code
-    counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}
+    said = Counter(words)
+    counts = {code: sum(map(said.__getitem__, common.split())) for code, common in _COMMON.items()}
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
     is_plain = counts[best] > counts[second]
     # One word that is said again and again may be another language's.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
 from condense.budget.situation import Addition, Reduction, Trigger
+from condense.condenser.contradictions import find_contradictions
 from condense.condenser.hooks import After, HookRun, name_of
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
@@ -259,7 +260,13 @@ class AttemptRunner:
             reduction = replace(reduction, notes=(why, *reduction.notes))
         if count := count_thinking_behind(situation.effective, reduction.hidden):
             reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
-        return await self.hooks.judged(situation, reduction)
+        judged = await self.hooks.judged(situation, reduction)
+        checked = self.ladder.policy.finds_contradictions and judged.prompt and judged.summary
+        if not checked or judged.lacking:
+            return judged
+        verdicts = (*judged.verdicts, await find_contradictions(judged, situation, kit))
+        bill = self.kit.bill
+        return replace(judged, verdicts=verdicts, usage=bill.usage, cost=bill.cost)
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
         """Return the reduction with what a hook adds, unless that is too much.

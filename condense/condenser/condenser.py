@@ -268,12 +268,14 @@ async def condense(
     environment: Environment | None = None,
     hooks: Hooks | None = None,
     log: CondensationLog | None = None,
+    find_contradictions: bool = False,
 ) -> Condensed:
     """Return a whole tagged history with what the model has read hidden behind a summary.
 
     Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
     200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
-    what is hidden, and the files that were read there as signatures. Raises NothingToCondense,
+    what is hidden, and the files that were read there as signatures. ``find_contradictions`` has
+    the model compare its summary with these facts in another call. Raises NothingToCondense,
     SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
     """
     counter = counter or TiktokenCounter()
@@ -290,7 +292,7 @@ async def condense(
         environment=environment,
     )
     situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
-    policy = Policy(small_window=0)
+    policy = Policy(small_window=0, finds_contradictions=find_contradictions)
     condenser = Condenser(
         summarizer, counter, ("fresh_start",), policy=policy, hooks=hooks, log=log
     )

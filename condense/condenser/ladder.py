@@ -39,13 +39,15 @@ class Policy:
     Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
     An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
     Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
-    call in every turn.
+    call in every turn. With ``finds_contradictions`` another call compares each summary by a model
+    with the facts of what it hides.
     """
 
     small_window: int = 8_000
     least_progress: float = 0.1
     distance_messages: int = 2
     distance_share: float = 0.05
+    finds_contradictions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Sources: the messages that support each sentence of a summary."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from heapq import nsmallest
 from itertools import islice
 
 from condense.budget.language import language_of
@@ -15,14 +16,13 @@ from condense.recall.ranking import MemoryRecall
 from condense.recall.words import Term, fold, terms_of
 
 MOST_SENTENCES, MOST_SOURCES = 1_000, 3
-MOST_MESSAGES = 10_000  # that have one word
 MOST_BACKING = 20  # sources that are searched for a rule
 FEWEST_WORDS = 2  # fewer state nothing
 # The share of a sentence's words that its sources have; a rule is backed by a single sentence.
 SUPPORTED, RULE_SUPPORTED = 0.4, 0.5
 OF_BEST = 0.6  # of the words that the best source has, for another one to count
 # The kinds of terms that count, and how much.
-_WEIGHTS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.2}
+_WEIGHTS = {"word": 10, "stem": 10, "pair": 5, "sign": 2}
 _ROLES = re.compile(r"\b(?:user|agent|assistant)(?:['’]s)?\b", re.IGNORECASE)
 # A list mark, a number or a title before what a line states.
 _LABEL = re.compile(r"[^\w\"'“]*(?:\d{1,3}[.)])?\W*(?:[^\s:：.!?][^:：.!?]{0,40}(?:: |：|:\*\* ))?")
@@ -61,8 +61,10 @@ class _Originals:
         self._ids = [one.id for one in hidden]
         self._index = MemoryRecall([one.with_tags(**made) for one in hidden])
         self._texts = [plain_text([one]) for one in hidden]
-        self._all = Shown("\n".join(self._texts))
         self._language = language or "en"
+        self._shown = cache(lambda number: Shown(self._texts[number]))
+        # Sentences of a summary are about the same things.
+        self._numbers_of, self._sentences = cache(self._index.numbers_of), cache(self._sentences_of)
         # Words of another language than the originals' stand in none of them.
         self._is_same = not language or language in map(language_of, self._texts)
 
@@ -78,32 +80,53 @@ class _Originals:
         sources, share = self._sources(terms)
         unsupported = self._is_same and share < SUPPORTED
         if sets_rule:
-            backing = [one for one in sources[:MOST_BACKING] if self._backs(one, terms)]
+            backing = [*islice((one for one in sources if self._backs(one, terms)), MOST_SOURCES)]
             sources, unsupported = backing or sources, self._is_same and not backing
-        ids = [self._ids[one] for one in sources[:MOST_SOURCES]]
-        return Statement(
-            text, start, tuple(ids), unsupported or not all(map(self._all.says, figures))
-        )
+        first = sources[:MOST_SOURCES]
+        ids = tuple([self._ids[one] for one in first])
+        unsupported = unsupported or not all(self._is_said(one, first) for one in figures)
+        return Statement(text, start, ids, unsupported)
+
+    def _is_said(self, figure: str, first: Sequence[int]) -> bool:
+        """Return whether any message says a figure; its sources are asked ``first``."""
+        return any(self._shown(one).says(figure) for one in first) or self._all.says(figure)
+
+    @cached_property
+    def _all(self) -> Shown:
+        return Shown.joined(map(self._shown, range(len(self._texts))))
 
     def _sources(self, terms: Sequence[Term]) -> tuple[list[int], float]:
         """Return the messages with most of the terms, and the share of terms that the best has."""
-        found = self._index.look_up([(term,) for term in terms], MOST_MESSAGES)
-        scores = Counter[int]()
-        for term, numbers in zip(terms, found, strict=True):
-            scores.update(dict.fromkeys(numbers, _WEIGHTS[term.kind]))
-        best = max(scores.values(), default=0)
-        ranked = sorted(scores, key=lambda number: (-scores[number], number))
-        return [one for one in ranked if scores[one] >= OF_BEST * best], best / (_sum(terms) or 1)
+        found = [(self._numbers_of(term), _WEIGHTS[term.kind]) for term in terms]
+        found = sorted([one for one in found if one[0]], key=lambda one: len(one[0]))
+        scores, best, left = dict[int, int](), 0, sum([weight for _, weight in found])
+        for numbers, weight in found:
+            # A message that has none of the rarer words can't come near the best any more.
+            if left < OF_BEST * best:
+                break
+            left -= weight
+            for number in numbers.difference(scores):
+                scores[number] = sum([worth for those, worth in found if number in those])
+            best = max(best, *map(scores.__getitem__, numbers))
+        near = [number for number, score in scores.items() if score >= OF_BEST * best]
+        ranked = nsmallest(MOST_BACKING, near, key=lambda one: (-scores[one], one))
+        return ranked, best / (_sum(terms) or 1)
 
     def _backs(self, number: int, terms: Sequence[Term]) -> bool:
         """Return whether one sentence of a message may be the source of a rule."""
-        for sentence in sentences(self._texts[number][:READ_CHARS]):
-            folded = fold(sentence)
-            has = _sum([term for term in terms if any(term.places(folded))])
-            if has >= RULE_SUPPORTED * _sum(terms) and may_back_rule(sentence, self._language):
+        least = RULE_SUPPORTED * _sum(terms)
+        for sentence, folded in self._sentences(number):
+            here = [term for term in terms if term.text in folded]
+            if _sum(here) < least or not may_back_rule(sentence, self._language):
+                continue
+            if _sum([term for term in here if any(term.places(folded))]) >= least:
                 return True
         return False
 
+    def _sentences_of(self, number: int) -> list[tuple[str, str]]:
+        """Return the sentences of a message, each with its folded form."""
+        return [(one, fold(one)) for one in sentences(self._texts[number][:READ_CHARS])]
 
-def _sum(terms: Iterable[Term]) -> float:
+
+def _sum(terms: Iterable[Term]) -> int:
     return sum([_WEIGHTS[term.kind] for term in terms])

@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
@@ -17,8 +17,9 @@ _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
 _LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
-_APART = re.compile(r"(?<=\d) (?=[%‰€$£°])")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# What comes first is looked for at the speed of a plain search.
+_APART = re.compile(r" (?=[%‰€$£°])(?<=\d )")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 # Quotes and marks of emphasis part nothing, and neither do signs that nobody sees; there are
 # several dashes.
 _QUOTES = "\"'`*\\\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00ad\u200b"
@@ -31,6 +32,13 @@ class Shown:
 
     def __init__(self, text: str) -> None:
         self.text = plain(text)
+
+    @classmethod
+    def joined(cls, texts: Iterable["Shown"]) -> Self:
+        """Return several texts as one."""
+        made = cls("")
+        made.text = " ".join([one.text for one in texts])
+        return made
 
     def has(self, text: str) -> bool:
         """Whether these words stand there; the first and last may be parts of others."""
@@ -73,7 +81,14 @@ def plain(text: str) -> str:
         text = _ESCAPED.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
-    text = text.casefold().translate(_WRITTEN_SIGNS).strip()
+    text = text.casefold()
+    if text.isascii():
+        text = text.translate(_WRITTEN_SIGNS)
+    else:
+        # Other texts are translated ten times as slowly.
+        for sign, written in _WRITTEN_SIGNS.items():
+            text = text.replace(chr(sign), chr(written) if written else "")
+    text = text.strip()
     if not text.isalnum():
         text = _APART.sub("", " ".join(text.split()))
     return _THOUSANDS.sub("", text) if "," in text else text

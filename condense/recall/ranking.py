@@ -326,10 +326,10 @@ class MemoryRecall:
             SearchedMessage(one.id, one.seq or at, one.role, parts)
             for at, (one, parts) in enumerate(parts_of(told), start=1)
         ]
-        self._places: dict[str, list[int]] = {}
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
         for number, one in enumerate(self._said):
-            for word in set(words_of(one.text[:INDEXED])):
-                self._places.setdefault(word, []).append(number)
+            for word in words_of(one.text[:INDEXED]):
+                self._places[word].append(number)
         self._words = sorted(self._places)
         self.span = (0, max(0, len(self._said) - 1))
 
@@ -339,7 +339,7 @@ class MemoryRecall:
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> list[list[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""
-        found = [set.intersection(*map(self._have, terms)) for terms in wanted]
+        found = [set.intersection(*map(self.numbers_of, terms)) for terms in wanted]
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
@@ -347,7 +347,8 @@ class MemoryRecall:
         wanted = {near for number in numbers for near in (number - 1, number, number + 1)}
         return [self._said[number] for number in wanted if 0 <= number < len(self._said)]
 
-    def _have(self, term: Term) -> set[int]:
+    def numbers_of(self, term: Term) -> set[int]:
+        """Return the numbers of all messages that have a term."""
         return {
             number
             for form, goes_on in term.forms

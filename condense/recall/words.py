@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from typing import Literal
 
 # Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
@@ -16,6 +16,8 @@ UNSPACED = (
     "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+# A quick way to part ASCII words.
+_SPACED = "".join([one if one.isalnum() else " " for one in map(chr, range(128))])
 _RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _HAN = re.compile("[\u3400-\u9fff]")
 _ARABIC = re.compile("[\u0600-\u06ff]")
@@ -154,8 +156,12 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield what an index in memory has of a text: words, signs and pairs of them."""
-    for word in _RUN.findall(fold(unicodedata.normalize("NFC", text))):
+    """Yield what an index in memory has of a text: its words once, signs and pairs of them."""
+    folded = fold(unicodedata.normalize("NFC", text))
+    pieces = [] if folded.isascii() else folded.split()
+    plain = " ".join(filter(str.isascii, pieces)) if pieces else folded
+    yield from {*plain.translate(_SPACED).split()}
+    for word in {*_RUN.findall(" ".join(filterfalse(str.isascii, pieces)))}:
         if is_unspaced(word[0]):
             yield from word
             yield from (one + other for one, other in pairwise(word))
@@ -175,7 +181,15 @@ def is_unspaced(character: str) -> bool:
 
 def fold(text: str) -> str:
     """Return a text of the same length without capitals and accents."""
-    return text.lower() if text.isascii() else text.translate(_FOLDED)
+    # Most characters of most texts are ASCII, for which there is a shorter way.
+    return (text if text.isascii() else _FOREIGN.sub(_fold_foreign, text)).lower()
+
+
+_FOREIGN = re.compile(r"[^\x00-\x7f]+(?: [^\x00-\x7f]+)*")
+
+
+def _fold_foreign(found: re.Match[str]) -> str:
+    return found[0].translate(_FOLDED)
 
 
 class _Folded(dict[int, str]):

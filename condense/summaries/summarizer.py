@@ -94,7 +94,7 @@ class SummaryRequest:
     is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
     what the attempt that asks is called in the log.
     With ``compaction`` the provider is to make its own of all the messages, by that instruction,
-    which is then not among them.
+    which is then not among them. One that ``is_check`` compares a summary with facts.
     """
 
     system: str
@@ -104,6 +104,7 @@ class SummaryRequest:
     aligned: bool = False
     attempt_id: str = ""
     compaction: str = ""
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)

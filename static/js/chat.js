@@ -21,7 +21,7 @@ import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
-import { orSay, toast } from "./toast.js";
+import { orSay, refuse, toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
@@ -92,7 +92,7 @@ const show = {
   },
   noted: (frame) => toast(frame.text),
   refused({ reason, nonce, unclear }) {
-    if (!unclear) toast(reason, "error");
+    if (!unclear) refuse(reason);
     composer.refused(nonce, unclear ? reason : "");
     if (unclear) queue.refused(nonce, reason);
     refusePanel();

@@ -45,11 +45,23 @@ function decide(event) {
   if (!button || isWriting || event.repeat || document.querySelector("dialog[open]")) return;
   event.preventDefault();
   event.stopPropagation();
-  if (isInView(button)) button.click();
-  else form.focus();
+  if (!isInView(button)) return form.focus();
+  // A key decides at once, without a reason.
+  form.querySelector("[name=words]").hidden = false;
+  button.click();
+}
+
+/** Ask for the reason when "Deny" is pressed; pressed again, or with Enter, it denies. */
+function askWhy(event) {
+  const why = event.target.closest(".question [value=deny]:not([hidden])")?.nextElementSibling;
+  if (!why?.hidden) return;
+  event.preventDefault();
+  why.hidden = false;
+  why.focus();
 }
 
 export function startQuestions() {
+  document.addEventListener("click", askWhy);
   document.addEventListener("focusin", ({ target }) => (entered = target.closest(ASKED)?.action ?? ""));
   const decides = ({ altKey, ctrlKey, metaKey, shiftKey }) => altKey && !ctrlKey && !metaKey && !shiftKey;
   document.addEventListener("keydown", (event) => shortcutsAreOn() && decides(event) && decide(event), { capture: true });

@@ -72,16 +72,18 @@ function dropComplaint({ target }) {
   field?.classList.remove("has-errors");
 }
 
-/** One threshold for all: the slider ends where the last of the profiles would condense. */
+/** One threshold for all: the slider ends where the last of the profiles would condense that follow it. */
 function showGlobalEffect(sets) {
   const line = form.querySelector("[data-global-effect]");
   if (!line) return;
   const known = sets.filter((set) => limitsOf(set).size);
-  const [first] = known.filter((set) => set.classList.contains("inherits"));
+  const following = known.filter((set) => set.classList.contains("inherits"));
+  // The words are of one for which the threshold still makes a difference.
+  const [first] = [...following.filter((set) => globalThreshold() <= latestOf(limitsOf(set))), ...following];
   const words = first ? sentence(limitsOf(first), globalThreshold()) : text("ofWindow", { percent: percent(globalThreshold()) });
   const named = first ? text("globally", { name: first.ariaLabel, words }) : words;
   show(line, effect(globalNumber, isAutomatic() ? named : text("neverGlobally")));
-  const points = known.map((set) => [set.ariaLabel, latestOf(limitsOf(set))]);
+  const points = (following.length ? following : known).map((set) => [set.ariaLabel, latestOf(limitsOf(set))]);
   const range = line.parentElement.querySelector("[type=range]");
   if (points.length) range.max = Math.max(...points.map(([_name, point]) => point));
   const ticks = inARow(points.map(([name, point]) => text("latestOf", { name, percent: percent(point) })));

@@ -31,6 +31,14 @@ export async function orSay(answer) {
   }
 }
 
+// The button that was pressed last, unless a key was since.
+let pressed = null;
+
+/** Say why what was asked for last is refused, at its button where there is room. */
+export function refuse(words) {
+  if (!pressed?.isConnected || !sayBeside(pressed, words)) toast(words, "error");
+}
+
 /** Show why nothing was done beside what was pressed in the transcript or a dialog; false elsewhere. */
 function sayBeside(pressed, words) {
   const from = pressed.closest("[popover]")?.parentElement ?? pressed;
@@ -42,6 +50,8 @@ function sayBeside(pressed, words) {
 }
 
 export function startToasts() {
+  document.addEventListener("keydown", () => (pressed = null), { capture: true });
+  document.addEventListener("click", ({ target }) => (pressed = target.closest("button")), { capture: true });
   const region = document.getElementById("toasts");
   region.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) event.target.closest(".toast").remove();

@@ -91,7 +91,7 @@ def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Path
 
 BEGINS = (
     *("chat.js", "files.js", "home.js", "notify_switch.js", "palette.js"),
-    *("preview.js", "profile.js", "prompt.js", "proof.js", "settings.js"),
+    *("preview.js", "profile.js", "prompt.js", "proof.js", "range.js", "settings.js"),
 )
 
 

@@ -2,10 +2,10 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.accessibility import complaints
-from tests.e2e.chat import texts
+from tests.e2e.chat import Chat, texts
 from tests.e2e.conftest import OpenChat
 from tests.e2e.words import PASSWORD, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -110,6 +110,25 @@ def test_a_person_sees_what_a_review_is_of_and_has_the_last_word(
     expect(chat.page.get_by_text("It was about a vault.").first).to_be_visible()
 
 
+def pick_ends(chat: Chat, dialog: Locator) -> None:
+    """Pick the end in the conversation and by keys, not before the beginning; and leave it."""
+    inside, line = chat.page.locator(".in-range"), dialog.locator("#range-line")
+    expect(inside).to_have_count(2)
+    for message, count in ((chat.rows("Agent").last, 4), (chat.rows("You").last, 3)):
+        message.get_by_role("paragraph").first.click()
+        expect(inside).to_have_count(count)
+        expect(line).to_contain_text(f"{count} messages")
+    chat.rows("You").first.get_by_role("paragraph").first.click()
+    expect(inside).to_have_count(3)
+    dialog.get_by_role("combobox", name="Up to").focus()
+    chat.page.keyboard.press("ArrowUp")
+    expect(inside).to_have_count(2)
+    assert complaints(chat.page) == []
+    chat.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(inside).to_have_count(0)
+
+
 def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     open_chat: OpenChat, standin: Standin
 ) -> None:
@@ -121,11 +140,17 @@ def test_a_part_is_condensed_undone_redone_written_again_and_forked(
         chat.ask(words)
     chat.act(chat.rows("You").nth(1), "More actions")
     chat.button("Condense from here to …").click()
-    dialog = chat.page.get_by_role("dialog", name="Condense from here to …")
+    dialog = chat.page.get_by_role("form", name="Condense from here to …")
     ends = dialog.get_by_role("combobox", name="Up to")
     expect(ends.locator("option:checked")).to_contain_text("Agent: Blue. (2 messages")
-    assert complaints(chat.page) == []
+    expect(dialog.locator("#range-line")).to_have_text(
+        re.compile(r"^2 messages · ≈ [\d,]+ → ≈ 250 tokens · ≈ \$0\.\d+$")
+    )
+    pick_ends(chat, dialog)
+    chat.act(chat.rows("You").nth(1), "More actions")
+    chat.button("Condense from here to …").click()
     dialog.get_by_role("button", name="Condense these").click()
+    expect(dialog).to_have_count(0)
     made = chat.rows("Context condensed")
     expect(made).to_be_visible()
     chat.finished()

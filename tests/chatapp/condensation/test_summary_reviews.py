@@ -126,6 +126,32 @@ async def test_a_page_that_opens_later_shows_the_summary_that_waits(
     assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
 
 
+async def test_sentences_without_a_source_are_marked_before_the_summary_applies(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """As the record marks them later; also in a person's own words, and the page asks for it."""
+    mark = '<span class="unsupported">not in the originals</span>'
+    said = "They gave the number 4711 first. Then they gave the number 4712."
+    read = sync_to_async(browser.get)
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, f"<summary>{said}</summary>")
+        path = f"/c/{conversation.pk}/reviews/{review.pk}/figures/"
+        assert f'hx-get="{path}"' in str(page.frames)
+        marked = (await read(path)).text
+        assert marked.count(mark) == 2
+        assert "source-mark" not in marked
+        own = "Then they gave the number 4712."
+        held = await answer(browser, review, "", "figures/", summary=own, edit="on")
+        assert f'hx-get="{path}"' in held.text
+        marked = (await read(path)).text
+        assert (marked.count(mark), "4711" in marked) == (1, False)
+        await answer(browser, review, "accept", summary=own)
+        await page.until_idle()
+    record = f"/c/{conversation.pk}/condensations/{review.condensation_id}/?sources=1"
+    assert (await read(record)).text.count(mark) == 1
+    assert (await read(path)).status_code == 204
+
+
 async def test_a_persons_words_apply_and_are_on_record_as_theirs(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from chatapp.condensation import ratings
 from chatapp.conversations import forks, rewind
 from chatapp.models import Condensation, Conversation, Message, Pin, Profile, message_store
+from chatapp.toolbox.toolbox import outputs_of
 from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import condense_on_record, entries, talk
 from tests.chatapp.browsers import HTMX
@@ -119,6 +120,20 @@ def test_a_branch_has_the_originals_and_what_came_later(
     assert visible(copy) == ([*ORIGINALS, 6, 7] if follows else ORIGINALS)
     assert visible(conversation) == before
     assert [one.status for one in copy.condensations.all()] == ["undone"] * follows
+
+
+def test_a_branch_that_is_refused_leaves_no_files(
+    browser: Client, attempt: Condensation, conversation: Conversation
+) -> None:
+    """An old page offers it for what was undone meanwhile; the outputs were linked by then."""
+    kept = outputs_of(conversation.pk)
+    kept.mkdir(parents=True)
+    (kept / "long.txt").write_text("All of it.")
+    assert press(browser, attempt, "undo_condensation")[0] == 204
+    status, why = press(browser, attempt, "branch_with_originals")
+    assert (status, why) == (422, "Only an active condensation can be undone.")
+    assert Conversation.objects.count() == 1
+    assert [one.name for one in kept.parent.iterdir()] == [kept.name]
 
 
 def test_nothing_is_branched_where_a_rewind_took_all(

@@ -171,7 +171,8 @@ def test_the_dialog_offers_ends_that_part_nothing(
     assert address in page
     dialog = browser.get(address, headers=HTMX).text
     assert [seq for seq in range(1, 9) if f'<option value="{seq}"' in dialog] == [3, 4, 5, 7, 8]
-    assert '<option value="4" selected>' in dialog
+    assert '<option value="4" selected ' in dialog
+    assert "1 message · ≈ 2,000 → ≈ 250 tokens" in dialog
     ends = find_ends(message_store.read_effective(conversation.pk), 3)
     assert [(one.messages, one.tokens) for one in ends] == [(n, 2_000 * n) for n in (1, 2, 3, 5, 6)]
     summarise(conversation)

@@ -10,14 +10,19 @@ from typing import Any, override
 import orjson
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
+import condense
 from chatapp.agent import events
+from chatapp.context.sizes import figures_of
+from chatapp.context.turn_context import read_terms
 from chatapp.live import hints, live_views
 from chatapp.live.channel import channel
 from chatapp.live.live_views import LiveViews
-from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models import Conversation, Profile, QueuedMessage, Turn
+from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import PATIENCE
@@ -124,6 +129,26 @@ async def test_what_is_awaited_makes_way_for_a_condensation_and_a_call(reader: R
     assert "is reading" in (await reader.until("article.upserted", id="streaming"))["html"]
     publisher.publish(events.ToolUseStarted("call_1", "read_file"))
     assert "reading" not in (await reader.until("article.upserted", id="streaming"))["html"]
+
+
+async def test_a_profile_that_answers_once_is_named_in_every_process(
+    reader: Reader, alice: User
+) -> None:
+    """This one does not run the turn: it finds in its row whose answer is awaited."""
+    turn, own = await sync_to_async(ask)(reader.conversation), reader.conversation
+    once = await sync_to_async(answered_by)(alice, "offline", "offline", "")
+    await Profile.objects.filter(pk=once.pk).aupdate(name="Once")
+    await Turn.objects.filter(pk=turn.pk).aupdate(profile=once)
+    terms = await sync_to_async(read_terms)(own.pk)
+    assert terms
+    size = condense.TokenCount(40)
+    context = await sync_to_async(figures_of)(terms, [], size)
+    publisher = channel.open(turn.pk, turn.attempt)
+    publisher.publish(context)
+    publisher.publish(events.StepStarted(1))
+    await reader.views.look()
+    shown = await reader.until("article.upserted", id="streaming")
+    assert "<bdi>Once</bdi> is reading" in shown["html"]
 
 
 async def test_an_end_that_was_not_heard_is_shown(

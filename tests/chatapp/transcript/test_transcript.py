@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+import pytest
+from django.test import Client
 from django.utils import timezone
 
 import condense
@@ -64,6 +66,20 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
     assert (one.argument, one.result, one.state) == ("a.txt", "its text", "done")
     shown = (other.name, other.argument, other.input, other.result)
     assert shown == ("list_files", "", "", "Two windows.\n[Image]")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [(None, "the workspace"), (".", "the workspace"), ("docs", "docs")]
+)
+def test_a_listing_names_its_folder(
+    conversation: Conversation, browser: Client, path: str | None, said: str
+) -> None:
+    """Also where the call leaves it out."""
+    append(conversation, "user", condense.TextBlock("List it."))
+    call(conversation, "c1", "list_files", {"path": path} if path else {"recursive": False})
+    append(conversation, "user", condense.ToolResultBlock("c1", "a.txt"))
+    page = browser.get(f"/c/{conversation.pk}/").text
+    assert f'<span class="tool-argument">{said}</span>' in page
 
 
 def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> None:

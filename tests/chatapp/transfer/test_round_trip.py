@@ -82,6 +82,12 @@ def test_everything_that_goes_on_record_is_there(
     assert json.loads(chains[1]["entries"][0]["payload"])["imported"]["chains"] == 1
 
 
+def test_the_window_that_a_provider_named_is_there(conversation: Conversation) -> None:
+    """Attempts say what they had to fit into, and this is why."""
+    Conversation.objects.filter(pk=conversation.pk).update(named_window=9_000)
+    assert json.loads(write(conversation))["conversation"]["named_window"] == 9_000
+
+
 def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> None:
     """Neither keys, nor what tools may do, nor where files lie."""
     assert conversation.profile

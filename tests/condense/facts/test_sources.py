@@ -42,6 +42,13 @@ def test_a_sentence_has_the_messages_that_say_it(
     assert (found.sources, found.unsupported) == (sources, unsupported)
 
 
+def test_another_source_needs_three_fifths_of_what_the_best_has() -> None:
+    """Also where it has none of the rarest words; one with less is none."""
+    said = ("Zanzibar cobalt lantern orchid harvest.", "lantern orchid harvest", "lantern orchid")
+    talk = [Message("user", text, id=str(number)) for number, text in enumerate(said)]
+    assert sources_of(said[0], talk)[0].sources == ("0", "1")
+
+
 def test_words_of_another_language_prove_nothing() -> None:
     """A German summary of English talk has its figures checked, and an earlier summary counts."""
     german = "Die Datenbank ist nicht klein und zieht um. Das Fenster ist 40 Minuten lang."

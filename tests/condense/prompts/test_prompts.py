@@ -15,6 +15,7 @@ from condense.summaries.summarizer import ParsedSummary, parse_summary
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PROMPTS = {
     "summary_system": condense.load_prompt("summary_system"),
+    "contradictions": condense.load_prompt("contradictions"),
     "summary_preface": condense.load_prompt("summary_preface"),
     "condense": condense.condense_instruction(),
     "condense_with_focus": condense.condense_instruction(focus="the database schema"),
@@ -34,7 +35,8 @@ def test_a_prompt_is_what_its_snapshot_says(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [condense.CONDENSE, condense.BESIDE_LEDGER, "summary_system", "aligned"]
+    "key",
+    [condense.CONDENSE, condense.BESIDE_LEDGER, "summary_system", "aligned", "contradictions"],
 )
 def test_no_text_has_the_model_follow_what_it_reads(key: str) -> None:
     """A page that an agent fetched could ask for anything."""
