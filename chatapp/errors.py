@@ -72,8 +72,8 @@ def not_saved(error: DatabaseError) -> Refused:
     if is_unknown(error):
         return Refused(
             noop(
-                "The server lost its database as it saved this. Look whether it was saved before "
-                "you do it again. A message is stored once, however often you send it."
+                "The server lost the connection to its database while it saved this. Check whether "
+                "it was saved before you do it again. A message is stored once, however often you send it."
             )
         )
     why = explain_write_error(error)

@@ -149,7 +149,7 @@ class Session(Transcript):
     def _say_waiting(self) -> None:
         """Add what the user sent meanwhile, behind the results of the calls that ran then."""
         for sent, at in self._waiting:
-            self.say("user", self.mark("user", transcripts.parts_of(sent)), at)
+            self.say(blocks=self.mark("user", transcripts.parts_of(sent)), role="user", at=at)
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:

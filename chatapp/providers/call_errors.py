@@ -111,7 +111,7 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
     if sentence and refusal.answered < 300:  # noqa: PLR2004 - nothing but its words tells what it is
-        sentence = say("{error} It said: {said}", error=sentence, said=said)
+        sentence = say("{error} The provider said: {said}", error=sentence, said=said)
     return ProviderError(
         sentence or say("The provider refused the request: {said}", said=said),
         retryable=status in _RETRYABLE,

@@ -184,7 +184,7 @@ class Builder:
         is_answer = present and rests and not by_user and bool(engine.text)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
-        own_reason = _("The server ended the answer here: {reason}", reason=message.stop_reason)
+        own_reason = _("The provider ended the answer here: {reason}", reason=message.stop_reason)
         shows_versions = self.versions and present and (rests or by_user)
         return MessageRow(
             **place,

@@ -14,7 +14,7 @@ from condense.sentences import noop, say
 from condense.summaries.summarizer import Kit, SummaryRequest, budget_of, ignore, transcribe
 
 NAME = noop("contradictions")
-CONTRADICTS = noop("It says “{said}”, where the facts say “{fact}”")
+CONTRADICTS = noop("The summary says “{said}”, the facts say “{fact}”")
 UNREADABLE = noop("The check's answer could not be read")
 FAILED = noop("The check failed: {error}")
 LONGEST, MOST = 200, 20  # characters of a quote; contradictions that are told

@@ -419,6 +419,7 @@ UNSAID = {
 NOT_FOR_READERS = {
     "told to models": (
         "chatapp/agent/loop.py", "chatapp/agent/ports.py", "chatapp/agent/prompts",
+        "chatapp/agent/tool_arguments.py",
         "chatapp/approvals.py", "chatapp/composer/mentions.py", "chatapp/context/turn_context.py",
         "chatapp/providers/anthropic/request.py", "chatapp/providers/model_servers.py",
         "chatapp/providers/offline/summary.py", "condense/facts", "condense/prompts",

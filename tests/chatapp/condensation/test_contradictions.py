@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 WRONG = Reply("<summary>The shop listens on port 9090.</summary>")
 FOUND = Reply(json.dumps({"contradictions": [{"summary": "port 9090", "fact": "port 8080"}]}))
-REASON = "It says “port 9090”, where the facts say “port 8080”"
+REASON = "The summary says “port 9090”, the facts say “port 8080”"
 
 
 @pytest.fixture

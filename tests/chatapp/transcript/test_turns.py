@@ -47,7 +47,7 @@ def test_a_turn_without_an_answer_is_a_row_that_can_be_taken_up(
     [
         ("max_tokens", DONE, "The answer reached its longest allowed length here.", []),
         ("error", DONE, "The answer broke off here.", []),
-        ("weather", DONE, "The server ended the answer here: weather", []),
+        ("weather", DONE, "The provider ended the answer here: weather", []),
         ("end_turn", DONE, "", []),
         # It says so itself, once.
         ("stopped", STOPPED, "Stopped here.", []),

@@ -98,7 +98,7 @@ async def test_what_was_not_stored_is_refused_in_words_that_are_true(
     with pytest.raises(DatabaseError) as failed:
         await actions.send_message(conversation, command)
     said = str(not_saved(failed.value))
-    assert "Look whether it was saved" in said
+    assert "Check whether it was saved" in said
     assert "nothing changed" not in said
     assert not await Turn.objects.aexists()
     assert await actions.send_message(conversation, command)

@@ -58,7 +58,7 @@ async def test_a_contradiction_is_a_reason_to_write_the_summary_again() -> None:
     assert [(one.name, one.issues) for one in made.verdicts] == [("contradictions", ())]
     # What a check answers is no part of a summary that grows.
     assert max(bench.log.of("progressed")) == math.ceil(len(WRONG + RIGHT) / 4)
-    issue = "It says “port 9090”, where the facts say “port 8080”"
+    issue = "The summary says “port 9090”, the facts say “port 8080”"
     assert issue in bench.summarizer.requests[2].messages[-1].text
     assert issue in made.notes[0]
     summaries, checks = bench.summarizer.requests[::2], bench.summarizer.requests[1::2]
