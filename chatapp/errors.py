@@ -73,7 +73,8 @@ def not_saved(error: DatabaseError) -> Refused:
         return Refused(
             noop(
                 "The server lost the connection to its database while it saved this. Check whether "
-                "it was saved before you do it again. A message is stored once, however often you send it."
+                "it was saved before you do it again. A message is stored once, however often you "
+                "send it."
             )
         )
     why = explain_write_error(error)
