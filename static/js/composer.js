@@ -29,8 +29,8 @@ export class Composer {
   #hint = "";
   #unclear = null;
   #carryOut;
-  // What was refused: sent again as it is, it has the same nonce, for it may have been stored.
-  #again = null;
+  #sent;
+  #nonce;
   // The one that was stopped, until it is.
   #stopping = "";
   turn = "";
@@ -80,11 +80,12 @@ export class Composer {
       return;
     }
     const literal = words === this.#unclear;
-    const again = this.#again;
-    const isSame = again?.text === words && `${again.attachments}` === `${ids}`;
-    const nonce = isSame ? again.nonce : uuid();
-    const command = { text: words, nonce, attachments: ids, queued: true, literal };
-    this.#post({ type: "message.send", ...command });
+    const command = { type: "message.send", text: words, attachments: ids, queued: true, literal };
+    // What was refused may have been stored: sent again as it is, it has the same nonce.
+    const sent = JSON.stringify([words, ids]);
+    if (this.#sent !== sent) this.#nonce = uuid();
+    this.#sent = sent;
+    this.#post({ ...command, nonce: this.#nonce });
   }
 
   /** Go on writing what was begun elsewhere; false where something else is being written. */
@@ -147,14 +148,14 @@ export class Composer {
     const { text: words, attachments } = this.#pending;
     if (this.#isTyped && this.#box.value === words) this.#box.value = "";
     if (this.#isTyped) this.#attachments.clear(attachments);
+    this.#sent = "";
     this.#settle();
   }
 
   /** Keep the text; where it is `unclear` for a reason, it is sent as it is next time. */
   refused(nonce, unclear = "") {
     if (!nonce || this.#pending?.nonce !== nonce) return;
-    this.#again = this.#pending;
-    const { text: words } = this.#again;
+    const { text: words } = this.#pending;
     if (unclear && this.#isTyped) {
       this.#unclear = words;
       this.#hint = unclear;

@@ -95,7 +95,7 @@ def test_a_question_is_answered_by_a_button_or_in_words(
     again = ToolCall("ask_user", {"question": "Everywhere?"})
     standin.then(Reply(tools=(todo, asked)), Reply(tools=(again,)), Reply("Both, then."))
     chat.type("Format it.")
-    expect(chat.page.get_by_text("1 of 2")).to_be_visible()
+    expect(chat.page.get_by_text("1 of 2", exact=True)).to_be_visible()
     chat.page.set_viewport_size({"width": 360, "height": 740})
     assert chat.page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
     chat.button("Spaces").click()

@@ -160,7 +160,7 @@ def test_a_conversation_begins_with_a_file(open_chat: OpenChat, standin: Standin
     expect(chat.rows("You")).to_contain_text("a.py")
     assert texts(standin.requests[0].body) == [FILE]
     pick(chat, FilePayload(name="big.png", mimeType="image/png", buffer=make_png(4_000, 1_000)))
-    expect(chips(chat).locator("img")).to_have_js_property("naturalWidth", 2_000)
+    expect(chips(chat).locator("img")).to_have_js_property("naturalWidth", 1_999)
     chat.box.press("Enter")
     chat.finished()
     picture = chat.rows("You").get_by_role("img", name="big.png")

@@ -35,6 +35,7 @@ WORD = "zanzibar"
 SHARED = {
     "auth_group",
     "auth_group_permissions",
+    "chatapp_process",
     "chatapp_serversettings",
     "socialaccount_socialapp",
 }
