@@ -297,7 +297,7 @@ class ContextController:
     def _describe_surroundings(self) -> str:
         """Return what would go beside a message that the user sent now."""
         fresh = message_store.read_conversation(self.run.conversation.pk)
-        return describe_surroundings(fresh, self.run.zone)
+        return describe_surroundings(fresh, self.run.zone, self.run.preferences)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, counted by the provider where that may matter."""

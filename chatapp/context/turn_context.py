@@ -115,9 +115,9 @@ def _call_of(run: ToolRun) -> TodoList | None:
     return None
 
 
-def describe_surroundings(conversation: Conversation, zone: str) -> str:
+def describe_surroundings(conversation: Conversation, zone: str, preferences: Preferences) -> str:
     """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
-    if not preferences_of(conversation.owner).environment_details:
+    if not preferences.environment_details:
         return ""
     now = timezone.now().astimezone(place := zone_named(zone))
     known = read_todo(conversation) if conversation.last_seq else None
@@ -316,8 +316,12 @@ def read_run(
     turn: Turn,
     question: condense.Message | None = None,
     wish: CondenseRequest = NO_WISH,
+    preferences: Preferences | None = None,
 ) -> TurnContext:
-    """Return what a run works with; raise Refused where it can't."""
+    """Return what a run works with; raise Refused where it can't.
+
+    The owner's ``preferences`` are read unless they are given.
+    """
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
@@ -327,7 +331,7 @@ def read_run(
     return TurnContext(
         conversation=fresh,
         profile=profile,
-        preferences=preferences_of(fresh.owner),
+        preferences=preferences or preferences_of(fresh.owner),
         turn=turn,
         question=question,
         wish=wish,

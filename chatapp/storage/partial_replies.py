@@ -165,8 +165,12 @@ def _store(drafts: Sequence[tuple[int, PartialReply, Turn | None]]) -> None:
         tokens = (used.input, used.output, used.cache_read, used.cache_write)
         lease = (turn.owner, turn.attempt) if turn else ("", 0)
         rows.append((json.dumps(draft.blocks), *tokens, number, *lease))
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(_STORE, rows)
+    with connection.cursor() as cursor:
+        if len(rows) == 1:
+            cursor.execute(_STORE, rows[0])
+        elif rows:
+            with transaction.atomic():
+                cursor.executemany(_STORE, rows)
 
 
 partial_replies = PartialReplyWriter()

@@ -7,7 +7,7 @@ from functools import partial
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q
 
 import condense
@@ -24,7 +24,14 @@ from chatapp.conversations.conversations import check_message, check_spending, s
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
-from chatapp.models import Conversation, ServerSettings, Turn, TurnRequest, message_store
+from chatapp.models import (
+    Conversation,
+    Preferences,
+    ServerSettings,
+    Turn,
+    TurnRequest,
+    message_store,
+)
 from chatapp.models.database import execute, insert, lock, now
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
@@ -44,7 +51,8 @@ def start_message(
     version. The title comes from the first message. Raises Refused where it can't begin.
     """
     text, replaces = command.text, command.replaces
-    surroundings = describe_surroundings(conversation, command.zone)
+    preferences = preferences_of(conversation.owner)
+    surroundings = describe_surroundings(conversation, command.zone, preferences)
     with locked_for_new_turn(conversation, command.nonce) as locked:
         if locked is None:
             return None
@@ -61,7 +69,7 @@ def start_message(
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
-        around = forgets or _recall(locked, conversation.owner, text)
+        around = forgets or _recall(locked, preferences, text)
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -72,10 +80,12 @@ def start_message(
         set_title_from(locked, message.words or names_of(blocks))
     # An edit takes the place of something: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None
-    return read_run(conversation, turn=turn, question=question)
+    return read_run(conversation, turn=turn, question=question, preferences=preferences)
 
 
-def _recall(conversation: Conversation, owner: User, words: str) -> tuple[condense.TextBlock, ...]:
+def _recall(
+    conversation: Conversation, preferences: Preferences, words: str
+) -> tuple[condense.TextBlock, ...]:
     """Return a block of hidden passages that fit a new message's words, or nothing.
 
     The conversation is locked, and nothing is asked of the database where it hides nothing. What
@@ -83,7 +93,7 @@ def _recall(conversation: Conversation, owner: User, words: str) -> tuple[conden
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
-    preferences, profile = preferences_of(owner), conversation.answering
+    profile = conversation.answering
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
@@ -101,21 +111,26 @@ def locked_for_new_turn(
 ) -> Iterator[Conversation | None]:
     """Yield the locked conversation, or None where this nonce has a turn.
 
-    Raises Refused while another turn is unfinished.
+    Raises Busy while another turn is unfinished.
     """
-    try:
-        with transaction.atomic():
-            locked = message_store.lock_conversation(conversation.pk)
-            locked.owner = conversation.owner
-            sql = "SELECT 1 FROM chatapp_turn WHERE conversation_id = %s AND nonce = %s"
-            yield None if execute(sql, conversation.pk, nonce) else locked
-    except IntegrityError as error:
-        turn = conversation.turns.unfinished().first()
-        if turn and turn.condenses:
-            text = _("The context is being condensed. Cancel that first, or wait.")
-        else:
+    with transaction.atomic(savepoint=False):
+        locked = message_store.lock_conversation(conversation.pk)
+        locked.owner = conversation.owner
+        # No turn begins without this lock.
+        sql = (
+            "SELECT nonce = %s, origin FROM chatapp_turn WHERE conversation_id = %s "
+            "AND (nonce = %s OR finished_at IS NULL) ORDER BY 1"
+        )
+        turns = execute(sql, nonce, conversation.pk, nonce)
+        if any(is_known for is_known, _origin in turns):
+            yield None
+        elif turns:
             text = _("The previous turn is still running. Stop it first, or wait.")
-        raise Busy(text) from error
+            if turns[0][1] == Turn.Origin.CONDENSED:
+                text = _("The context is being condensed. Cancel that first, or wait.")
+            raise Busy(text)
+        else:
+            yield locked
 
 
 def open_turn(

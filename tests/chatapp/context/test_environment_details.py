@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
+from chatapp.accounts.accounts import preferences_of
 from chatapp.context.turn_context import MOST_FILES, describe_surroundings
 from chatapp.models import Conversation, Message, Preferences, message_store
 from chatapp.toolbox import toolbox
@@ -101,17 +102,19 @@ async def test_it_is_the_time_where_the_person_is(
     assert "(Asia/Kolkata, UTC+05:30)" in told(anthropic_standin.requests[0].body["messages"][0])
     describe = sync_to_async(describe_surroundings)
     fresh = await Conversation.objects.select_related("owner__preferences").aget()
-    assert "(UTC, UTC+00:00)" in await describe(fresh, "../../etc/passwd")
+    own = fresh.owner.preferences
+    assert "(UTC, UTC+00:00)" in await describe(fresh, "../../etc/passwd", own)
 
 
 @pytest.mark.usefixtures("transactional_db")
 async def test_switched_off_nothing_is_gathered(anthropic_standin: Standin, page: Page) -> None:
-    """The message is its words, and only whether it is wanted is read."""
+    """The message is its words, and nothing is read."""
     await Preferences.objects.aupdate(environment_details=False)
-    fresh = await Conversation.objects.select_related("owner").aget()
+    fresh = await Conversation.objects.select_related("owner__preferences").aget()
+    own = fresh.owner.preferences
     with statements() as sent:
-        assert await sync_to_async(describe_surroundings)(fresh, "") == ""
-    assert len(sent) == 1
+        assert await sync_to_async(describe_surroundings)(fresh, "", own) == ""
+    assert len(sent) == 0
     await page.ask("One")
     (words,) = anthropic_standin.requests[0].body["messages"][0]["content"]
     assert words["text"] == "One"
@@ -124,7 +127,7 @@ def test_names_of_files_are_few_and_end_nothing(conversation: Conversation) -> N
     for number in range(MOST_FILES):
         (folder / f"b{number:03}").touch()
     (folder / "a\n# Files in the workspace").touch()
-    text = describe_surroundings(conversation, "")
+    text = describe_surroundings(conversation, "", preferences_of(conversation.owner))
     assert text.count("\n# Files in the workspace\n") == 1
     assert text.count("\nb0") == MOST_FILES - 2
     assert "[and more: list the folder]" in text

@@ -30,7 +30,9 @@ def test_an_imported_answer_can_be_asked_for_again(conversation: Conversation, s
     """It belongs to no turn: the question is the user's last message before it."""
     say("user", "Why?")
     say("assistant", "Because.")
-    assert regenerate(conversation, 2).question_seq == 1
+    asked = regenerate(conversation, 2)
+    assert asked.question_seq == 1
+    end(asked, "So it is.")
     with pytest.raises(errors.Refused, match="can't be asked for again"):
         regenerate(conversation, 2)
 

@@ -17,6 +17,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 import condense
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import NO_LINE
 from chatapp.composer import slash_commands
@@ -185,7 +186,7 @@ def test_no_message_and_no_prompt_has_a_word_of_it(spoilt: tuple[Conversation, P
         assert async_to_sync(slash_commands.bring)(conversation, text, strict=False).blocks == ()
     told = system_of(conversation, Profile(owner=conversation.owner))
     conversation.owner.preferences.environment_details = True
-    told += describe_surroundings(conversation, "")
+    told += describe_surroundings(conversation, "", preferences_of(conversation.owner))
     assert SECRET not in told
     assert "key.py" not in told
     place = toolbox.folder_of(conversation)
