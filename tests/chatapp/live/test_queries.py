@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # whether there is an archive. Two of those to send, and one to open, are for the limits of a user,
 # and one each to answer, connect and open for the tools that members may use. One of those to
 # connect finds what runs, perhaps elsewhere.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 14, 17, 10, 21, 1
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 13, 17, 10, 21, 1
 
 # What stores drafts.
 WITH_TIME = ("SET draft",)
