@@ -1,20 +1,20 @@
 """Encodings of text files: UTF-8, what a mark says, and else what fits the bytes best."""
+# ruff: noqa: RUF001 - letters of other scripts
 
 import re
 from contextlib import suppress
 
-_MARKS = {
-    b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
-}  # fmt: skip
-# Those that people still have files in. The first are read whatever else might fit.
-_FAR_EAST = {
-    "gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "euc-jp": "EUC-JP", "cp949": "EUC-KR",
-}  # fmt: skip
-_OTHERS = ("koi8-r", "cp866", "cp874", *map("windows-125{}".format, range(7)))
-_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
-# What the detector makes of less than a word, or with less confidence, is a guess of its own.
-_WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
+_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_NAMES = {"gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
+# Encodings that people still have files in, with usual letters; of equals, the first is taken.
+_USUAL = {codec: letters for codecs, letters in {
+    "gb18030 big5": "的一是不了人在有，。", "cp932 euc-jp": "のにはをたがでてとしれいるスン、。",
+    "windows-1252": "àâåçèêëîïñôøßãæ¿ùòµ½", "windows-1254": "ığşç", "windows-1255": "יוהלאתמרבש",
+    "windows-1250": "ąćęłńśźżčďěňřšťůžőűşţă", "windows-1251 koi8-r cp866": "оеаинтсрвлк",
+    "windows-1253": "αοιετνσρκπηυίόάέή", "cp949": "이다는을가에의하고지로기",
+    "windows-1256": "اليمنترودبهة", "cp874": "านรกอเงมยลวท",
+}.items() for codec in codecs.split()}  # fmt: skip
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
@@ -24,22 +24,23 @@ def decode(data: bytes) -> tuple[str, str, str]:
         text = data.decode(codec)
         if "\0" not in text:
             return text, codec if codec == "utf-8" or text.encode(codec) == data else "", ""
-    if _CONTROL.search(data):
+    if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", data):
         raise UnicodeError
     text, codec = data.decode(errors="replace"), "utf-8"
-    if not _is_mostly_whole(text):
-        import chardet  # noqa: PLC0415 - only where something is not UTF-8
-
-        found = chardet.detect(data, include_encodings=(*_FAR_EAST, *_OTHERS))
-        codec = str(found["encoding"]).lower()
-        is_sure = found["confidence"] >= _SURE or codec == "windows-1250"
-        if codec not in _FAR_EAST and not (is_sure and _WORD.search(data)):
-            codec = "windows-1252"
+    if len(text) - len(text.encode("ascii", "ignore")) <= 2 * text.count("\ufffd"):
+        parts = [part for part in re.split(rb'[\r\n"<>,;]', data) if not part.isascii()]
+        codec = max(_USUAL, key=lambda codec: _fit(b"\n".join(parts)[:4000], codec))
+        if codec not in _NAMES and not re.search(rb"[a-z\x80-\xff][\x80-\xff]", data):
+            codec = "windows-1252"  # anything else made of less than a word is far-fetched
         text = data.decode(codec, errors="replace")
-        if not _is_mostly_whole(text):
-            codec, text = "windows-1252", data.decode("windows-1252")
-    return text, "" if "\ufffd" in text else codec, _FAR_EAST.get(codec, codec.upper())
+    return text, "" if "\ufffd" in text else codec, _NAMES.get(codec, codec.upper())
 
 
-def _is_mostly_whole(text: str) -> bool:
-    return len(text) - len(text.encode("ascii", "ignore")) > 2 * text.count("\ufffd")
+def _fit(data: bytes, codec: str) -> float:
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - only where something is not UTF-8
+
+    text = data.decode(codec, errors="ignore")
+    whole = text.encode(codec, errors="ignore") + b"\n"
+    it = from_bytes(whole * (200 // len(whole) + 1), cp_isolation=[codec], threshold=9)[0]
+    usual = sum(c in _USUAL[codec] for c in text.lower()) / (2 + sum(c > "\x7f" for c in text))
+    return it.coherence + it.multi_byte_usage + usual - 5 * it.chaos + 10 * len(whole) / len(data)

@@ -25,13 +25,18 @@ TEXTS = [
     ("euc-jp", "EUC-JP", "こんにちは世界"),
     ("cp949", "EUC-KR", "이름,나이\n홍길동,30"),
     ("cp1251", "WINDOWS-1251", "Привет, мир"),
+    ("cp1251", "WINDOWS-1251", "Снощи обсъждахме пла"),
     ("koi8-r", "KOI8-R", "Привет, мир. Это тестовый файл"),
     ("cp1253", "WINDOWS-1253", "Καλημέρα κόσμε"),
     ("cp1255", "WINDOWS-1255", "שלום עולם, זה קובץ"),
     ("cp1256", "WINDOWS-1256", "مرحبا بالعالم هذا ملف"),
     ("cp1252", "WINDOWS-1252", "naïve café — déjà vu"),
     ("cp1252", "WINDOWS-1252", "25 °C, £5, à"),
+    ("cp1252", "WINDOWS-1252", "No plano não há erros, e à noite é tudo são."),
+    ("cp1252", "WINDOWS-1252", "A slit 5 µm wide, 20 °C"),
     ("cp1250", "WINDOWS-1250", "Zażółć gęślą jaźń"),
+    ("cp1250", "WINDOWS-1250", "A szűrő a következő mezőre szól"),
+    ("cp1254", "WINDOWS-1254", "Müdür siparişlerin arttığını söyledi"),
 ]
 # What is read without a guess.
 MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
@@ -39,6 +44,9 @@ DAMAGED = {
     "Grüße, naïve, 日本\n".encode() + b"\xff\nend": "Grüße, naïve, 日本\n\ufffd\nend",
     "日本語のログ".encode()[:-1]: "日本語のロ\ufffd",
     "你好，世界。这是一个测试".encode("gb18030")[:-1]: "你好，世界。这是一个测\ufffd",
+    "你好，世界。\n".encode("gb18030") + b"\xff\n" + "这是一个测试".encode("gb18030"): (
+        "你好，世界。\n\ufffd\n这是一个测试"
+    ),
 }
 
 
