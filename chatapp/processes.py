@@ -273,7 +273,9 @@ class Heartbeat:
             if database.connection is not self._held:
                 self._hold(database)
             if self._lives:
-                gone = [] if self._is_stuck else observer.look()
+                # To a server that is alone nobody listens, and it need not wake the disk.
+                signs = settings.CLUSTER and not self._is_stuck
+                gone = observer.look() if signs else []
                 waits = [listener(bool(gone)) for listener in listeners]
                 was_stuck, self._is_stuck = self._is_stuck, max(waits, default=0.0) > STUCK
                 if not self._is_stuck:

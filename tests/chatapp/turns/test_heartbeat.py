@@ -1,6 +1,7 @@
 """A process says that its turns live, and notices those that are not its own any more."""
 
 import asyncio
+import time
 from typing import override
 
 import pytest
@@ -169,6 +170,27 @@ async def test_an_error_of_its_own_ends_no_look(conversation: Conversation) -> N
         await process.looked()
     async with asyncio.timeout(PATIENCE):
         await held.ended()
+
+
+class Resting(Process):
+    """One that has nothing to look after."""
+
+    @override
+    async def look_after(self) -> None:
+        pass
+
+
+def test_a_process_knows_for_how_long_its_event_loop_stands_still() -> None:
+    """Until that comes round again."""
+    process = Resting()
+    process.loop = loop = asyncio.new_event_loop()
+    first, second = process.beat(False), process.beat(False)
+    assert 0 <= first < second
+    loop.run_until_complete(process.looked())
+    began = time.monotonic()
+    assert process.beat(False) <= time.monotonic() - began
+    loop.close()
+    assert process.beat(False) == 0
 
 
 async def test_a_turn_that_is_claimed_while_its_process_ends_goes_on_elsewhere(

@@ -36,7 +36,8 @@ class Cutter:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what comes from either side, up to the first COMMIT of all."""
         if self.cut and self.is_away:
-            return writer.close()
+            writer.close()
+            return
         own = connection.settings_dict
         back, forth = await asyncio.open_connection(own["HOST"], int(own["PORT"] or 5432))
         answers = asyncio.create_task(self._pass(back, writer))
@@ -49,7 +50,7 @@ class Cutter:
                     if self.stores:
                         forth.write(data)
                         await back.read(65_536)
-                    return None
+                    return
                 forth.write(data)
 
     @staticmethod
