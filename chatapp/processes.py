@@ -273,7 +273,7 @@ class Heartbeat:
             if database.connection is not self._held:
                 self._hold(database)
             if self._lives:
-                # To a server that is alone nobody listens, and it need not wake the disk.
+                # Nobody watches a server that is alone, and its disk may rest.
                 signs = settings.CLUSTER and not self._is_stuck
                 gone = observer.look() if signs else []
                 waits = [listener(bool(gone)) for listener in listeners]

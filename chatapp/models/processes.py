@@ -33,10 +33,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         return self.exclude(name=this_process())
 
     def sign(self, kind: str, workers: Collection[int] = ()) -> bool:
-        """Give a sign of life of this process; return False where it had no row, and has one now.
-
-        So it is with the first sign, and where others took it for gone.
-        """
+        """Give a sign of life; return False where this process had no row, as if it were gone."""
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
         if execute(f"UPDATE chatapp_process SET {told}", *sign):  # noqa: S608 - a function's name

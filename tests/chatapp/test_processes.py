@@ -71,6 +71,7 @@ def test_a_new_sign_is_waited_for_as_long(silent: None) -> None:
     assert watch.wait(0, 2) == []
     beat(1)
     assert watch.wait(1, 2) == []
+    assert not Process.objects.remove(ELSEWHERE, LONG_AGO)
     assert watch.wait(WATCHED) == [ELSEWHERE]
 
 
@@ -92,6 +93,7 @@ def test_whoever_was_taken_for_gone_lives_with_its_next_sign() -> None:
     watch.look()
     assert Process.objects.get().name == this_process()
     Process.objects.all().delete()
+    assert not is_left(this_process())
     watch.look()
     assert Process.objects.get().name == this_process()
     assert not is_left(this_process())
