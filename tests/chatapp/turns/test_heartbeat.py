@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import override
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,7 +15,7 @@ from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.telemetry import tallies
-from chatapp.turns import lifecycle
+from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.running_turns import RECOVER_EVERY, RunningTurns
 from tests.chatapp.runs import run_in
 from tests.chatapp.scripted_turns import ask, elsewhere
@@ -156,6 +156,23 @@ async def test_pages_are_told_of_what_a_process_ends_as_it_starts(
     assert await told.get() == hints.ConversationChanged(conversation.pk)
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
+
+
+@pytest.mark.parametrize(("is_cluster", "left"), [(False, 0), (True, 1)])
+async def test_a_server_that_is_alone_closes_all_before_anybody_comes(
+    alice: User, monkeypatch: pytest.MonkeyPatch, settings: Any, is_cluster: bool, left: int
+) -> None:
+    """Others close some, and begin to serve."""
+
+    def leave() -> None:
+        for _ in range(2):
+            elsewhere(ask(start_conversation(owner=alice)))
+
+    await sync_to_async(leave)()
+    settings.CLUSTER = is_cluster
+    monkeypatch.setattr(crash_recovery, "MOST", 1)
+    await RunningTurns().clear_up()
+    assert await Turn.objects.unfinished().acount() == left
 
 
 async def test_an_error_of_its_own_ends_no_look(conversation: Conversation) -> None:
