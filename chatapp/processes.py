@@ -28,7 +28,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_noop
 
@@ -171,11 +171,14 @@ def _left_files(own: Member) -> Iterator[None]:
                 file.unlink()
 
 
-# Called with each sign of life, in its thread; the argument says whether somebody is gone.
-listeners: list[Callable[[bool], None]] = []
+# Called with each sign of life, in its thread; the argument says whether somebody is gone. They
+# return for how many seconds this process has not come round to what an earlier call asked for …
+listeners: list[Callable[[bool], float]] = []
+# … after so many of which it gives no signs: others then end what stands still in it.
+STUCK = 60.0
 
-# The ids of the workers of Procrastinate's queues that run in this process.
-workers: set[int] = set()
+# Returns the ids of the workers of Procrastinate's queues that run in this process.
+workers: Callable[[], set[int]] = set
 
 
 def begin() -> None:
@@ -205,14 +208,16 @@ class Observer:
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin with nothing seen."""
         self._kind, self._clock = kind, clock
-        self._looked = -LATE
+        self._looked, self._has_signed = -LATE, False
         # Since when each sign of life was seen to be an old one.
         self.silent: dict[tuple[str, datetime], float] = {}
 
     def look(self) -> list[str]:
         """Sign, look at the others, and return those that are gone since."""
         before, self._looked = self._looked, -LATE
-        Process.objects.sign(self._kind, workers)
+        if not Process.objects.sign(self._kind, workers()) and self._has_signed:
+            log.warning("others took this process for gone, and may have ended what it works on")
+        self._has_signed = True
         signs = Process.objects.silent(SILENT).values_list("name", "heartbeat_at")
         looked = self._clock()
         known = self.silent if looked - before < LATE else {}
@@ -229,14 +234,14 @@ class Heartbeat:
         """Hold the lock from now on; raise BadEnvironment where another process forbids it."""
         self.own = own
         self._over, self._lives = Event(), False
-        self._is_away, self._held = False, None
+        self._is_away, self._is_stuck, self._held = False, False, None
         self._settings = _own_connection(own)
         others: Future[list[Member]] = Future()
         self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
         try:
             self.others = others.result()
-        except DatabaseError as error:
+        except Error as error:
             raise BadEnvironment(_("The database can't be used: {error}.", error=error)) from error
 
     def begin(self) -> None:
@@ -259,7 +264,7 @@ class Heartbeat:
             while not self._over.wait(HURRY if observer.silent else INTERVAL):
                 self._beat(observer, database)
             if self._lives:
-                with contextlib.suppress(DatabaseError):
+                with contextlib.suppress(Error):
                     Process.objects.end()
 
     def _beat(self, observer: Observer, database: BaseDatabaseWrapper) -> None:
@@ -268,20 +273,30 @@ class Heartbeat:
             if database.connection is not self._held:
                 self._hold(database)
             if self._lives:
-                gone = observer.look()
-                note_heartbeat()
-                for listener in listeners:
-                    listener(bool(gone))
+                # Nobody watches a server that is alone, and its disk may rest.
+                signs = settings.CLUSTER and not self._is_stuck
+                gone = observer.look() if signs else []
+                waits = [listener(bool(gone)) for listener in listeners]
+                was_stuck, self._is_stuck = self._is_stuck, max(waits, default=0.0) > STUCK
+                if not self._is_stuck:
+                    note_heartbeat()
+                elif not was_stuck:
+                    log.error("the event loop stands still: this process gives no signs of life")
             if self._is_away:
                 log.warning("the database can be reached again")
             self._is_away = False
         except BadEnvironment as problem:
             log.error("%s", problem)
-        except DatabaseError as error:
-            database.close()
-            if not self._is_away:
+        except Exception as error:
+            # Whatever it is: without signs of life, others take this process for gone.
+            with contextlib.suppress(Exception):
+                database.close()
+            is_away = isinstance(error, Error)
+            if not is_away:
+                log.exception("a sign of life could not be given; the next one is tried")
+            elif not self._is_away:
                 log.warning("the database can't be reached, and is tried again: %s", error)
-            self._is_away = True
+            self._is_away = is_away
 
     def _hold(self, database: BaseDatabaseWrapper) -> list[Member]:
         """Take the lock in a new connection, and return the others that have it."""

@@ -191,6 +191,10 @@ class _Workers:
         self._interval = interval
         self._workers: dict[str, Worker] = {}
         self._running: set[int] = set()
+        processes.workers = self._ids
+
+    def _ids(self) -> set[int]:
+        return {one.worker_id for one in [*self._workers.values()] if one.worker_id}
 
     def stop(self) -> None:
         """Take no more jobs."""
@@ -236,10 +240,8 @@ class _Workers:
         abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
-            own = {one.worker_id for one in self._workers.values() if one.worker_id}
-            processes.workers = own
             try:
-                await sync_to_async(abandoned.look)(own, {*self._running})
+                await sync_to_async(abandoned.look)(self._ids(), {*self._running})
                 is_logged = False
             except (ConnectorException, DatabaseError) as error:
                 if not is_logged:

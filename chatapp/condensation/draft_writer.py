@@ -171,6 +171,10 @@ class DraftLog(AttemptLog):
         """Leave the row to whoever cancels it, and says why."""
 
 
+# The drafts that are written here.
+written_here: set[int] = set()
+
+
 async def write_draft(conversation_id: uuid.UUID) -> None:
     """Write the draft that a conversation waits for, to its end, or until it is dropped."""
     waiting = BackgroundDraft.objects.filter(conversation=conversation_id, condensation=None)
@@ -197,6 +201,7 @@ def _is_wanted(draft: BackgroundDraft) -> bool:
 
 async def _write(draft: BackgroundDraft) -> None:
     reason = noop("The draft came to nothing.")
+    written_here.add(draft.pk)
     try:
         try:
             condenser, situation = await reading(_prepare)(draft)
@@ -212,6 +217,8 @@ async def _write(draft: BackgroundDraft) -> None:
         log.info("a draft came to nothing: %s", type(error).__name__)
     except Exception:
         log.exception("a draft could not be written")
+    finally:
+        written_here.discard(draft.pk)
 
 
 def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situation]:

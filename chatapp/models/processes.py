@@ -32,15 +32,17 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         """Leave out this process."""
         return self.exclude(name=this_process())
 
-    def sign(self, kind: str, workers: Collection[int] = ()) -> None:
-        """Give a sign of life of this process, also where others took it for gone."""
+    def sign(self, kind: str, workers: Collection[int] = ()) -> bool:
+        """Give a sign of life; return False where this process had no row, as if it were gone."""
+        sign = (kind, json.dumps([*workers]), this_process())
+        told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
+        if execute(f"UPDATE chatapp_process SET {told}", *sign):  # noqa: S608 - a function's name
+            return True
         execute(
-            "INSERT INTO chatapp_process (name, kind, workers, heartbeat_at) "  # noqa: S608 - a function's name
-            f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO UPDATE SET "
-            "kind = excluded.kind, workers = excluded.workers, "
-            "heartbeat_at = excluded.heartbeat_at",
-            this_process(), kind, json.dumps([*workers]),
+            "INSERT INTO chatapp_process (kind, workers, name, heartbeat_at) "  # noqa: S608 - as above
+            f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO NOTHING", *sign,
         )  # fmt: skip
+        return False
 
     def workers(self) -> set[int]:
         """Return the ids of the workers of the queues that processes have."""

@@ -1,5 +1,6 @@
 """Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
 
+import logging
 import uuid
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
@@ -9,13 +10,15 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from chatapp.condensation.draft_writer import close_attempt
+from chatapp.condensation.draft_writer import close, close_attempt, written_here
 from chatapp.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn
 from chatapp.models.processes import is_left, this_process
 from chatapp.turns.lifecycle import claim, enqueue_turn, finish_turn, hand_over
 from chatapp.turns.turn_records import account_for, came_to_its_end
 from condense import noop
+
+log = logging.getLogger(__name__)
 
 # Turns that are closed in one go, so that pages see the first ones soon.
 MOST = 20
@@ -41,21 +44,25 @@ def recover(
     done = Recovered()
     for turn in Turn.objects.left().select_related("profile")[:most]:
         done.found += 1
-        with transaction.atomic():
-            # By now it may have been closed, or its process may have given a sign of life.
-            free = Conversation.objects.select_for_update(skip_locked=True, no_key=True)
-            if not (
-                free.filter(pk=turn.conversation_id).exists()
-                and Turn.objects.left().filter(pk=turn.pk).exists()
-            ):
-                continue
-            if not turn.waits:
-                if _close(turn, noop("The server stopped while this was running.")):
-                    done.closed.add(turn.conversation_id)
-            elif settings.CLUSTER:
-                hand_over(turn, enqueue=enqueue)
-            elif run := claim(turn.pk, turn.attempt):
-                done.taken.append(run)
+        try:
+            with transaction.atomic():
+                # By now it may have been closed, or its process may have given a sign of life.
+                free = Conversation.objects.select_for_update(skip_locked=True, no_key=True)
+                if not (
+                    free.filter(pk=turn.conversation_id).exists()
+                    and Turn.objects.left().filter(pk=turn.pk).exists()
+                ):
+                    continue
+                if not turn.waits:
+                    if _close(turn, noop("The server stopped while this was running.")):
+                        done.closed.add(turn.conversation_id)
+                elif settings.CLUSTER:
+                    hand_over(turn, enqueue=enqueue)
+                elif run := claim(turn.pk, turn.attempt):
+                    done.taken.append(run)
+        except Exception:
+            log.exception("a turn that was left could not be closed; that is tried again")
+            break
     return done
 
 
@@ -96,8 +103,8 @@ def enqueue_unclaimed(enqueue: Callable[[Turn], None] = enqueue_turn) -> None:
 
 
 def close_left() -> None:
-    """Close what ended processes left beside their turns: calls for titles, trials, and drafts."""
-    stopped = noop("The server stopped meanwhile.")
+    """Close what was left beside turns: calls for titles, trials, and drafts, also own ones."""
+    here, stopped = {*written_here}, noop("The server stopped meanwhile.")
     # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
     unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))
@@ -119,5 +126,9 @@ def close_left() -> None:
     for attempt in gone.values():
         close_attempt(attempt, stopped)
     for draft in BackgroundDraft.objects.unwritten():
+        is_here = draft.condensation_id is None or draft.pk in here | written_here
         if is_left(draft.owner):
             draft.delete()
+        elif draft.owner == this_process() and not is_here:
+            with transaction.atomic():
+                close(draft, stopped)

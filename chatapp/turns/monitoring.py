@@ -140,6 +140,7 @@ _CAUSE = ("trigger", "kind", "outcome")
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
     ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
+    ("lost_turns", "lost_turns", "Turns that ended though their process lives.", (), [()]),
     ("calls", "model_calls", "Calls to models.", ("purpose", "outcome"), _CALLS),
     ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
     ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),

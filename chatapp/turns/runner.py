@@ -41,6 +41,7 @@ from chatapp.models import Turn, TurnRequest
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
+from chatapp.telemetry import tallies
 from chatapp.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.turns.lifecycle import finish_turn, hand_over
 from condense import noop, say
@@ -300,6 +301,9 @@ class TurnTask:
                 )
                 if finished and is_done:
                     self._let_follow()
+            if not finished:
+                log.warning("another process ended this turn, or took it over, as it ran here")
+                tallies.add("lost_turns")
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
         run.conversation.put_off &= not (finished and puts_off)

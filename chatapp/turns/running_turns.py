@@ -39,6 +39,8 @@ RELEASED_AFTER = 60.0
 
 # Signs of life from one look for turns that no worker has taken to the next.
 UNCLAIMED_EVERY = 5
+# … and to one for what is left of a process that nobody here has seen to be gone.
+RECOVER_EVERY = 15
 
 # Closing what others left keeps no turn waiting, nor a sign of life.
 _RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
@@ -67,9 +69,10 @@ class RunningTurns:
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
+        self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
-        # Whether a process that is gone may have left something.
-        self._recovers = False
+        # How often somebody was gone, and how often by when nothing was left of them.
+        self._gone, self._recovered = 0, 0
         self._clearing = asyncio.Lock()
         self._clearing_up: asyncio.Task[None] | None = None
 
@@ -118,12 +121,15 @@ class RunningTurns:
                 elif run:
                     self._expected.add(run.turn.pk)
         except BaseException as error:
-            is_lost = isinstance(error, DatabaseError) and errors.is_unknown(error)
-            # The connection may have broken after the commit: what is on record has to run.
-            if run and not (is_lost and Turn.objects.filter(pk=run.turn.pk).exists()):
-                self._expected.discard(run.turn.pk)
-                raise
             if run is None:
+                raise
+            is_lost = isinstance(error, DatabaseError) and errors.is_unknown(error)
+            try:
+                # The connection may have broken after the commit: what is on record has to run.
+                if not (is_lost and Turn.objects.filter(pk=run.turn.pk).exists()):
+                    raise
+            except BaseException:
+                self._expected.discard(run.turn.pk)
                 raise
         return run
 
@@ -214,11 +220,19 @@ class RunningTurns:
             if await sync_to_async(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
                 task.leave("")
 
-    def beat(self, anybody_gone: bool) -> None:
-        """Have this process look after turns; callable from any thread, at each sign of life."""
-        self._recovers |= anybody_gone
-        if self.loop and not self.loop.is_closed():
+    def beat(self, anybody_gone: bool) -> float:
+        """Have this process look after turns; callable from any thread, at each sign of life.
+
+        Returns the seconds for which the event loop has not come round to an earlier call.
+        """
+        self._gone += anybody_gone
+        if self.loop is None or self.loop.is_closed():
+            return 0.0
+        self._asked = asked = self._asked or time.monotonic()
+        # It may be closed just then.
+        with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._look, context=contextvars.Context())
+        return time.monotonic() - asked
 
     async def looked(self) -> None:
         """Return when this process has looked after turns."""
@@ -227,6 +241,7 @@ class RunningTurns:
             await asyncio.wait({self._looking})
 
     def _look(self) -> None:
+        self._asked = None
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._try_to_look())
 
@@ -240,28 +255,29 @@ class RunningTurns:
 
     async def look_after(self) -> None:
         """Do what others ask of the turns here, and go on with, or close, what others left."""
+        # What that takes over is known here before anybody asks for it.
+        await self.clear_up()
         await self._heed_all()
         await self._release()
-        await self.clear_up()
-        if self._recovers and not self.closing:
-            await self._recover()
         self._looks += 1
+        is_due = self._recovered != self._gone or not self._looks % RECOVER_EVERY
+        if is_due and not self.closing:
+            await self._recover()
         if settings.CLUSTER and not self._looks % UNCLAIMED_EVERY:
             await _beside(crash_recovery.enqueue_unclaimed)()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
         """Close turns that processes left which are gone, and go on with those that wait."""
-        self._recovers = False
+        gone, self._recovered = self._gone, -1
         done = await _beside(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
         for run in done.taken:
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
-        if done.found:
-            self._recovers = True
-        else:
+        if not done.found:
             await _beside(crash_recovery.close_left)()
+            self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
         """Have pages show that turns were closed, which may be open at any process."""

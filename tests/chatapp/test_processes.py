@@ -1,12 +1,13 @@
 """Who is gone is judged by what an observer has seen itself, and by no clock but its own."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +17,12 @@ from chatapp import processes
 from chatapp.models import Process
 from chatapp.models.database import execute
 from chatapp.models.processes import is_left, this_process
-from chatapp.processes import LATE, SILENT, WATCHED
+from chatapp.processes import LATE, SILENT, STUCK, WATCHED, Heartbeat, Member
 from tests.chatapp.observers import ELSEWHERE, Watch, live_elsewhere
 
 pytestmark = pytest.mark.django_db
 
+PATIENCE = 60
 LONG_AGO = timezone.now() - timedelta(hours=1)
 
 
@@ -69,6 +71,7 @@ def test_a_new_sign_is_waited_for_as_long(silent: None) -> None:
     assert watch.wait(0, 2) == []
     beat(1)
     assert watch.wait(1, 2) == []
+    assert not Process.objects.remove(ELSEWHERE, LONG_AGO)
     assert watch.wait(WATCHED) == [ELSEWHERE]
 
 
@@ -90,10 +93,72 @@ def test_whoever_was_taken_for_gone_lives_with_its_next_sign() -> None:
     watch.look()
     assert Process.objects.get().name == this_process()
     Process.objects.all().delete()
+    assert not is_left(this_process())
     watch.look()
     assert Process.objects.get().name == this_process()
     assert not is_left(this_process())
     assert is_left(None)
+
+
+def test_a_process_that_was_taken_for_gone_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """Each time, and not with its first sign."""
+    watch = Watch()
+    watch.wait(0, 2)
+    assert not caplog.records
+    for _ in range(2):
+        Process.objects.all().delete()
+        watch.wait(2, 2)
+    said = [one.message for one in caplog.records]
+    assert [text.startswith("others took this process for gone") for text in said] == [True, True]
+
+
+class Listener:
+    """One that answers each sign of life with what a test wants, and says when it has."""
+
+    def __init__(self, *answers: float | Exception) -> None:
+        self._answers, self.over = [*answers], threading.Event()
+        self.signs: list[datetime] = []
+
+    def __call__(self, _gone: bool) -> float:
+        """Answer; the last answer is given again and again."""
+        self.signs += Process.objects.values_list("heartbeat_at", flat=True)
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if len(self._answers) == 1:
+            self.over.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("is_cluster", "answers", "signs"),
+    [
+        # Whatever goes wrong, the next sign is given.
+        (True, [ZeroDivisionError(), InterfaceError(), MemoryError(), RuntimeError(), 0, 0], 5),
+        # Where the event loop stands still, none is given until it goes on.
+        (True, [0, STUCK - 1, STUCK + 1, STUCK + 60, STUCK + 60, 0, 0, 0], 4),
+        # To a server that is alone nobody listens.
+        (False, [0, 0, 0], 1),
+    ],
+)
+def test_signs_of_life_end_with_no_error_and_stop_while_all_stands_still(
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    is_cluster: bool,
+    answers: list[float | Exception],
+    signs: int,
+) -> None:
+    """Others would take it for gone, or never end what hangs in it."""
+    settings.CLUSTER, listener = is_cluster, Listener(*answers)
+    processes.begin()
+    monkeypatch.setattr(processes, "listeners", [listener])
+    monkeypatch.setattr(processes, "INTERVAL", 0.01)
+    with contextlib.closing(Heartbeat(Member("web", "1", "here"))) as heartbeat:
+        heartbeat.begin()
+        assert listener.over.wait(PATIENCE)
+    assert len({*listener.signs[: len(answers) - 1]}) == signs
+    assert not Process.objects.exists()
 
 
 @pytest.mark.postgresql("nobody can let others only read from SQLite")

@@ -27,6 +27,7 @@ from chatapp.models import (
     Profile,
 )
 from chatapp.toolbox import toolbox
+from chatapp.turns import crash_recovery
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.claude import converse
 from tests.chatapp.condensation.conftest import LONG, talk_long
@@ -397,6 +398,25 @@ async def test_what_an_ended_process_was_drafting_is_closed_with_its_cost(
     await drafting.finish()
     assert await Condensation.objects.values().aget() == attempt
     assert await ModelCall.objects.values().aget(purpose="summary") == call
+
+
+@HERE
+async def test_a_draft_whose_end_could_not_be_saved_is_let_go(drafting: Drafting) -> None:
+    """Its process lives, and turns would wait for it for ever; what is being written stays."""
+    close_left = sync_to_async(crash_recovery.close_left)
+    await close_left()
+    draft = await BackgroundDraft.objects.select_related("condensation").aget()
+    assert draft.condensation
+    before = draft.condensation
+    await drafting.finish()
+    # As it was before it was written.
+    await before.asave()
+    await BackgroundDraft.objects.all().adelete()
+    await draft.asave(force_insert=True)
+    await close_left()
+    assert not await BackgroundDraft.objects.aexists()
+    await before.arefresh_from_db()
+    assert before.status == "unused"
 
 
 async def test_a_turn_does_not_wait_for_a_draft_whose_writer_is_gone(

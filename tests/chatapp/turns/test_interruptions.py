@@ -5,9 +5,11 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 
 import condense
@@ -219,6 +221,31 @@ def test_what_a_process_works_on_that_lives_is_left_alone(conversation: Conversa
     assert crash_recovery.recover().found == 0
     Process.objects.all().delete()
     assert crash_recovery.recover().closed == {conversation.pk}
+
+
+def test_a_turn_whose_record_is_damaged_is_looked_at_again(conversation: Conversation) -> None:
+    """What was closed or taken over with it is not forgotten for that."""
+    call_of(elsewhere(ask(conversation)))
+    ModelCall.objects.update(draft="[")
+    for _ in range(2):
+        done = crash_recovery.recover()
+        assert (done.found, done.closed) == (1, set())
+
+
+def test_a_sign_of_life_at_the_last_moment_keeps_a_turn(conversation: Conversation) -> None:
+    """Its process was silent when those that are left were looked for."""
+    turn = elsewhere(ask(conversation))
+
+    def revive(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if 'FROM "chatapp_conversation"' in sql and not Process.objects.exists():
+            live_elsewhere()
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(revive):
+        done = crash_recovery.recover()
+    assert (done.found, done.closed) == (1, set())
+    turn.refresh_from_db()
+    assert not turn.is_over
 
 
 def test_a_turn_of_this_process_that_it_does_not_run_is_ended(conversation: Conversation) -> None:

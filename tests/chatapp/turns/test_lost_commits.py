@@ -26,14 +26,18 @@ pytestmark = [
 class Cutter:
     """A proxy before PostgreSQL that cuts each connection at its first COMMIT.
 
-    That is passed on where ``stores``, and its answer is not.
+    That is passed on where ``stores``, and its answer is not. From then on it takes no other one
+    where it ``is_away``.
     """
 
     def __init__(self) -> None:
-        self.stores, self.cut = True, 0
+        self.stores, self.cut, self.is_away = True, 0, False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what comes from either side, up to the first COMMIT of all."""
+        if self.cut and self.is_away:
+            writer.close()
+            return
         own = connection.settings_dict
         back, forth = await asyncio.open_connection(own["HOST"], int(own["PORT"] or 5432))
         answers = asyncio.create_task(self._pass(back, writer))
@@ -87,6 +91,21 @@ async def test_a_message_that_was_stored_is_answered_though_its_commit_was_not_h
     assert cutter.cut == 1
     assert (await Turn.objects.aget()).status == "succeeded"
     assert await Message.objects.filter(role="user").acount() == 1
+
+
+async def test_a_turn_that_nobody_knows_of_is_ended_where_the_database_stays_away(
+    conversation: Conversation, cutter: Cutter
+) -> None:
+    """Nobody could ask whether it was stored; it may not keep its conversation for ever."""
+    cutter.is_away = True
+    with pytest.raises(DatabaseError):
+        await actions.send_message(conversation, SendMessage("Hello", uuid.uuid4()))
+    cutter.is_away = False
+    turn = await Turn.objects.aget()
+    assert not turn.is_over
+    await running_turns.look_after()
+    await turn.arefresh_from_db()
+    assert turn.status == "interrupted"
 
 
 async def test_what_was_not_stored_is_refused_in_words_that_are_true(
