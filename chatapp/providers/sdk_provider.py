@@ -46,6 +46,8 @@ MOST_TOKENS = 2**31 - 1
 
 def as_tokens(value: object, least: int = 1) -> int | None:
     """Return a number of tokens that can be meant, None for anything else."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < len(str(MOST_TOKENS)):
+        value = int(value)
     return value if type(value) is int and least <= value <= MOST_TOKENS else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think", "mm:think")
 _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
 _PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
-_PAIRS["<|channel|>analysis<|message|>"] = "<|end|>"
+_PAIRS |= {"<|channel|>analysis<|message|>": "<|end|>", "<unused94>": "<unused95>"}
 # What stands around an answer in some of these formats.
 _FRAME = {"<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>"}
 _FRAME |= {"<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>"}
@@ -16,6 +16,8 @@ _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
 _BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
+# A sentence that names a tag, in an answer of some paragraphs.
+_MENTION = re.compile(r"\n\n[^\n]*[\w,;] \Z")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # Tags of one answer: a model that repeats itself would else take minutes to read.
@@ -83,7 +85,7 @@ def parted(text: str) -> list[_Part]:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
         elif name in _FRAME:
             is_tag = is_tag or start > 0
-        elif not (is_tag or any(kind == "thinking" for kind, _ in parts)):
+        elif not (is_tag or _MENTION.search(said) or any(one[0] == "thinking" for one in parts)):
             # Its opening tag is missing.
             kind, before, parts, is_tag = "thinking", said, [], True
         if is_tag:
