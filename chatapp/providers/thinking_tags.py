@@ -16,8 +16,7 @@ _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
 _BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
-# A sentence that names a tag, in an answer of some paragraphs.
-_MENTION = re.compile(r"\n\n[^\n]*[\w,;] \Z")
+_IN_SENTENCE = re.compile(r"[\w,;] ")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # Tags of one answer: a model that repeats itself would else take minutes to read.
@@ -85,7 +84,10 @@ def parted(text: str) -> list[_Part]:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
         elif name in _FRAME:
             is_tag = is_tag or start > 0
-        elif not (is_tag or _MENTION.search(said) or any(one[0] == "thinking" for one in parts)):
+        elif "\n\n" in said and _IN_SENTENCE.fullmatch(said[-2:]):
+            # An answer of some paragraphs names it.
+            continue
+        elif not (is_tag or any(kind == "thinking" for kind, _ in parts)):
             # Its opening tag is missing.
             kind, before, parts, is_tag = "thinking", said, [], True
         if is_tag:

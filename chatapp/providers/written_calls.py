@@ -28,16 +28,14 @@ _SPELLINGS = {
 }
 _CALL = re.compile(
     r"""<(?P<tag>tool_call|function_call|tools?)>\s*(?P<json>\{.*?\})\s*(?:</(?P=tag)>|\Z)
-    | <function(?:=|\sname=)"?(?P<name>[\w.:-]+)"?\s*>?\s*
-    (?P<given>\{.*?\}|(?:<param(?:(?!</param).)*</param(?:eter)?>\s*)*)\s*
+    | <function(?:=|\sname=)"?(?P<name>[\w.:-]+)"?\s*+>?\s*+
+    (?P<given>\{.*?\}|(?:<param(?:(?!</param).)*+</param(?:eter)?>\s*+)*+)\s*+
     (?:</function>|\Z|(?=<function|</tool_call>))
-    | \A\s*(?:```\w*\s|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>)?\s*
-    (?P<bare>\[?\s*\{\s*"(?:name|type|id|function)".*\}\s*\]?)\s*(?:```\s*)?\Z""",
+    | \A\s*+(?:```\w*\s|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>)?\s*+
+    (?P<bare>\[?\s*+\{\s*"(?:name|type|id|function)".*[}\]])\s*+(?:```\s*+)?\Z""",
     re.DOTALL | re.VERBOSE,
 )
-_PARAMETER = re.compile(
-    r"<param(?:eter)?(?:=|\sname=)\"?([\w-]+)[^>]*>\n?(.*?)\n?</param", re.DOTALL
-)
+_PARAMETER = re.compile(r'(?s)<param(?:eter)?(?:=|\sname=)"?([\w-]+)[^>]*>\n?(.*?)\n?</param')
 _WRAPPING = re.compile(r"\s*</?[|\uff5c\w:▁]{1,40}>\s*|\s+\Z")
 
 
@@ -72,8 +70,7 @@ def _calls(found: re.Match[str], tools: Collection[str]) -> Iterator[condense.To
         lacking = found["given"] or (None if found["bare"] else "")
         inner = said.get("arguments", said.get("parameters", lacking))
         if isinstance(inner, str):
-            is_tagged = inner.startswith("<")
-            inner = dict(_PARAMETER.findall(inner)) if is_tagged else read_arguments(inner)
+            inner = read_arguments(inner) if inner[:1] != "<" else dict(_PARAMETER.findall(inner))
         inner = inner if isinstance(inner, dict) else {UNPARSED: ""}
         name = known_name(str(said.get("name")), tools)
         yield condense.ToolUseBlock(f"call_{uuid.uuid4().hex[:24]}", name, inner)

@@ -145,10 +145,8 @@ class Reply(StreamedReply):
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case str(text) | {"type": "text" | "output_text", "text": str(text)}:
-                yield from self._write("text", text)
-            case {"refusal": str(text)}:
-                yield from self._write("text", text)
+            case str(it) | {"type": "text" | "output_text", "text": str(it)} | {"refusal": str(it)}:
+                yield from self._write("text", it)
             case {"type": "thinking", "thinking": str(text)}:
                 yield from self._write("thinking", text)
             case {"type": "thinking", "thinking": [*inner]}:
