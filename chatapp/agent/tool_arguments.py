@@ -54,10 +54,9 @@ def _read(text: str, depth: int = 4) -> object:
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
     value, end, text = next(_values(text or "{}"))
     rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""
-    # A remark behind the object is no part of it.
-    rest = rest if not isinstance(value, dict) or re.search(r'[{\["]', rest) else ""
-    # The last piece, or all, may come again; and an empty object before the full one.
-    if rest and not text[:end].endswith(rest):
+    # The last piece, or all, may come again; an empty object before the full one; a remark after.
+    is_remark = isinstance(value, dict) and not re.search(r'[{\["]', rest)
+    if rest and not is_remark and not text[:end].endswith(rest):
         again = _read(rest, depth - 1)
         if value and again not in (value, {}):
             raise ValueError(rest)

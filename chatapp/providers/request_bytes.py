@@ -22,7 +22,6 @@ DONE = "[DONE]"
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
-# Where one event ends and the next begins on the same line.
 _GLUED = re.compile(rb"(?<=[}\]])\s*(?:data:\s*)?(?=\{|\[DONE\])")
 # A call's arguments, also where they are read of a file.
 UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments

@@ -52,7 +52,6 @@ def said_in(body: object) -> str:
         case {"loc": [*where], "msg": str(text)}:
             return f"{'.'.join(map(str, where))}: {text}"
         case str(text):
-            # A gateway may quote the whole body that it got.
             quoted = re.search(r'\A\s*\{.*?"message":\s*"((?:[^"\\]|\\.)*)"', text, re.DOTALL)
             return quoted[1] if quoted else text.strip()
         case [*items]:

@@ -16,7 +16,6 @@ _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
 _BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
-_IN_SENTENCE = re.compile(r"[\w,;] ")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # Tags of one answer: a model that repeats itself would else take minutes to read.
@@ -84,7 +83,7 @@ def parted(text: str) -> list[_Part]:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
         elif name in _FRAME:
             is_tag = is_tag or start > 0
-        elif "\n\n" in said and _IN_SENTENCE.fullmatch(said[-2:]):
+        elif "\n\n" in said and re.fullmatch("[\\w,;] ", said[-2:]):
             # An answer of some paragraphs names it.
             continue
         elif not (is_tag or any(kind == "thinking" for kind, _ in parts)):
