@@ -139,7 +139,10 @@ def whole(text: str = WORDS) -> dict[str, Any]:
 
 HALF = [event(chunk(content="half "))]
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens"
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+PICTURE: dict[str, Any] = {
+    "type": "image_url",
+    "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="},
+}
 SMILE = "日本 👨‍👩‍👧 é"
 
 FRAMING = [
