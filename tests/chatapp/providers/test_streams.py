@@ -683,6 +683,7 @@ HARMLESS = [
     ("the last piece twice", {"path": "."}, ('{"path": ', '"."}', '"."}')),
     ("one end too many", {"path": "."}, (WHERE, "}")),
     ("empty first", {"path": "."}, ("{}", WHERE)),
+    ("empty last", {"path": "."}, (WHERE, "{}")),
     ("as it was stored", {"path": "."}, (json.dumps({"_unparsed": WHERE}),)),
     ("half a letter", {"path": "é😀"}, ('{"path": "\\u00', "e9\\ud83d", '\\ude00"}')),
 ]
