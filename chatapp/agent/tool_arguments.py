@@ -1,7 +1,10 @@
 """Arguments of tool calls as models write them, with harmless slips and without."""
 
+import ast
 import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 # What arguments are kept under that are no JSON object.
@@ -20,11 +23,15 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=int)
 
 def read_arguments(text: str) -> dict[str, Any]:
     """Return a call's arguments; keep anything but a JSON object under ``UNPARSED``."""
-    try:
-        value = _read(text)
-    except (ValueError, RecursionError):
-        value = None
+    value = read_value(text)
     return value if isinstance(value, dict) else {UNPARSED: text}
+
+
+def read_value(text: str) -> object:
+    """Return the value of JSON with harmless slips, None for anything else."""
+    with suppress(ValueError, RecursionError, StopIteration):
+        return _read(text)
+    return None
 
 
 def explain(text: str) -> str:
@@ -45,14 +52,11 @@ def _read(text: str, depth: int = 4) -> object:
     """Return the value of JSON with harmless slips; never make up a missing part."""
     text = text.strip() if depth and len(text) <= LONGEST else "too long"
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
-    try:
-        value, end = _DECODER.raw_decode(text or "{}")
-    except ValueError:
-        text = _SLIPS.sub(lambda slip: _ESCAPES.sub(r"\1\2\2", slip[1] or ""), text)
-        value, end = _DECODER.raw_decode(text)
+    value, end, text = next(_values(text or "{}"))
     rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""
-    # The last piece, or all, may come again; and an empty object before the full one.
-    if rest and not text[:end].endswith(rest):
+    # The last piece, or all, may come again; an empty object before the full one; a remark after.
+    is_remark = isinstance(value, dict) and not re.search(r'[{\["]', rest)
+    if rest and not is_remark and not text[:end].endswith(rest):
         again = _read(rest, depth - 1)
         if value and again not in (value, {}):
             raise ValueError(rest)
@@ -63,3 +67,17 @@ def _read(text: str, depth: int = 4) -> object:
         case [dict(only)]:
             return only
     return value or {}
+
+
+def _values(text: str) -> Iterator[tuple[Any, int, str]]:
+    """Yield values that a text may mean, each with its end and its JSON."""
+    for spelled in (
+        lambda: text,
+        lambda: _SLIPS.sub(lambda slip: _ESCAPES.sub(r"\1\2\2", slip[1] or ""), text),
+        lambda: json.loads(f'"{text}"'),
+        # As Python writes it, which takes its time to read.
+        lambda: json.dumps(ast.literal_eval(text[:100_000]), allow_nan=False),
+    ):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError):
+            said = spelled()
+            yield *_DECODER.raw_decode(said), said

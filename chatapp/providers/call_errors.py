@@ -23,7 +23,7 @@ ONLY_THOUGHT = noop("The model reached the longest allowed length before it answ
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
-_RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
+_RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 # Its key, or the model and the address that it names.
 _OF_THE_PROFILE = {401, 403, 404}
 _SENTENCES = {

@@ -70,7 +70,8 @@ def read_messages(own: MessagesFormat, fragment: bytes) -> Iterator[condense.Mes
 
 
 def listed(value: object) -> Sequence[Json]:
-    """Return the objects of a list."""
+    """Return the objects of a list, or the only one."""
+    value = [value] if isinstance(value, Mapping) else value
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 

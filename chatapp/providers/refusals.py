@@ -31,7 +31,7 @@ def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
     for found in filter(None, patterns):
         match rule["value"]:
             case "{number}":
-                if 0 < (number := int(found["number"])) < had:
+                if 0 <= (number := int(found["number"])) < had:
                     yield number
             case "{least}":
                 # No reply is limited to fewer tokens.

@@ -22,6 +22,7 @@ DONE = "[DONE]"
 # Seconds for the end of a body whose reply is whole.
 ENDING = 0.5
 _BARE = re.compile(rb"\s*(?:\{|\[\s*(?:\{|$)|\[DONE\])")
+_GLUED = re.compile(rb"(?<=[}\]])\s*(?:data:\s*)?(?=\{|\[DONE\])")
 # A call's arguments, also where they are read of a file.
 UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments
 
@@ -124,6 +125,11 @@ class _Frames:
         try:
             value = decode(text) if text not in (b"", DONE.encode()) else text.decode()
         except ValueError:
+            parts = _GLUED.split(text)
+            with suppress(ValueError):
+                if len(parts) > 1 and [decode(one) for one in parts if one != DONE.encode()]:
+                    yield from chain.from_iterable(self._event(one, is_over=True) for one in parts)
+                    return
             if not is_over:
                 return
             if self._name != b"error" and text[:1] in (b"{", b"["):

@@ -1,6 +1,7 @@
 """Providers over a vendor's SDK: all that is the same for every vendor about a call."""
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -46,6 +47,8 @@ MOST_TOKENS = 2**31 - 1
 
 def as_tokens(value: object, least: int = 1) -> int | None:
     """Return a number of tokens that can be meant, None for anything else."""
+    if isinstance(value, str | float) and re.fullmatch(r"[0-9]{1,9}(\.0+)?", str(value)):
+        value = int(float(value))
     return value if type(value) is int and least <= value <= MOST_TOKENS else None
 
 

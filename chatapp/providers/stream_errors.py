@@ -23,14 +23,14 @@ _WORDINGS = {
     404: r"not.found",
     400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
 }
-_SAYING = ("message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
+_SAYING = ("message", "Message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
 
 
 def error_in(said: object) -> object:
     """Return the error that a value of a stream holds, or None."""
     match said:
-        case {"error": error} | {"choices": [{"error": error}, *_]} if error:
-            return said if error is True else error
+        case {"error": why} | {"choices": [{"error": why} | {"delta": {"error": why}}, *_]} if why:
+            return said if why is True else why
         case {"base_resp": {"status_code": int(code)} as error} if code:
             return error
         case {"choices": [{"finish_reason": str(end)}, *_]} | {
@@ -47,12 +47,13 @@ def said_in(body: object) -> str:
     match body:
         case {"message": str(text), "metadata": {"raw": str(raw)}}:
             # What the server behind a gateway said.
-            return f"{text.strip()} {raw}".strip()
+            return f"{text.strip()} {said_in(raw)}".strip()
         # One finding of a validator: where it is, and what is wrong.
         case {"loc": [*where], "msg": str(text)}:
             return f"{'.'.join(map(str, where))}: {text}"
         case str(text):
-            return text.strip()
+            quoted = re.search(r'\A\s*\{.*?"message":\s*"((?:[^"\\]|\\.)*)"', text, re.DOTALL)
+            return quoted[1] if quoted else text.strip()
         case [*items]:
             return "; ".join(filter(None, map(said_in, items)))
         case Mapping():

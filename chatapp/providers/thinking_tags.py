@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think", "mm:think")
 _PAIRS = {f"<{name}>": f"</{name}>" for name in _NAMES}
 _PAIRS |= {"[think]": "[/think]", "◁think▷": "◁/think▷", "<|start_thinking|>": "<|end_thinking|>"}
-_PAIRS["<|channel|>analysis<|message|>"] = "<|end|>"
+_PAIRS |= {"<|channel|>analysis<|message|>": "<|end|>", "<unused94>": "<unused95>"}
 # What stands around an answer in some of these formats.
 _FRAME = {"<|start|>assistant", "<|channel|>final<|message|>", "<|end|>", "<|return|>"}
 _FRAME |= {"<|channel|>commentary<|message|>", "<|start_response|>", "<|end_response|>"}
@@ -83,6 +83,9 @@ def parted(text: str) -> list[_Part]:
             is_tag = is_tag or _PAIRS[name] in text[tag.end() :].lower()
         elif name in _FRAME:
             is_tag = is_tag or start > 0
+        elif "\n\n" in said and re.fullmatch("[\\w,;] ", said[-2:]):
+            # An answer of some paragraphs names it.
+            continue
         elif not (is_tag or any(kind == "thinking" for kind, _ in parts)):
             # Its opening tag is missing.
             kind, before, parts, is_tag = "thinking", said, [], True

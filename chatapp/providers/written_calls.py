@@ -2,24 +2,41 @@
 
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import condense
-from chatapp.agent.tool_arguments import UNPARSED, read_arguments
-from chatapp.providers import request_bytes
+from chatapp.agent.tool_arguments import UNPARSED, read_arguments, read_value
+from chatapp.providers.formats import listed
 
 # More calls in one text would take long to find.
 _MOST = 50
 _SIGNS = re.compile(r"[\W_]")
 _AROUND = re.compile(r"\A(?:\w+[.:/])+(?=[A-Za-z_])|(?:<\|.*|:\d+)\Z", re.DOTALL)
+# The spellings of many models, and what stands for each in the one that is read.
+_BAR = r"[|\uff5c‖]{1,2}"
+_SPELLINGS = {
+    rf"(?<=[</]){_BAR}DSML{_BAR}": "",
+    r"(</?)invoke\b": r"\1function",
+    r"<tool_call>\s*([\w.:-]+)\s*(?=<arg_key>|</tool_call>)": r"<function=\1>",
+    r"<arg_key>\s*([\w-]+)\s*</arg_key>\s*<arg_value>": r"<parameter=\1>",
+    r"</arg_value>": "</parameter>",
+    rf"<{_BAR}tool[_▁]call[_▁]begin{_BAR}>(?:function<{_BAR}tool[_▁]sep{_BAR}>)?\s*([\w.:-]+)"
+    rf"(?:\s|<{_BAR}tool[_▁]\w+{_BAR}>|```\w*)*(?=\{{)": r"<function=\1>",
+    rf"(?:```\s*)?<{_BAR}(?:tool[_▁]call[_▁]end|call){_BAR}>": "</function>",
+    r"\[TOOL_CALLS\]\s*([\w.:-]+)\s*(?:\[ARGS\])?\s*(?=\{)": r"<function=\1>",
+    r"<\|channel\|>\w+ to=([\w.:-]+)(?:\s|<\|constrain\|>\w*)*<\|message\|>": r"<function=\1>",
+}
 _CALL = re.compile(
-    r"""<(?P<tag>tool_call|function_call|tools?)>\s*(?P<json>\{.*?\})\s*</(?P=tag)>
-    | <function(?:=|\sname=)"?(?P<name>[\w.:-]+)"?\s*>?\s*
-    (?P<given>\{.*?\}|(?:<param(?:(?!</param).)*</param(?:eter)?>\s*)*)\s*(?:</function>|\Z)""",
+    r"""<(?P<tag>tool_call|function_call|tools?)>\s*(?P<json>\{.*?\})\s*(?:</(?P=tag)>|\Z)
+    | <function(?:=|\sname=)"?(?P<name>[\w.:-]+)"?\s*+>?\s*+
+    (?P<given>\{.*?\}|(?:<param(?:(?!</param).)*+</param(?:eter)?>\s*+)*+)\s*+
+    (?:</function>|\Z|(?=<function|</tool_call>))
+    | \A\s*+(?:```\w*\s|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>)?\s*+
+    (?P<bare>\[?\s*+\{\s*"(?:name|type|id|function)".*[}\]])\s*+(?:```\s*+)?\Z""",
     re.DOTALL | re.VERBOSE,
 )
-_PARAMETER = re.compile(r"<param(?:eter)?(?:=|\sname=)\"?([\w-]+)\"?>\n?(.*?)\n?</param", re.DOTALL)
-_WRAPPING = re.compile(r"\s*</?[|\w]{1,40}>\s*|\s+\Z")
+_PARAMETER = re.compile(r'(?s)<param(?:eter)?(?:=|\sname=)"?([\w-]+)[^>]*>\n?(.*?)\n?</param')
+_WRAPPING = re.compile(r"\s*</?[|\uff5c\w:▁]{1,40}>\s*|\s+\Z")
 
 
 def known_name(name: str, tools: Collection[str]) -> str:
@@ -32,19 +49,28 @@ def known_name(name: str, tools: Collection[str]) -> str:
 def apart(block: condense.Block, tools: Collection[str]) -> list[condense.Block]:
     """Return a block, parted into text and calls if it ends with calls of known tools."""
     text = block.text if isinstance(block, condense.TextBlock) else ""
+    for spelling, read in _SPELLINGS.items():
+        text = re.sub(spelling, read, text)
     found = [*_CALL.finditer(text)] if text.count("<function") + text.count("<tool") < _MOST else []
     before = text[: found[0].start()] if found else text
-    calls: list[condense.Block] = []
-    for one in found:
-        said, given = read_arguments(one["json"] or ""), one["given"] or ""
-        name = known_name(str(said.get("name", one["name"])), tools)
-        if inner := said.get("arguments") or said.get("parameters"):
-            given = inner if isinstance(inner, str) else request_bytes.encode(inner).decode()
-        given = dict(_PARAMETER.findall(given)) if given[:1] == "<" else read_arguments(given)
-        if name in tools and UNPARSED not in given:
-            calls.append(condense.ToolUseBlock(f"call_{uuid.uuid4().hex[:24]}", name, given))
+    made = [one for each in found for one in _calls(each, tools)]
+    calls = [one for one in made if one.name in tools and UNPARSED not in one.input]
     is_end = not _WRAPPING.sub("", _CALL.sub("", text[len(before) :]))
-    if not calls or len(calls) < len(found) or not is_end or before.count("`") % 2:
+    if not calls or len(calls) < len(made) or not is_end or before.count("`") % 2:
         return [block]
     before = _WRAPPING.sub("", before)
     return [*([condense.TextBlock(before)] if before.strip() else []), *calls]
+
+
+def _calls(found: re.Match[str], tools: Collection[str]) -> Iterator[condense.ToolUseBlock]:
+    """Yield the calls of a match; other JSON has no arguments that could be read."""
+    given = found["json"] or found["bare"]
+    for one in listed(read_value(given) if given else {"name": found["name"]}) or [{}]:
+        said = next(iter(listed(one.get("function"))), one)
+        lacking = found["given"] or (None if found["bare"] else "")
+        inner = said.get("arguments", said.get("parameters", lacking))
+        if isinstance(inner, str):
+            inner = read_arguments(inner) if inner[:1] != "<" else dict(_PARAMETER.findall(inner))
+        inner = inner if isinstance(inner, dict) else {UNPARSED: ""}
+        name = known_name(str(said.get("name")), tools)
+        yield condense.ToolUseBlock(f"call_{uuid.uuid4().hex[:24]}", name, inner)

@@ -181,7 +181,8 @@ class Builder:
         parts = tuple(unfinished_parts(call.draft) if call and call.draft else self._parts(message))
         present = message.rewind_parent is None
         rests = turn is None or turn.is_over
-        is_answer = present and rests and not by_user and bool(engine.text)
+        shows = engine.text or any(isinstance(b, condense.ImageBlock) for b in engine.blocks)
+        is_answer = present and rests and not by_user and bool(shows)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         own_reason = _("The provider ended the answer here: {reason}", reason=message.stop_reason)

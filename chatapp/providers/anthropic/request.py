@@ -140,7 +140,7 @@ class RequestWriter(Learning):
         shown, images = newest_images(request.messages, self.traits.most_images)
         self.had |= {"most_images": images}
         fitted = self._fitted.of(shown)
-        if not thinking or (self.model.effort == OFF and not self.traits.reasoning):
+        if not thinking or (self.model.effort == OFF and self.traits.reasoning in {"", "none"}):
             fitted = [condense.without_thinking(message) for message in fitted]
         if (self.origin, *bound_to(request)) in _UNSIGNED:
             fitted = [condense.without_compaction(message) for message in fitted]

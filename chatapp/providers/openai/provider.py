@@ -33,7 +33,7 @@ _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 # Another request might be taken: it was not the key, a limit or the network.
-_REFUSALS = {400, 403, 404, 413, 415, 416, 422, 500, 501}
+_REFUSALS = {400, 402, 403, 404, 413, 415, 416, 422, 500, 501}
 
 
 class OpenAIProvider(SdkProvider):

@@ -13,7 +13,7 @@ from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import listed
-from chatapp.providers.reasoning import Form
+from chatapp.providers.reasoning import DETAILS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
 
@@ -26,6 +26,7 @@ _REASONS = {
 }
 # Servers have two names for the model's reasoning.
 _REASONING = ("reasoning_content", "reasoning")
+_KINDS = {"/9j/": "jpeg", "UklGR": "webp", "R0lGOD": "gif"}
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
 _ADDRESS = re.compile(r"https?://[^<>\s]+")
 
@@ -123,8 +124,10 @@ class Reply(StreamedReply):
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
         said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})
         self.form = self._form.take(said)
-        for name in _REASONING:
-            if isinstance(thought := said.get(name), str) and thought:
+        details = [one.get("text") or one.get("summary") for one in listed(said.get(DETAILS))]
+        told = "".join([one for one in details if isinstance(one, str)])
+        for thought in (*map(said.get, _REASONING), told):
+            if isinstance(thought, str) and thought:
                 yield from self._write("thinking", thought)
                 break
         for content in (
@@ -142,8 +145,8 @@ class Reply(StreamedReply):
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case str(text) | {"type": "text", "text": str(text)} | {"refusal": str(text)}:
-                yield from self._write("text", text)
+            case str(it) | {"type": "text" | "output_text", "text": str(it)} | {"refusal": str(it)}:
+                yield from self._write("text", it)
             case {"type": "thinking", "thinking": str(text)}:
                 yield from self._write("thinking", text)
             case {"type": "thinking", "thinking": [*inner]}:
@@ -156,6 +159,9 @@ class Reply(StreamedReply):
                     self._written.append(condense.ImageBlock(source))
                 else:
                     self._cite([url])
+            case {"b64_json": str(data)} | {"source": {"data": str(data)}}:
+                kind = next((one for sign, one in _KINDS.items() if data.startswith(sign)), "png")
+                yield from self._part({"image_url": f"data:image/{kind};base64,{data}"})
 
     def _cite(self, sources: object) -> None:
         """Keep the addresses that an answer rests on."""
@@ -180,9 +186,14 @@ class Reply(StreamedReply):
 
     def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
-        name, given = str(function.get("name") or ""), function.get("arguments")
+        name = str(function.get("name") or "")
+        given = function.get("arguments", function.get("parameters"))
         arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
         call = self._find(said, name, arguments)
+        if len(arguments) >= len(call.pieces) and arguments.startswith("{"):
+            # Some servers send all that there is so far, each time.
+            so_far = "".join(call.pieces)
+            arguments = arguments.removeprefix(so_far if so_far.startswith("{") else "")
         if isinstance(extra := said.get("extra_content"), Mapping):
             call.extra["extra_content"] = dict(extra)
         is_known = known_name(call.name, self.tools) in self.tools

@@ -151,7 +151,9 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
     ({"usage": {**TOKENS, "prompt_tokens_details": CACHED}}, condense.Usage(1, 2, 5, 3)),
     ({"x_groq": {"usage": TOKENS}}, condense.Usage(9, 2)),
     ({"usage": {"prompt_tokens": -1, "completion_tokens": True}}, condense.Usage()),
-    ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "2"}}, condense.Usage()),
+    ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "many"}}, condense.Usage()),
+    ({"usage": {"prompt_tokens": "9", "completion_tokens": 2.0}}, condense.Usage(9, 2)),
+    ({"usage": {"prompt_tokens": 0.5, "completion_tokens": "1e9"}}, condense.Usage()),
     ({"usage": "much"}, condense.Usage()),
     ({"usage": None}, condense.Usage()),
 ]
@@ -224,7 +226,7 @@ ODD: list[Any] = [
     {"choices": [7]},
     {"choices": [{"delta": 7}]},
     {"choices": [{"delta": {"content": 7, "tool_calls": [7, {"function": 7}], "reasoning": []}}]},
-    {"choices": [{"delta": {"tool_calls": {"a": 1}, "content": [7, {"type": "thinking"}]}}]},
+    {"choices": [{"delta": {"tool_calls": "a", "content": [7, {"type": "thinking"}]}}]},
     {"id": 7, "choices": [{"finish_reason": 7}]},
     {"usage": [], "choices": None},
 ]

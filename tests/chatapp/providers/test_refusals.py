@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+import condense
+from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.request import RequestWriter as MessagesWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
-from chatapp.providers.refusals import shown, table
+from chatapp.providers.reasoning import as_fields, stamped
+from chatapp.providers.refusals import origin_of, shown, table
 
 # All that a request may have; what it has not, it was not refused for.
 HAD = {"max_output": 128_000, "images": 30, "most_images": 30, "most_tools": 200}
@@ -66,3 +69,15 @@ def test_rules_end_and_ask_for_nothing_that_a_request_has_not() -> None:
     bare = ChatWriter(Model("m", 9, 9))
     bare.had = dict.fromkeys(HAD, 0)
     assert not bare.adapt("temperature: too many images", set())
+
+
+def test_details_go_back_once_whatever_stands_between_thoughts() -> None:
+    """Also where none of them can be read; a slash at the end is the same address."""
+    details, origin = [{"type": "reasoning.encrypted", "data": "x"}], origin_of("p", "u/", "m")
+    assert origin == origin_of("p", "u", "m")
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    for content in ((thought, condense.TextBlock("So."), thought), (condense.TextBlock("So."),)):
+        whole = stamped(ReplyCompleted(content, "stop", condense.Usage(), details), origin, "m")
+        assert condense.is_thinking(whole.content[0])
+        said = condense.Message("assistant", whole.content)
+        assert as_fields(said, origin, "") == {"reasoning_details": details}

@@ -139,7 +139,10 @@ def whole(text: str = WORDS) -> dict[str, Any]:
 
 HALF = [event(chunk(content="half "))]
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens"
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+PICTURE: dict[str, Any] = {
+    "type": "image_url",
+    "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="},
+}
 SMILE = "日本 👨‍👩‍👧 é"
 
 FRAMING = [
@@ -162,6 +165,12 @@ FRAMING = [
         "half all",
     ),
     Row("no end at the end", [*HALF, event(chunk("stop", content="all"), end="")], "half all"),
+    Row("on one line", [b"".join(spoken(end="")) + b"\n\n"], WORDS),
+    Row(
+        "on one line, without their names",
+        [event(chunk(content="a"), end="") + event(chunk("stop"), begin="")],
+        "a",
+    ),
     Row("labelled as JSON", spoken(), WORDS, kind="application/json"),
     Row("labelled as text", spoken(), WORDS, kind="text/plain; charset=utf-8"),
     Row("not labelled", spoken(), WORDS, kind=""),
@@ -234,6 +243,22 @@ ERRORS = [
         [b"".join(failed({"error": BROKE}, *HALF))],
         "half ",
         error="upstream boom",
+    ),
+    Row("in a delta", failed(chunk(error=BROKE)), error="upstream boom", status=502, again=True),
+    Row("in capitals", failed({"Message": "upstream boom"}), error="upstream boom", again=True),
+    Row(
+        "in JSON as text",
+        failed(
+            {
+                "error": {
+                    "message": "Failed.",
+                    "code": 502,
+                    "metadata": {"raw": json.dumps({"error": BROKE})},
+                }
+            }
+        ),
+        error="Failed. upstream boom",
+        again=True,
     ),
     Row("as an end", failed(chunk("error")), error="finish_reason: error", again=True),
     Row("network_error", failed(chunk("network_error"), *HALF), "half ", error="network_error"),
@@ -405,6 +430,64 @@ SHAPES = [
     ),
     Row("a picture alone", [event(chunk(images=[PICTURE])), event(chunk("stop"))], pictures=1),
     Row("a picture as a part", [event(chunk(content=[PICTURE])), event(chunk("stop"))], pictures=1),
+    *[
+        Row(
+            f"a picture: {[*part]}",
+            [event(chunk(content=[part])), event(chunk("stop"))],
+            pictures=1,
+        )
+        for part in (
+            {"b64_json": "iVBORw0KGgo="},
+            {"type": "image", "source": {"type": "base64", "data": "/9j/4A=="}},
+            {"type": "output_image", "image_url": PICTURE["image_url"]["url"]},
+        )
+    ],
+    *[
+        Row(
+            f"details: {kind}",
+            [
+                event(
+                    chunk(
+                        reasoning_details=[{"type": f"reasoning.{kind}", kind: "Hm.", "index": 0}]
+                    )
+                ),
+                *spoken("So."),
+            ],
+            "So.",
+            "Hm.",
+        )
+        for kind in ("text", "summary")
+    ],
+    Row(
+        "details of what is said already",
+        [
+            event(
+                chunk(
+                    reasoning="Hm.", reasoning_details=[{"type": "reasoning.text", "text": "Hm."}]
+                )
+            ),
+            *spoken("So."),
+        ],
+        "So.",
+        "Hm.",
+    ),
+    Row(
+        "output_text",
+        [event(chunk(content=[{"type": "output_text", "text": "So."}])), event(chunk("stop"))],
+        "So.",
+    ),
+    Row(
+        "calls without a list",
+        [event(chunk(tool_calls=piece("list_files", WHERE))), event(chunk("tool_calls"))],
+        calls=LISTED,
+    ),
+    Row(
+        "parameters",
+        called(
+            {"index": 0, "id": "a", "function": {"name": "list_files", "parameters": {"path": "."}}}
+        ),
+        calls=LISTED,
+    ),
     Row(
         "a picture elsewhere",
         [
@@ -555,6 +638,13 @@ TAGGED = {
     "never closed": ("So <think> is a tag.", "", "So <think> is a tag."),
     "a token in prose": ("It ends with <|end|>.", "", "It ends with <|end|>."),
     "a frame alone": ("<|channel|>final<|message|>So.<|return|>", "", "So."),
+    "named in an answer": (
+        "So.\n\nIt ends\nwith </think> there.\n\nYes.",
+        "",
+        "So.\n\nIt ends\nwith </think> there.\n\nYes.",
+    ),
+    "no opening, of paragraphs": ("Hm.\n\nWell, yes. </think>So.", "Hm.\n\nWell, yes. ", "So."),
+    "unused tokens": ("<unused94>Hm.<unused95>So.", "Hm.", "So."),
     "cut": ("So <thi", "", "So <thi"),
     "no tag": ("[x] a < b <b> [th", "", "[x] a < b <b> [th"),
 }
@@ -578,13 +668,64 @@ HARMLESS = [
     ("a list for nothing", {}, ("[]",)),
     ("a fence", {"path": "."}, (f"```json\n{WHERE}\n```",)),
     ("a newline", {"path": "a\nb"}, ('{"path": "a\nb"}',)),
+    *[
+        (f"Python: {one}", {"path": ".", "deep": deep}, (one,))
+        for one, deep in (
+            ("{'path': '.', 'deep': None}", None),
+            ('{"path": ".", \'deep\': True}', True),
+            ("{'path': '.', 'deep': \"it's\"}", "it's"),
+        )
+    ],
+    ("escaped twice", {"path": "."}, ('{\\"path\\": \\".\\"}',)),
+    ("a remark", {"path": "."}, (f"{WHERE} I will list them.",)),
     ("an escape", {"path": r"\d"}, (r'{"path": "\d"}',)),
     ("twice", {"path": "."}, (WHERE, WHERE)),
     ("the last piece twice", {"path": "."}, ('{"path": ', '"."}', '"."}')),
     ("one end too many", {"path": "."}, (WHERE, "}")),
     ("empty first", {"path": "."}, ("{}", WHERE)),
+    ("empty last", {"path": "."}, (WHERE, "{}")),
     ("as it was stored", {"path": "."}, (json.dumps({"_unparsed": WHERE}),)),
     ("half a letter", {"path": "é😀"}, ('{"path": "\\u00', "e9\\ud83d", '\\ude00"}')),
+]
+PARAMETERS = '<parameter name="path" string="true">.</parameter>'
+SAID = '{"name": "list_files", "arguments": {"path": "."}}'
+FULL = "<|tool▁calls▁begin|><|tool▁call▁begin|>{}<|tool▁call▁end|><|tool▁calls▁end|>"
+FULL = FULL.replace("|", "\uff5c")
+KIMI = "<|tool_call_begin|>functions.list_files:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+# Calls as models of many makers write them; in the second list alone in their answers.
+WRITTEN = [
+    f"<tool_call>{SAID}</tool_call>",
+    f"<tool_call>\n{SAID}\n",
+    "<tool_call>{'name': 'list_files', 'arguments': {'path': '.'}}</tool_call>",
+    '<tool_call>{"name": "list_files", "arguments": "{\\"path\\": \\".\\"}"}</tool_call>',
+    '<function=list_files{"path": "."}</function>',
+    '<function=list_files>{"path": "."}</function>',
+    "<tool_call>\n<function=list_files>\n<parameter=path>\n.\n</parameter>\n</function>\n</tool_call>",
+    '<function name="list_files"><param name="path">.</param></function>',
+    f'<function_calls>\n<invoke name="list_files">\n{PARAMETERS}\n</invoke>\n</function_calls>',
+    f'<minimax:tool_call>\n<invoke name="list_files">{PARAMETERS}</invoke>\n</minimax:tool_call>',
+    f'<|tool|><invoke name="list_files">{PARAMETERS}</invoke></|tool|>'.replace(
+        "<", "<|DSML|"
+    ).replace("<|DSML|/", "</|DSML|"),
+    f'<tool><invoke name="list_files">{PARAMETERS}</invoke></tool>'.replace(
+        "<", "<\uff5cDSML\uff5c"
+    ).replace("<\uff5cDSML\uff5c/", "</\uff5cDSML\uff5c"),
+    "<tool_call>list_files\n<arg_key>path</arg_key>\n<arg_value>.</arg_value>\n</tool_call>",
+    f"<|tool_calls_section_begin|>{KIMI.format(WHERE)}<|tool_calls_section_end|>",
+    FULL.format(f"function<\uff5ctool▁sep\uff5c>list_files\n```json\n{WHERE}\n```"),
+    FULL.format(f"list_files<\uff5ctool▁sep\uff5c>{WHERE}"),
+    f"[TOOL_CALLS]list_files[ARGS]{WHERE}",
+    f"[TOOL_CALLS]list_files{WHERE}",
+    f"<|channel|>commentary to=functions.list_files <|constrain|>json<|message|>{WHERE}<|call|>",
+]
+ALONE = [
+    SAID,
+    f"[{SAID}]",
+    f"```json\n{SAID}\n```",
+    f"[TOOL_CALLS][{SAID}]",
+    f"<|python_tag|>{SAID.replace('arguments', 'parameters')}",
+    f"<|tool_call|>[{SAID}]",
+    '{"type": "function", "function": {"name": "list_files", "parameters": {"path": "."}}}',
 ]
 BOTH = (*LISTED, *LISTED)
 CALLS = [
@@ -612,6 +753,29 @@ CALLS = [
         used(reason="max_tokens"),
         calls=(("list_files", {"_unparsed": ""}),),
         door=0,
+    ),
+    *[
+        Row(f"all so far: {name}", called(*pieces), calls=LISTED)
+        for name, *pieces in (
+            (
+                "pieces",
+                piece("list_files", '{"pa', index=0),
+                piece(None, '{"path": "', index=0),
+                piece(None, WHERE, index=0),
+            ),
+            (
+                "the last twice",
+                piece("list_files", '{"path": "."', index=0),
+                piece(None, WHERE, index=0),
+                piece(None, WHERE, index=0),
+            ),
+            ("named", *[piece("list_files", one, index=0, id="a") for one in ('{"pa', WHERE)]),
+        )
+    ],
+    Row(
+        "braces that begin alike",
+        argued("{", '"path": "', "{", "{", '"}'),
+        calls=(("list_files", {"path": "{{"}),),
     ),
     Row(
         "repeated at the end",
@@ -744,13 +908,17 @@ CALLS = [
             calls=LISTED,
             reason="tool_use",
         )
+        for text in WRITTEN
+    ],
+    *[Row(f"alone: {text}", spoken(text), calls=LISTED) for text in ALONE],
+    *[
+        Row(f"two: {text}", spoken(text), calls=BOTH)
         for text in (
-            '<tool_call>\n{"name": "list_files", "arguments": {"path": "."}}\n</tool_call>',
-            '<tool_call>{"name": "list_files", "arguments": "{\\"path\\": \\".\\"}"}</tool_call>',
-            '<function=list_files{"path": "."}</function>',
-            '<function=list_files>{"path": "."}</function>',
-            "<tool_call>\n<function=list_files>\n<parameter=path>\n.\n</parameter>\n</function>\n</tool_call>",
-            '<function name="list_files"><param name="path">.</param></function>',
+            KIMI.format(WHERE) * 2,
+            f"[{SAID}, {SAID}]",
+            f"[TOOL_CALLS]list_files{WHERE}" * 2,
+            "<tool_call>list_files\n<arg_key>path</arg_key><arg_value>.</arg_value></tool_call>"
+            * 2,
         )
     ],
     Row(
@@ -765,6 +933,14 @@ CALLS = [
             '`<tool_call>{"name": "list_files"}</tool_call>` calls it.',
             '<tool_call>{"name": "list_files", "arguments": {}}</tool_call> is how to call it.',
             '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
+            '{"name": "list_files", "version": 1}',
+            '{"name": "list_files"}',
+            '[1, {"name": "list_files"}]',
+            f"So:\n\n```json\n{SAID}\n```",
+            f"{SAID} is a call.",
+            "[TOOL_CALLS]",
+            "A\uff5cB [1] <\uff5c [TOOL_CALLS] is a token.",
+            KIMI.format('{"path": '),
         )
     ],
     Row(
@@ -813,6 +989,7 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
             failed_ = error
         kept = text_of(last.content).strip()
         calls = [one for one in last.content if isinstance(one, condense.ToolUseBlock)]
+        thoughts = [one.to_api().get("thinking") for one in last.content]
         pictures = sum(isinstance(one, condense.ImageBlock) for one in last.content)
         names = [(one.id, one.name) for one in calls]
         holds = {
@@ -826,6 +1003,7 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
             "calls": [(one.name, one.input) for one in calls] == [*row.calls],
             "ids": len({one.id for one in calls}) == len(calls) and began in ([], names),
             "pictures": pictures == row.pictures,
+            "thought": row.thought in ("", *thoughts),
             "reason": row.reason in ("", last.stop_reason),
         }
         if not all(holds.values()):

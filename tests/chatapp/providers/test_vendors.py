@@ -11,6 +11,7 @@ import condense
 from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider
+from chatapp.providers.anthropic.request import RequestWriter as MessagesWriter
 from chatapp.providers.openai.request import ChatFormat
 from chatapp.providers.reasoning import Form
 from chatapp.providers.resilient_provider import ResilientProvider
@@ -227,3 +228,32 @@ async def test_reasoning_goes_to_no_other_server_and_no_other_model() -> None:
             assert THOUGHT not in json.dumps(elsewhere.last)
         await talk.say("And you?")
         assert THOUGHT in json.dumps(talk.last)
+
+
+@pytest.mark.parametrize(
+    ("url", "effort", "sent"),
+    [
+        ("https://api.anthropic.com", "", ["Signed"]),
+        ("https://api.anthropic.com", "off", []),
+        ("https://proxy.example", "", ["Found by its tags", "Signed"]),
+        ("https://proxy.example", "off", []),
+    ],
+)
+def test_the_vendor_that_signs_thoughts_gets_no_other(
+    url: str, effort: str, sent: list[str]
+) -> None:
+    """It would refuse them; of another server's nobody knows before it does."""
+    writer = MessagesWriter(Model("claude-opus-5-5", 200_000, 1_000, effort=effort), {}, url)
+    thoughts = [
+        condense.OpaqueBlock({"type": "thinking", "thinking": text, **more}).noted(
+            origin=writer.origin
+        )
+        for text, more in (("Found by its tags", {}), ("Signed", {"signature": "x"}))
+    ]
+    said = (user("Hi"), assistant(*thoughts, "So."), user("Again"))
+    (answer,) = [
+        one["content"]
+        for one in json.loads(writer.write(ModelRequest("", said, ())).body)["messages"]
+        if one["role"] == "assistant"
+    ]
+    assert [one["thinking"] for one in answer if one["type"] == "thinking"] == sent

@@ -2,13 +2,24 @@
 
 import pytest
 
+import condense
 from chatapp.conversations import rewind
-from chatapp.models import Conversation, Turn
+from chatapp.models import Conversation, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import ContinuedRow, MessageRow, TurnRow
 from chatapp.turns import lifecycle
 from tests.chatapp.conftest import use_tools
-from tests.chatapp.scripted_turns import DONE, FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
+from tests.chatapp.scripted_turns import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    STOPPED,
+    ask,
+    end,
+    go_on,
+    regenerate,
+    retry,
+)
 
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:
@@ -119,6 +130,19 @@ def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversatio
     kinds = [type(row) for row in row_pages.page(conversation).rows]
     assert kinds == [MessageRow, MessageRow, ContinuedRow, MessageRow]
     assert [row.continuable for row in answers(conversation)] == [False, False]
+
+
+def test_an_answer_that_is_a_picture_can_be_asked_for_again(conversation: Conversation) -> None:
+    """It says nothing in words."""
+    turn = ask(conversation)
+    picture = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "iVBORw0="})
+    said = condense.Message(role="assistant", content=(picture,))
+    message_store.append_message(conversation.pk, said, tokens=1, turn=turn)
+    end(turn)
+    (answer,) = answers(conversation)
+    assert answer.repeatable
+    regenerate(conversation, answer.seq)
+    assert answers(conversation) == []
 
 
 def test_an_answer_has_no_actions_while_its_turn_runs(conversation: Conversation) -> None:

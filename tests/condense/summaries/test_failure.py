@@ -127,6 +127,8 @@ WITHOUT_WINDOW = {
     *("gemini bytes", "zai", "minimax", "volcengine", "sum over limit", "z.ai short", "spark"),
     *("zhipu chinese", "context chinese", "llama.cpp batch", "qianfan", "qianfan tokens"),
     *("databricks", "hunyuan", "transformers", "writer", "baichuan", "copilot chat", "jamba"),
+    *("kimi size", "seq len", "azure short", "chinese prompt", "japanese", "korean"),
+    *("german", "spanish", "french", "russian"),
 }
 
 
@@ -140,7 +142,7 @@ def test_the_window_is_read_from_a_vendors_words(name: str, message: str) -> Non
     else:
         assert window in numbers
         assert window == min(numbers) or name in {
-            *("anthropic with max_tokens", "bedrock titan", "vllm sum")
+            *("anthropic with max_tokens", "bedrock titan", "vllm sum", "tensorrt")
         }
     assert named_window({"message": "maximum context length is 128,000 tokens"}) == 128_000
     assert named_window(RuntimeError("prompt is too long: 9250 tokens > 9000 maximum")) == 9_000
