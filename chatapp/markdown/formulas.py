@@ -36,8 +36,9 @@ _PATTERN = re.compile(
     r"|^(?:(?!\\\|).)*\\\|(?:(?!\\\|).)*$"
 )
 _COMMAND = re.compile(r"\\[a-zA-Z]+ ?(?:\{[^{}]*\})?")
-# Text of scripts without spaces; what braces hold may be the name of something.
-_FREE, _BRACES = re.compile(f"[{SPACELESS}]"), re.compile(r"\{[^{}]*\}")
+# Scripts without spaces, and letters of others; what braces hold may be the name of something.
+_FREE, _JOINS = re.compile(f"[{SPACELESS}]"), re.compile(f"(?![{SPACELESS}])[^\\W_]")
+_BRACES = re.compile(r"\{[^{}]*\}")
 # What sed puts in place of a pattern, and how much of the text behind that is searched for it.
 _REFERENCE, _NEAR = re.compile(r"\\[1-9]"), 80
 # A word that stands among others, or for itself; dx and dy are none.
@@ -87,20 +88,21 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
     if match is None or match[0] not in _CLOSINGS or before == "$":
         return False
     opening, start = match[0], match.end()
-    if opening == "$" and _joins(before):
+    if opening == "$" and _JOINS.match(before):
         return False
     end = _find_closing(state.src, opening, start, min(state.posMax, start + _MAX_FORMULA))
     if end is None or end == _NEVER:
         return False
-    content, after = state.src[start:end], state.src[end + len(opening) :][:_NEAR]
-    stands_free = opening != "$" or not _FREE.match(before) and not _FREE.match(after)
-    is_text = not stands_free and _FREE.search(_BRACES.sub("", content))
+    behind = end + len(opening)
+    content, after = state.src[start:end], state.src[behind : behind + _NEAR]
+    is_beside = opening == "$" and (_FREE.match(before) or _FREE.match(after))
+    is_text = is_beside and _FREE.search(_BRACES.sub("", content))
     if is_text or not _is_formula(opening, content, after):
         return False
     if not silent:
         token = state.push("formula", "math", 0)
         token.markup, token.content = opening, content
-    state.pos = end + len(opening)
+    state.pos = behind
     return True
 
 
@@ -173,16 +175,11 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
     """
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()
-        goes_on = _joins(after[:1]) or after.startswith(("(", "[", "{"))
+        goes_on = _JOINS.match(after) or after.startswith(("(", "[", "{"))
         return bool(content) and not apart and not _is_prose(content) and not goes_on
     if opening == r"\(":
         return _is_display(content) and not (_PATTERN.search(content) or _REFERENCE.search(after))
     return _SIGN.search(content) is not None and not after.startswith("(")
-
-
-def _joins(letter: str) -> bool:
-    """Whether a word or a number goes on with this letter: scripts without spaces part them."""
-    return letter.isalnum() and not _FREE.match(letter)
 
 
 def _is_display(content: str) -> bool:

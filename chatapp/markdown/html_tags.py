@@ -9,7 +9,11 @@ from pathlib import Path
 
 from markdown_it.token import Token
 
-_ELEMENTS = tomllib.loads(Path(__file__).with_name("html_tags.toml").read_text("utf-8"))
+_TABLE = tomllib.loads(Path(__file__).with_name("html_tags.toml").read_text("utf-8"))
+_ELEMENTS = {
+    tag: {"itself": tag, "nothing": ""}.get(element, element)
+    for element, tags in _TABLE.items() for tag in tags
+}  # fmt: skip
 DRAWN = frozenset(filter(None, _ELEMENTS.values()))
 _LAYOUT = "|".join([name for name, element in _ELEMENTS.items() if not element])
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>", re.IGNORECASE)

@@ -140,8 +140,8 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        if token.type == "inline":
-            token.content = LAYOUT.sub(_unfold, token.content)
+        content = token.content
+        token.content = LAYOUT.sub(_unfold, content) if token.type == "inline" else content
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0

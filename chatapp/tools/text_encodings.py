@@ -11,10 +11,13 @@ _MARKS = {
 _FAR_EAST = {
     "gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "euc-jp": "EUC-JP", "cp949": "EUC-KR",
 }  # fmt: skip
-_OTHERS = ("koi8-r", "cp866", "cp874", *map("windows-125{}".format, range(7)))
+_OTHERS = ("koi8-r", "ibm866", "cp874", *map("windows-125{}".format, range(7)))
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
-# What the detector makes of less than a word, or with less confidence, is a guess of its own.
-_WORD, _SURE = re.compile(rb"[\x80-\xff]{2}"), 0.1
+# Kana of Shift-JIS, which the detector misses in some texts, and the part of a text that tells.
+_KANA, _MOST = re.compile("[\u3041-\u30fc]"), 100_000
+_HIGH, _LATIN = re.compile(rb"[\x80-\xff]"), {"windows-1250", "windows-1254"}
+# Latin letters stand among ASCII: a rarer encoding must fit them better by this much.
+_CLEARLY = 3
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
@@ -26,19 +29,33 @@ def decode(data: bytes) -> tuple[str, str, str]:
             return text, codec if codec == "utf-8" or text.encode(codec) == data else "", ""
     if _CONTROL.search(data):
         raise UnicodeError
-    text, codec = data.decode(errors="replace"), "utf-8"
-    if not _is_mostly_whole(text):
-        import chardet  # noqa: PLC0415 - only where something is not UTF-8
-
-        found = chardet.detect(data, include_encodings=(*_FAR_EAST, *_OTHERS))
-        codec = str(found["encoding"]).lower()
-        is_sure = found["confidence"] >= _SURE or codec == "windows-1250"
-        if codec not in _FAR_EAST and not (is_sure and _WORD.search(data)):
-            codec = "windows-1252"
+    text = data.decode(errors="replace")
+    if codec == "utf-8-sig" or _is_mostly_whole(text):
+        return text.removeprefix("\ufeff"), "", "UTF-8"
+    # The last has a letter for each byte.
+    for codec in (_guess(data), "windows-1252", "cp850"):
         text = data.decode(codec, errors="replace")
-        if not _is_mostly_whole(text):
-            codec, text = "windows-1252", data.decode("windows-1252")
+        if _is_mostly_whole(text) and (codec in _FAR_EAST or "\ufffd" not in text):
+            break
     return text, "" if "\ufffd" in text else codec, _FAR_EAST.get(codec, codec.upper())
+
+
+def _guess(data: bytes) -> str:
+    import chardet  # noqa: PLC0415 - only where something is not UTF-8
+
+    # Much ASCII around a few words would hide what they are written in.
+    words = b"\n".join(word for word in data.split() if not word.isascii())[:_MOST]
+    letters = words.decode("cp932", errors="ignore")
+    if 3 * len(_KANA.findall(letters)) > len(letters) - len(letters.encode("ascii", "ignore")):
+        return "cp932"
+    known = (*_FAR_EAST, *_OTHERS)
+    found = chardet.detect_all(words, include_encodings=known, ignore_threshold=True)
+    fits = {str(one["encoding"]).lower(): one["confidence"] for one in found}
+    codec = next((name for name in fits if name in known), "windows-1252")
+    if codec in _FAR_EAST or 2 * len(words) < 3 * len(_HIGH.findall(words)):
+        return codec
+    is_clear = codec in _LATIN and fits[codec] >= _CLEARLY * fits.get("windows-1252", 0)
+    return codec if is_clear else "windows-1252"
 
 
 def _is_mostly_whole(text: str) -> bool:

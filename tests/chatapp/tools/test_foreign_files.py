@@ -32,11 +32,22 @@ TEXTS = [
     ("cp1252", "WINDOWS-1252", "naïve café — déjà vu"),
     ("cp1252", "WINDOWS-1252", "25 °C, £5, à"),
     ("cp1250", "WINDOWS-1250", "Zażółć gęślą jaźń"),
+    ("cp1250", "WINDOWS-1250", "čeština"),
+    ("cp1252", "WINDOWS-1252", "José"),
+    ("cp932", "Shift-JIS", "エラー：ファイルがありません"),
+    ("gb18030", "GBK", "int main(void) {\n  return 0;\n}\n" * 9 + "// 初始化"),
+    ("big5", "Big5", "中文測試檔案"),
+    ("cp1251", "WINDOWS-1251", "Да"),
+    ("koi8-r", "KOI8-R", "Привет"),
+    ("cp1253", "WINDOWS-1253", "Καλημέρα"),
+    ("cp1255", "WINDOWS-1255", "שלום"),
+    ("cp850", "CP850", "café Müller"),
 ]
 # What is read without a guess.
 MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
 DAMAGED = {
     "Grüße, naïve, 日本\n".encode() + b"\xff\nend": "Grüße, naïve, 日本\n\ufffd\nend",
+    b"\xef\xbb\xbfabc\xff": "abc\ufffd",
     "日本語のログ".encode()[:-1]: "日本語のロ\ufffd",
     "你好，世界。这是一个测试".encode("gb18030")[:-1]: "你好，世界。这是一个测\ufffd",
 }
