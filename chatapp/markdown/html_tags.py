@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"""\s(?:src|href)=["']?(https?://[^/"'\\\s][^"'\s>]*)""",
 # What only lays out, at the beginning of a line, and what a fold that begins there is called.
 LAYOUT = re.compile(
     r"(?im)<details[^<>]*>\s*<summary[^<>]*>\s*([^\n]{0,300}?)\s{0,9}</summary>[ \t]*(?=(\S)?)"
-    r"|(?:</details>[ \t]*)+$"
+    r"|</details>(?=[ \t]*(?:<|$))"
     rf"|^[ \t]*(?:(?:</?(?:{_LAYOUT})(?:\s[^<>]*)?/?>|<!--[^<>]*-->)[ \t]*)+$"
 )
 # What begins a line behind itself.

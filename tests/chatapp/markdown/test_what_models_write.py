@@ -94,7 +94,8 @@ FORMULAS = [
 ]  # fmt: skip
 NO_FORMULAS = [
     "sed: \\(foo\\|bar\\)", "\\(a\\|b\\|c\\)", "s/\\(.*\\)/\\1/", "\\([0-9]*\\) and \\([^a]\\)",
-    "\\(\\w\\+\\)", "s/\\(a\\)\\(b\\)/\\2\\1/", "用$表示美元，用$表示加元", "从$5到$10，满$100减$20",
+    "\\(\\w\\+\\)", "s/\\(a\\)\\(b\\)/\\2\\1/", "用$表示美元，用$表示加元",
+    "从$5到$10，满$100减$20",
     "\\(one two\\|three\\)", "$5 and $10", "echo $HOME $PATH", "`\\begin{equation}`",
     "$$\n\nThis is text that goes on.\n\n$$", "\\begin{itemize}\n\\item a\n\\end{itemize}",
     "\\begin{align}\nnever closed", "```\n$$\na\n\nb\n$$\n```",
