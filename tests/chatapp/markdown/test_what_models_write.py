@@ -53,6 +53,8 @@ TAGS = {
     "<details open>\n<summary>**a** <b>b</b></summary>\nc": "a</strong> <strong>b</strong>\nc",
     "| a |\n|---|\n| <details><summary> s </summary>x</details> |": "<td>s<br>x</td>",
     "<details>\n<summary>\nMore\n</summary>\nx</details>\n\ny": "<p>More\nx</p>\n<p>y</p>",
+    "<details><summary>a</summary><details><summary>b</summary>x</details></details>": "a<br>b<br>x<",
+    "<u>" * 21 + "x" + "</u>" * 21: "<u>&lt;u&gt;x&lt;/u&gt;</u>",
     "<p>a</p><p>b</p>": "<p>a<br>b</p>",
     "<dl><dt>a</dt><dd>b</dd></dl>": "<p><strong>a</strong><br>b</p>",
     "<div><div>a</div></div>\nb": "<p>a\nb</p>",
@@ -76,6 +78,8 @@ TAGS = {
 FENCES = {
     "```markdown\n# T\n```python\na\n```\nmore\n```\nafter": "<p>after</p>",
     "```md\n```sh\na\n```\n```sh\nb\n```\n```\n\nafter": "<p>after</p>",
+    "```md\n~~~py\n```\n~~~\n```\nafter": "<p>after</p>",
+    "> ```md\n> ```py\n> a\n> ```\n> ```\n> after": "<p>after</p>",
     "``` Markdown\n```py\na\n```\n```\nafter": "<p>after</p>",
     "````markdown\n```py\na\n```\n````\nafter": "<p>after</p>",
     "```md\n# T\n```\n\n```python\na\n```\nafter": "<p>after</p>",
@@ -95,7 +99,7 @@ FORMULAS = [
 NO_FORMULAS = [
     "sed: \\(foo\\|bar\\)", "\\(a\\|b\\|c\\)", "s/\\(.*\\)/\\1/", "\\([0-9]*\\) and \\([^a]\\)",
     "\\(\\w\\+\\)", "s/\\(a\\)\\(b\\)/\\2\\1/", "用$表示美元，用$表示加元",
-    "从$5到$10，满$100减$20",
+    "从$5到$10，满$100减$20", "用$甲和乙$ x", "x $甲和乙$用", "a$x$, $x$y",
     "\\(one two\\|three\\)", "$5 and $10", "echo $HOME $PATH", "`\\begin{equation}`",
     "$$\n\nThis is text that goes on.\n\n$$", "\\begin{itemize}\n\\item a\n\\end{itemize}",
     "\\begin{align}\nnever closed", "```\n$$\na\n\nb\n$$\n```",
