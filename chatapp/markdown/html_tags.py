@@ -44,7 +44,7 @@ def place_tags(tokens: Sequence[Token], *, is_open: bool) -> None:
             token.type, token.attrs, token.children = "image", {"src": unescape(image[1])}, []
         elif tag and not tag[1] and name in _ELEMENTS and len(opened) < _MAX_DEPTH:
             opened.append((name, token))
-        elif name in [one for one, _ in opened]:
+        elif tag and tag[1] and name in [one for one, _ in opened]:
             while (opening := opened.pop())[0] != name:
                 pass
             element = _ELEMENTS[name]

@@ -53,8 +53,10 @@ TAGS = {
     "<details open>\n<summary>**a** <b>b</b></summary>\nc": "a</strong> <strong>b</strong>\nc",
     "| a |\n|---|\n| <details><summary> s </summary>x</details> |": "<td>s<br>x</td>",
     "<details>\n<summary>\nMore\n</summary>\nx</details>\n\ny": "<p>More\nx</p>\n<p>y</p>",
-    "<details><summary>a</summary><details><summary>b</summary>x</details></details>": "a<br>b<br>x<",
-    "<u>" * 21 + "x" + "</u>" * 21: "<u>&lt;u&gt;x&lt;/u&gt;</u>",
+    "<details><summary>a</summary><details><summary>b</summary>x</details></details>": (
+        "a<br>b<br>x</p>"
+    ),
+    "<u>" * 21 + "x" + "</u>" * 21: "<u>&lt;u&gt;x</u>",
     "<p>a</p><p>b</p>": "<p>a<br>b</p>",
     "<dl><dt>a</dt><dd>b</dd></dl>": "<p><strong>a</strong><br>b</p>",
     "<div><div>a</div></div>\nb": "<p>a\nb</p>",
