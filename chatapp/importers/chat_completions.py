@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from chatapp.transfer import Piece, transcripts
-from chatapp.transfer.source_texts import joined, listed
+from chatapp.transfer.source_texts import fields, joined, listed
 from chatapp.transfer.transcript_files import Sample, read_items
 from condense import noop
 
@@ -48,6 +48,7 @@ class _Chat(transcripts.Transcript):
                 self._say(index, "user", [result])
             case {"role": "user" | "assistant" as role, **said}:
                 content = said.get("content") or said.get("refusal")
+                content = content or fields(said.get("audio")).get("transcript")
                 thought = said.get("reasoning_content") or said.get("reasoning")
                 calls = [*listed(said.get("tool_calls")), said.get("function_call")]
                 told = [{"type": "function", "function": one} | one for one in calls if one]

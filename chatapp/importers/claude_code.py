@@ -24,8 +24,9 @@ WHERE = gettext_lazy("~/.claude/projects: a .jsonl file for each session.")
 
 # Lines that hold no talk.
 _OWN = {
-    "agent-name", "ai-title", "custom-title", "file-history-snapshot", "last-prompt", "progress",
-    "summary", "system", "tag",
+    "agent-name", "agent-setting", "ai-title", "attribution-snapshot", "content-replacement",
+    "custom-title", "file-history-snapshot", "last-prompt", "pr-link", "progress", "summary",
+    "system", "tag", "task-summary",
 }  # fmt: skip
 _FIGURES = {
     "tokens_input": "input_tokens",
@@ -109,24 +110,24 @@ class Session(Transcript):
     def counted(self, item: Any, /) -> Any:
         # Other lines are the program's own, and say nothing or what these say.
         is_own = item.get("type") in _OWN or "attachment" in item
-        return _sent_by(item) if is_own else item
+        # A failed answer says its kind in one word, too.
+        return _sent_by(item) if is_own else item | {"error": ""}
 
     @override
     def take(self, index: int, item: Any, /) -> None:
         match item:
+            case {"uuid": str(name)} if name in self._ends:
+                pass  # a session that is resumed may repeat its lines
             case {"isSidechain": True}:
                 self.refuse(index, noop("What a subagent said is not part of the conversation."))
             case {"type": "system", "compactMetadata": {**told}}:
                 self._boundary = told
             case {"type": "summary" | "ai-title" | "custom-title"}:
                 self._titles |= item
-            case {"type": "queue-operation", "content": text} if self._sent[joined(text)]:
-                # It is sent later, and stands there.
-                self._sent[joined(text)] -= 1
-            case {"operation": "enqueue", "content": sent} | {
+            case {"type": "queue-operation", "content": sent} | {
                 "attachment": {"type": "queued_command", "prompt": sent}
             }:
-                self._waiting.append((sent, item.get("timestamp")))
+                self._queue(item.get("operation"), sent, item.get("timestamp"))
             case {"type": "user" | "assistant", "message": {**message}}:
                 if said := self.checked(index, message):
                     is_summary = item.get("isCompactSummary") is True
@@ -134,6 +135,17 @@ class Session(Transcript):
             case {"type": "user" | "assistant"}:
                 self.refuse(index, WRONG_BUILD)
         self._ends[item.get("uuid") or index] = len(self.messages)
+
+    def _queue(self, operation: Any, sent: Any, at: Any) -> None:
+        """Note what the user sent meanwhile, but what is sent later: it stands there."""
+        words = joined(sent)
+        if operation == "popAll":
+            # The user took it back into the box, and may have sent it in other words.
+            self._waiting = [one for one in self._waiting if joined(one[0]) != words]
+        elif operation and self._sent[words]:
+            self._sent[words] -= 1
+        elif operation in {None, "enqueue"}:
+            self._waiting.append((sent, at))
 
     def _condense(self, said: dict[str, Any], item: Mapping[Any, Any]) -> None:
         self._say_waiting()
@@ -161,9 +173,7 @@ class Session(Transcript):
         if not seen or is_aside or {"condense_id", "condense_parent"} & newer[0].keys():
             return
         if not are_results(newer[0]["content"]):
-            places = [one["root_seq"] for one in self.rewinds]
-            since = max((n for n, root in enumerate(places, 1) if root <= start + 1), default=0)
-            self.set_aside(-start - 1, places.count(start + 1) + 1, seen[0], since)
+            self.go_back(start, seen[0])
 
     def _say(self, said: dict[str, Any], item: Mapping[Any, Any]) -> None:
         """Add a message, or to the reply that this is another part of, with what it took."""

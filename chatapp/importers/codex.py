@@ -42,6 +42,8 @@ _WRITTEN = re.compile(
     r"|collaboration_mode|user_shell_command|subagent_notification)>|# AGENTS\.md instructions)"
 )
 _ASKING = "request_user_input"
+# Keys of messages that can't be taken back any more.
+_HIDDEN = {"rewind_parent", "condense_parent", "condense_id"}
 
 
 class _Rollout(transcripts.Transcript):
@@ -63,6 +65,8 @@ class _Rollout(transcripts.Transcript):
                     self.condense(text, at)
             case {"type": "event_msg", "payload": {"type": "token_count", "info": {**info}}}:
                 self._take_usage(info.get("last_token_usage"), at)
+            case {"payload": {"type": "thread_rolled_back", "num_turns": int(turns)}} if turns > 0:
+                self._roll_back(turns)
             case {"type": "response_item", "payload": {**inner}}:
                 self._take_item(index, inner, at)
             case {"type": str(kind)} if kind in _ITEMS:
@@ -83,6 +87,16 @@ class _Rollout(transcripts.Transcript):
                 tokens_output=transcripts.count(used.get("output_tokens")),
             )
 
+    def _roll_back(self, turns: int) -> None:
+        """Set aside so many of the newest messages of the user, and what followed them."""
+        seen = [n for n, one in enumerate(self.messages) if not _HIDDEN & one.keys()]
+        asked = [n for n in seen if _is_asked(self.messages[n])]
+        start = first = asked[-turns:][0] if asked else 0
+        while start and "rewind_parent" in self.messages[start - 1]:
+            start -= 1
+        if asked:
+            self.go_back(start, first)
+
     def _take_item(self, index: int, item: Mapping[Any, Any], at: Any) -> None:
         role, said = _said(item)
         blocks = self.mark(role, said)
@@ -100,6 +114,12 @@ class _Rollout(transcripts.Transcript):
         for block in blocks:
             asked = self.tool_calls.get(block["tool_use_id"]) if "tool_use_id" in block else None
             yield _answers(block["content"]) if asked and asked["name"] == _ASKING else None
+
+
+def _is_asked(message: Mapping[str, Any]) -> bool:
+    """Whether a user wrote a message, or a part of it."""
+    blocks = [one for one in message["content"] if one["type"] != "tool_result"]
+    return message["role"] == "user" and any(one.get(condense.USER_WORDS, True) for one in blocks)
 
 
 def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:

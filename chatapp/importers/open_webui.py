@@ -68,7 +68,7 @@ def _said(chat: Chat, message: Mapping[str, Any]) -> Said:
         return "", []
     # Newer versions have the items of an answer, and sometimes no text.
     output = [*blocks_in(message.get("output"), missing=chat.missing)]
-    blocks = parts_of(text) if role == "user" else output or [*_parts(text)]
+    blocks = parts_of(content) if role == "user" else output or [*_parts(text)]
     blocks += parts_of(fields(message.get("merged")).get("content"))
     blocks += blocks_in(message.get("files"), missing=chat.missing)
     return role, blocks + links_in(message.get("sources") or message.get("citations"))

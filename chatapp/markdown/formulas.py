@@ -12,6 +12,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from chatapp.markdown.spaceless import SPACELESS
+
 # Key in the environment: the first line at which a formula may begin whose end did not come yet.
 UNDECIDED = "undecided_line"
 
@@ -34,6 +36,11 @@ _PATTERN = re.compile(
     r"|^(?:(?!\\\|).)*\\\|(?:(?!\\\|).)*$"
 )
 _COMMAND = re.compile(r"\\[a-zA-Z]+ ?(?:\{[^{}]*\})?")
+# Scripts without spaces, and letters of others; what braces hold may be the name of something.
+_FREE, _JOINS = re.compile(f"[{SPACELESS}]"), re.compile(f"(?![{SPACELESS}])[^\\W_]")
+_BRACES = re.compile(r"\{[^{}]*\}")
+# What sed puts in place of a pattern, and how much of the text behind that is searched for it.
+_REFERENCE, _NEAR = re.compile(r"\\[1-9]"), 80
 # A word that stands among others, or for itself; dx and dy are none.
 _WORD = re.compile(r"(?:^|(?<=[\s(]))(?!d[a-z]\b)[^\W\d_]{2,}(?=[\s,.;:])|^[^\W\d_]*[a-z]{3}$")
 
@@ -81,18 +88,21 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
     if match is None or match[0] not in _CLOSINGS or before == "$":
         return False
     opening, start = match[0], match.end()
-    if opening == "$" and before.isalnum():
+    if opening == "$" and _JOINS.match(before):
         return False
     end = _find_closing(state.src, opening, start, min(state.posMax, start + _MAX_FORMULA))
     if end is None or end == _NEVER:
         return False
-    content, after = state.src[start:end], state.src[end + len(opening) :][:1]
-    if not _is_formula(opening, content, after):
+    behind = end + len(opening)
+    content, after = state.src[start:end], state.src[behind : behind + _NEAR]
+    is_beside = opening == "$" and (_FREE.match(before) or _FREE.match(after))
+    is_text = is_beside and _FREE.search(_BRACES.sub("", content))
+    if is_text or not _is_formula(opening, content, after):
         return False
     if not silent:
         token = state.push("formula", "math", 0)
         token.markup, token.content = opening, content
-    state.pos = end + len(opening)
+    state.pos = behind
     return True
 
 
@@ -165,11 +175,11 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
     """
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()
-        goes_on = after.isalnum() or (after != "" and after in "([{")
+        goes_on = _JOINS.match(after) or after.startswith(("(", "[", "{"))
         return bool(content) and not apart and not _is_prose(content) and not goes_on
     if opening == r"\(":
-        return _is_display(content) and not _PATTERN.search(content)
-    return _SIGN.search(content) is not None and after != "("
+        return _is_display(content) and not (_PATTERN.search(content) or _REFERENCE.search(after))
+    return _SIGN.search(content) is not None and not after.startswith("(")
 
 
 def _is_display(content: str) -> bool:

@@ -84,7 +84,7 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 # Hebrew, Arabic and their neighbours.
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_EMPTY = re.compile(r"<p[^>]*+>\s*+</p>\n")
+_EMPTY = re.compile(r"<p[^>]*+>\s*+</p>\n?")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -140,9 +140,8 @@ class _Parser(MarkdownIt):
 def _prepare_blocks(state: StateCore) -> None:
     """Give blocks with right-to-left text their direction, and keep oversized paragraphs plain."""
     for before, token in pairwise(state.tokens):
-        token.content = (
-            LAYOUT.sub(r"\1", token.content) if token.type == "inline" else token.content
-        )
+        content = token.content
+        token.content = LAYOUT.sub(_unfold, content) if token.type == "inline" else content
         if before.type == "alert_title_open":
             token.content = ""  # it is written in the reader's language
     first = 0
@@ -162,6 +161,11 @@ def _prepare_blocks(state: StateCore) -> None:
         long = len(token.content) > _MAX_PARAGRAPH or token.content.count("[") > _MAX_BRACKETS
         if token.type == "inline" and long:
             token.type = "text"
+
+
+def _unfold(found: re.Match[str]) -> str:
+    """Return what a fold is called, on a line of its own, instead of what lays it out."""
+    return (found[1] or "") + "<br>" * bool(found[2])
 
 
 def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:

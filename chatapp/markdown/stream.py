@@ -37,7 +37,7 @@ _LARGEST = 60_000
 _WORD_END = re.compile(rf"[\s{SPACELESS}]")
 
 # That of markdown may have others in it.
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)(?![ \t]*m[ad])|~{3,})([^\n]*)\n")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)(?![ \t]*[mM][aAdD])|~{3,})([^\n]*)\n")
 
 # A line of these may become a rule, a heading, a list or a table: it is not shown yet.
 _UNDECIDED = re.compile(r"[\s>]*+(?:(?:(?<=\s)|[-=*_+#|:~`])[-=*_+#|:~`\s]*+|\d{1,9}[.)]\s*+)")

@@ -10,8 +10,9 @@ _NAMES = {"gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "cp949": "EUC-
 # Encodings that people still have files in, with usual letters; of equals, the first is taken.
 _USUAL = {codec: letters for codecs, letters in {
     "gb18030 big5": "的一是不了人在有，。", "cp932 euc-jp": "のにはをたがでてとしれいるスン、。",
-    "windows-1252": "àâåçèêëîïñôøßãæ¿ùòµ½", "windows-1254": "ığşç", "windows-1255": "יוהלאתמרבש",
-    "windows-1250": "ąćęłńśźżčďěňřšťůžőűşţă", "windows-1251 koi8-r cp866": "оеаинтсрвлк",
+    "windows-1252": "àâåçèêëîïñôøßãæ¿ùòµ½äöüéû°", "windows-1254": "ığşçäöüé",
+    "windows-1255": "יוהלאתמרבש", "windows-1250": "ąćęłńśźżčďěňřšťůžőűşţăäöüé",
+    "windows-1251 koi8-r cp866": "оеаинтсрвлк",
     "windows-1253": "αοιετνσρκπηυίόάέή", "cp949": "이다는을가에의하고지로기",
     "windows-1256": "اليمنترودبهة", "cp874": "านรกอเงมยลวท",
 }.items() for codec in codecs.split()}  # fmt: skip
@@ -26,10 +27,15 @@ def decode(data: bytes) -> tuple[str, str, str]:
             return text, codec if codec == "utf-8" or text.encode(codec) == data else "", ""
     if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", data):
         raise UnicodeError
-    text, codec = data.decode(errors="replace"), "utf-8"
+    if codec == "utf-8-sig":
+        return data.decode(codec, errors="replace"), "", ""
+    text = data.decode(errors="replace")
     if len(text) - len(text.encode("ascii", "ignore")) <= 2 * text.count("\ufffd"):
         parts = [part for part in re.split(rb'[\r\n"<>,;]', data) if not part.isascii()]
-        codec = max(_USUAL, key=lambda codec: _fit(b"\n".join(parts)[:4000], codec))
+        # Of scripts that take two bytes a letter, some stand beside each other.
+        is_wide = re.search(rb"[\x80-\xff]{2}", data) is not None
+        codecs = [codec for codec in _USUAL if is_wide or codec not in {*_NAMES, "euc-jp"}]
+        codec = max(codecs, key=lambda codec: _fit(b"\n".join(parts)[:4000], codec))
         if codec not in _NAMES and not re.search(rb"[a-z\x80-\xff][\x80-\xff]", data):
             codec = "windows-1252"  # anything else made of less than a word is far-fetched
         text = data.decode(codec, errors="replace")

@@ -120,9 +120,9 @@ class Chat(Transcript):
         blocks, kind = list[Block](), str(fields(part).get("type"))
         told = {**fields(fields(part).get(kind)), **fields(part)}
         names, keys = ([told[one] for one in some if told.get(one)] for some in (_NAMES, _KEYS))
-        if names or keys:
-            text = told.get("extracted_content") or fields(told.get("data")).get("content")
-            self.attach(blocks, *names[:1] or [""], *keys, text=text)
+        text = told.get("extracted_content") or fields(told.get("data")).get("content")
+        if names or keys or text:
+            self.attach(blocks, *names[:1] or [""], *keys, text=text or told.get("text"))
         else:
             self.leave_out(say("It can't be imported: {kind}.", kind=kind[:60]), joined(part))
         return blocks

@@ -29,12 +29,12 @@ _READ = {"text", "image", "tool_use", "tool_result"}
 
 # What parts of messages are called elsewhere, and parts that tell nothing to people.
 _THOUGHT = re.compile("think|thinking|reasoning")
-_CALL = re.compile(r"function|(?:\w+_)?(?:tool_use|tool_call|function_call|shell_call)")
+_CALL = re.compile(r"custom|function|(?:\w+_)?(?:tool_use|tool_call|function_call|shell_call)")
 _RESULT = re.compile(r"(?:\w+_)?(?:tool|function)\w*_(?:result|output)")
 _MEDIA = re.compile(r"\w*image\w*|error|file|input_file|collection")
-_ADDRESS = re.compile(r"url: https?://[^\s<>]+")
+_ADDRESS = re.compile(r"(?:url|link): https?://[^\s<>]+")
 _GIVEN, _IDS = ("arguments", "args", "input", "action"), ("call_id", "tool_use_id", "id")
-_SILENT = {"token_budget", "flag", "text", "input_text", "output_text"}
+_SILENT = {"agent_update", "token_budget", "flag", "text", "input_text", "output_text"}
 # Returns what there is instead of a part that has no words.
 Missing = Callable[[Any], Iterable[Block] | None]
 # Of a block that is text.
@@ -187,6 +187,12 @@ class Transcript:
         for one in hidden:
             one["rewind_parent"] = len(self.rewinds)
 
+    def go_back(self, start: int, first: int) -> None:
+        """Set aside what the user wrote in a place, from the first message that is still seen."""
+        places = [one["root_seq"] for one in self.rewinds]
+        since = max((n for n, root in enumerate(places, 1) if root <= start + 1), default=0)
+        self.set_aside(-start - 1, places.count(start + 1) + 1, first, since)
+
     def pieces(self) -> Iterator[Piece]:
         """Yield what was collected; summaries and markers say what they hide, to be redone."""
         about = [one.item for one in self.besides]
@@ -277,7 +283,11 @@ def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -
     for number, part in enumerate(parts):
         kind = str(fields(part).get("type"))
         about, text = {**fields(part), **fields(fields(part).get(kind))}, joined(part)
-        output = about.get("output", about.get("content"))
+        # Calls of Assistants are named by their own kind once more.
+        about |= fields(about.get(str(about.get("type"))))
+        links = links_in([about.get("citations"), {"url": about.get("url")}, about.get("action")])
+        given = about.get("output", about.get("outputs"))
+        output = about.get("content") if given is None else given
         if kind == "message":
             yield from blocks_in(output, name, missing)
         elif _THOUGHT.fullmatch(kind):
@@ -286,16 +296,15 @@ def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -
         elif _CALL.fullmatch(kind):
             newest = _first(about, _IDS) or f"{name}_{number}"
             yield call_block(str(about.get("name", kind)), newest, _first(about, _GIVEN))
-            if about.get("output") is not None:
+            if given is not None:
                 yield result_block(newest, output, missing)
         elif _RESULT.fullmatch(kind):
             failed = {"is_error": True} if about.get("is_error") is True else {}
             yield result_block(_first(about, _IDS) or newest, output, missing) | failed
         elif image := _image(part):
             yield image
-        elif text and not _MEDIA.fullmatch(kind) and isinstance(part, dict | str):
-            links = links_in([about.get("citations"), {"url": about.get("url")}])
-            yield from (text_block(text), *links)
+        elif (text or links) and not _MEDIA.fullmatch(kind) and isinstance(part, dict | str):
+            yield from (*([text_block(text)] if text else []), *links)
         elif kind not in _SILENT:
             yield from missing(part) or ()
 
@@ -309,8 +318,8 @@ def links_in(cited: Any) -> list[Block]:
     found = [
         one for one in leaves(cited) if one[0] == "title" or _ADDRESS.fullmatch(": ".join(one))
     ]
-    links = dict.fromkeys(f"<{text}>" if key == "url" else text for key, text in found)
-    return [text_block(" ".join(links))] if "url" in dict(found) else []
+    links = dict.fromkeys(text if key == "title" else f"<{text}>" for key, text in found)
+    return [text_block(" ".join(links))] if {"url", "link"} & dict(found).keys() else []
 
 
 def parts_of(content: Any) -> list[Block]:

@@ -211,6 +211,24 @@ SEEN = f"image: {PICTURE}"
                      {"type": "tool_result", "tool_use_id": "c", "content": [
                          {"type": "text", "text": "Two."}, {"type": "image", "source": PICTURE}]}),
          ["tool_use: {'a': 'b'}", "tool_result: ['Two.', 'image']"]),
+        (claude({"sender": "human", "text": "Why?", "attachments": [
+            {"file_name": "", "extracted_content": "Pasted words"}]}),
+         ['<file name="File">\nPasted words\n</file>']),
+        (webui({"role": "user", "content": [
+            {"type": "text", "text": "Why?"},
+            {"type": "image_url", "image_url": {"url": IMAGE}}]}), [SEEN]),
+        (libre({"type": "text", "text": "So."}, files=[
+            {"filename": "a.txt", "file_id": "f", "text": "Read of it"}], attachments=[
+            {"type": "web_search", "web_search": {"organic": [
+                {"title": "A b", "link": "https://a.b/"}]}}]),
+         ["So.", '<file name="a.txt">\nRead of it\n</file>', "A b <https://a.b/>"]),
+        (libre({"type": "agent_update", "agent_update": {"agentId": "x"}},
+               {"type": "tool_call", "tool_call": {"id": "f", "type": "function", "function": {
+                   "name": "look", "arguments": '{"a": "b"}', "output": "Two."}}},
+               {"type": "tool_call", "tool_call": {"id": "c", "type": "code_interpreter",
+                   "code_interpreter": {"input": "1", "outputs": [{"logs": "log it"}]}}}),
+         ["tool_use: {'a': 'b'}", "tool_result: Two.", "tool_use: {'_unparsed': '1'}",
+          "tool_result: log it"]),
         (claude_says({"type": "text", "text": ""}) and claude(
             {"sender": "human", "text": "Why?"},
             {"sender": "assistant", "text": "So.", "content": [{"type": "text", "text": ""}]}),
@@ -309,6 +327,12 @@ BUSY = [asked("a", None, "Go."), answered("b", "a", USE)]
         ([queued("Blue!"), RESULT, answered("c", "r", "Yes.")], ["Blue!", "Yes."]),
         ([enqueued("Blue!"), RESULT, answered("c", "r", "Yes.")], ["Blue!", "Yes."]),
         ([enqueued("Blue!"), queued("Blue!"), RESULT], ["Blue!"]),
+        ([enqueued("Blue one"), enqueued("Red one"),
+          enqueued("Blue one") | {"operation": "popAll"}, RESULT,
+          asked("d", "r", "Blue one. Or red.")], ["Red one", "Blue one. Or red."]),
+        ([RESULT, *BUSY, RESULT, answered("c", "r", "Yes.")], ["Yes."]),
+        ([RESULT, answered("c", "r", "API Error") | {"error": "overloaded"},
+          {"type": "pr-link", "sessionId": "s", "prTitle": "Of a page"}], ["API Error"]),
         ([enqueued("Blue!"), RESULT, answered("c", "r", "Yes."), asked("d", "c", "Blue!")],
          ["Yes.", "Blue!"]),
         ([enqueued("Blue!"), enqueued("Blue!"), RESULT, asked("d", "r", "Blue!")],
@@ -411,6 +435,8 @@ ANSWER = [{"type": "output_text", "text": "So."}]
         ([{"type": [], "payload": {"text": "Of no type"}}], [], "Of no type"),
         ([item("web_search_call", action={"type": "search", "query": "the weather"})],
          ["the weather"], ""),
+        ([item("web_search_call", action={"type": "open_page", "url": "https://a.b/"})],
+         ["<https://a.b/>"], ""),
         ([item("image_generation_call", result=PICTURE["data"])], [SEEN], ""),
         ([item("function_call", name="look", arguments="{}", call_id="c"),
           item("function_call_output", call_id="c", output=[
@@ -429,9 +455,48 @@ def test_a_rollout_keeps_what_is_new_in_it(
     assert [lost in one for one in problems(pieces)][:1] == [True] * bool(lost)
 
 
+TOLD = item("message", role="assistant", content=ANSWER)
+OWN = item("message", role="user", content=[{"type": "input_text", "text": "<turn_aborted>"}])
+BACK = [event("thread_rolled_back", num_turns=turns) for turns in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown", "places"),
+    [
+        ([BACK[1], ASKED, TOLD], 2, [1]),
+        ([BACK[1], ASKED, TOLD, BACK[1], ASKED], 1, [1, 1]),
+        ([OWN, ASKED, TOLD, BACK[1], ASKED], 4, [4]),
+        ([ASKED, OWN, TOLD, BACK[2], ASKED, TOLD, ASKED, BACK[1]], 2, [1, 8]),
+        ([ASKED, TOLD, BACK[1], ASKED, BACK[2], ASKED], 1, [3, 1]),
+        ([BACK[3], ASKED], 1, [1]),
+        ([BACK[0], {"type": "compacted", "payload": {"message": "Sum"}}, BACK[1], ASKED], 4, []),
+    ],
+)
+def test_what_codex_rolled_back_is_a_version(
+    alice: User, tmp_path: Path, lines: list[Any], shown: int, places: list[int]
+) -> None:
+    """From the user's own message on; what was summed up stays."""
+    pieces = pieces_of(tmp_path, as_lines(ASKED, TOLD, *lines))
+    seen = [one for one in pieces if isinstance(one, dict) and "rewind_parent" not in one]
+    rewinds = [one for one in pieces if isinstance(one, Beside) and one.section == "rewinds"]
+    assert (len(seen), [one.item["root_seq"] for one in rewinds]) == (shown, places)
+    assert problems(pieces) == []
+    assert load_conversation(pieces, owner=alice, source=Source(form="codex"))
+
+
 @pytest.mark.parametrize(
     ("message", "texts"),
     [
+        ({"content": None, "audio": {"transcript": "Spoken words"}}, ["Spoken words"]),
+        (
+            {
+                "content": None,
+                "tool_calls": [
+                    {"type": "custom", "id": "c", "custom": {"name": "look", "input": "at it"}}
+                ],
+            },
+            ["tool_use: {'_unparsed': 'at it'}"],
+        ),
         ({"content": "So.", "reasoning_content": "Hm."}, ["thinking: Hm.", "So."]),
         ({"content": None, "refusal": "I won't do it."}, ["I won't do it."]),
         ({"content": None, "function_call": {"name": "f", "arguments": "{}"}}, ["tool_use: {}"]),

@@ -37,11 +37,21 @@ TEXTS = [
     ("cp1250", "WINDOWS-1250", "Zażółć gęślą jaźń"),
     ("cp1250", "WINDOWS-1250", "A szűrő a következő mezőre szól"),
     ("cp1254", "WINDOWS-1254", "Müdür siparişlerin arttığını söyledi"),
+    ("cp1250", "WINDOWS-1250", "čeština"),
+    ("cp1252", "WINDOWS-1252", "José"),
+    ("cp932", "Shift-JIS", "エラー：ファイルがありません"),
+    ("gb18030", "GBK", "int main(void) {\n  return 0;\n}\n" * 9 + "// 这里是初始化的代码"),
+    ("big5", "Big5", "中文測試檔案"),
+    ("koi8-r", "KOI8-R", "Привет"),
+    ("cp1253", "WINDOWS-1253", "Καλημέρα"),
+    ("cp1255", "WINDOWS-1255", "שלום"),
+    ("cp1252", "WINDOWS-1252", "20°C, déjà vu, crème brûlée"),
 ]
 # What is read without a guess.
 MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
 DAMAGED = {
     "Grüße, naïve, 日本\n".encode() + b"\xff\nend": "Grüße, naïve, 日本\n\ufffd\nend",
+    b"\xef\xbb\xbfabc\xff": "abc\ufffd",
     "日本語のログ".encode()[:-1]: "日本語のロ\ufffd",
     "你好，世界。这是一个测试".encode("gb18030")[:-1]: "你好，世界。这是一个测\ufffd",
     "你好，世界。\n".encode("gb18030") + b"\xff\n" + "这是一个测试".encode("gb18030"): (
