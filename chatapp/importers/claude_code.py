@@ -85,7 +85,8 @@ class Session(Transcript):
         # How often the user sent each text, and what they sent while the program worked.
         self._sent = Counter[str]()
         self._waiting: list[tuple[Any, Any]] = []
-        # By the id of a line, how many messages there were behind it.
+        # Lines that were read, and by the id of each, how many messages there were behind it.
+        self._lines = set[int]()
         self._ends: dict[Any, int] = {None: 0}
         self._titles = dict[Any, Any]()
         self._call: dict[str, Any] = {}
@@ -115,8 +116,9 @@ class Session(Transcript):
 
     @override
     def take(self, index: int, item: Any, /) -> None:
+        line = hash(repr(item))
         match item:
-            case {"uuid": str(name)} if name in self._ends:
+            case {"uuid": str()} if line in self._lines:
                 pass  # a session that is resumed may repeat its lines
             case {"isSidechain": True}:
                 self.refuse(index, noop("What a subagent said is not part of the conversation."))
@@ -134,6 +136,7 @@ class Session(Transcript):
                     (self._condense if is_summary else self._say)(said, item)
             case {"type": "user" | "assistant"}:
                 self.refuse(index, WRONG_BUILD)
+        self._lines.add(line)
         self._ends[item.get("uuid") or index] = len(self.messages)
 
     def _queue(self, operation: Any, sent: Any, at: Any) -> None:

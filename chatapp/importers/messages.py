@@ -30,7 +30,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
             continue
         message, reasons = check_message(found[1])
         yield from (Problem(found[0], reason) for reason in reasons)
-        if loss := describe_loss(texts_in(found[1]), message):
+        if not reasons and (loss := describe_loss(texts_in(found[1]), message)):
             yield Problem(found[0], loss)
         parts = in_parts(message) if message else ()
         if len(parts) > 1:

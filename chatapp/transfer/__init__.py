@@ -8,7 +8,10 @@ from chatapp import errors
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence."""
+    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence.
+
+    What is said of all items has the index 0.
+    """
 
     index: int
     reason: str

@@ -163,7 +163,8 @@ def _size_of(value: Any) -> int:
 
 
 def _note(source: Source, problem: Problem) -> None:
-    source.unused += 1
+    # What is said of all of them, which comes first, is one only where no item is named.
+    source.unused += [one["index"] for one in source.problems] != [0]
     if len(source.problems) < PROBLEMS_KEPT:
         source.problems.append({"index": problem.index, "reason": problem.reason})
 
