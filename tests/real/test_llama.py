@@ -23,7 +23,7 @@ from chatapp.models import (
 )
 from chatapp.providers.model_servers import probe
 from tests.chatapp.claude import answered_by
-from tests.chatapp.conftest import summarise
+from tests.chatapp.conftest import summarise, use_tools
 from tests.chatapp.sockets import open_page
 from tests.real.conftest import WINDOW
 
@@ -109,6 +109,20 @@ async def test_a_stop_is_heard_at_once_and_the_next_question_answered(
         await page.say("Say hello.")
         await page.until_idle()
     assert (await calls_of(conversation))[-1].error == ""
+
+
+async def test_a_conversation_with_tool_calls_goes_on(profile: Profile, alice: User) -> None:
+    """The server takes calls, their results, and the tools of each request."""
+    conversation = await start(profile, about=500)
+    await sync_to_async(use_tools)(conversation, 2, "Let me look.")
+    async with open_page(conversation, alice) as page:
+        for text in ("What did the files say?", "List the files of the workspace."):
+            await page.say(text)
+            await page.until_idle()
+    calls = await calls_of(conversation)
+    assert [(call.purpose, call.error) for call in calls] == [("chat", "")] * len(calls)
+    assert len(calls) >= 2
+    assert {turn.status async for turn in conversation.turns.all()} == {"succeeded"}
 
 
 @pytest.mark.parametrize(
