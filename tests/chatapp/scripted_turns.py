@@ -27,7 +27,8 @@ def send(
 ) -> TurnContext | None:
     """Send a message, and return what begins, if it does."""
     command = SendMessage(text, nonce or uuid.uuid4(), **said)
-    return lifecycle.start_message(conversation, command, Brought(text, (), tokens))
+    with transaction.atomic():
+        return lifecycle.start_message(conversation, command, Brought(text, (), tokens))
 
 
 def ask(conversation: Conversation, text: str = "Why?", **said: Any) -> Turn:
@@ -88,7 +89,8 @@ def elsewhere(turn: Turn, **columns: object) -> Turn:
 
 def begin_condensing(conversation: Conversation) -> Turn | None:
     """Condense by hand, from now on."""
-    return turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
+    with transaction.atomic():
+        return turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
 
 
 def queue(conversation: Conversation, nonce: uuid.UUID | None = None) -> bool:

@@ -76,7 +76,7 @@ async def test_a_summary_that_contradicts_the_facts_twice_is_replaced_by_them() 
     made = await bench.condense(work(), trigger=Trigger.FORCED)
     assert made.strategy == "ledger"
     [(error, following)] = bench.log.of("failed")
-    assert str(error).startswith("The summary was refused: It says “port 9090”, where")
+    assert str(error).startswith("The summary was refused: The summary says “port 9090”, the facts")
     assert (error.rules, error.calls, error.cost) == (("contradictions",), 4, Decimal("0.25"))
     assert following == "ledger"
 
@@ -124,9 +124,9 @@ async def test_a_check_that_says_nothing_is_noted_and_blocks_nothing(
 @pytest.mark.parametrize(
     ("said", "issue"),
     [
-        (found(("port 7070", "port 8080"), ("port 9090", "port 8080")), "“port 9090”, where"),
-        (found(("**Port 9090**", "port 8080")), "“**Port 9090**”, where"),
-        (found(*[("port 9090", "port 8080")] * 30), "“port 9090”, where"),
+        (found(("port 7070", "port 8080"), ("port 9090", "port 8080")), "“port 9090”, the facts"),
+        (found(("**Port 9090**", "port 8080")), "“**Port 9090**”, the facts"),
+        (found(*[("port 9090", "port 8080")] * 30), "“port 9090”, the facts"),
     ],
 )
 async def test_what_stands_on_both_sides_counts(said: str, issue: str) -> None:
