@@ -61,7 +61,7 @@ def is_unwritable(error: DatabaseError) -> bool:
 
 
 def is_unknown(error: DatabaseError) -> bool:
-    """Return whether the connection broke, which says nothing of what was committed."""
+    """Return True if the connection broke: the commit may have succeeded or not."""
     state: str | None = getattr(error.__cause__, "sqlstate", "")
     return state is None or state.startswith(("08", "57P"))
 
@@ -83,7 +83,7 @@ def not_saved(error: DatabaseError) -> Refused:
 
 @contextmanager
 def saving() -> Iterator[None]:
-    """Turn a database that can't be written into a refusal, which says what was changed."""
+    """Turn a database that can't be written into a refusal with the reason."""
     try:
         yield
     except DatabaseError as error:

@@ -1,4 +1,4 @@
-"""The processes that share a database: who lives, and whether all see the same files.
+"""The processes that share a database: their signs of life, and the files that all must see.
 
 Each gives signs of life, every two seconds, on a thread and a connection of its own, and looks for
 others that give none. This is how everything that a process works on is known to be left: turns,
@@ -182,7 +182,7 @@ workers: Callable[[], set[int]] = set
 
 
 def begin() -> None:
-    """Add this process to those that live; where only one can serve, all others are gone."""
+    """Add this process to those that live; all others are gone if only one can serve."""
     Process.objects.sign(Process.Kind.WEB)
     Process.objects.remove_old_commands()
     if not settings.CLUSTER:
@@ -191,7 +191,7 @@ def begin() -> None:
 
 @contextlib.contextmanager
 def working() -> Iterator[None]:
-    """Let a command own what it works on, until the end of the block."""
+    """Let a command own its work until the end of the block."""
     Process.objects.sign(Process.Kind.COMMAND)
     try:
         yield
@@ -231,7 +231,7 @@ class Heartbeat:
     """The thread and the connection of a process that say that it lives."""
 
     def __init__(self, own: Member) -> None:
-        """Hold the lock from now on; raise BadEnvironment where another process forbids it."""
+        """Hold the lock from now on; raise BadEnvironment if another process forbids it."""
         self.own = own
         self._over, self._lives = Event(), False
         self._is_away, self._is_stuck, self._held = False, False, None

@@ -200,7 +200,7 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
 
 
 def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
-    """Return what a text file says, and its encoding where that had to be guessed."""
+    """Return the words of a text file, and its encoding if that had to be guessed."""
     try:
         text, _, guess = decode(data)
     except UnicodeError as error:

@@ -191,7 +191,7 @@ async def write_draft(conversation_id: uuid.UUID) -> None:
 
 
 def _is_wanted(draft: BackgroundDraft) -> bool:
-    """Return whether the draft is still there."""
+    """Return True if the draft is still there."""
     try:
         return BackgroundDraft.objects.filter(pk=draft.pk).exists()
     except DatabaseError as error:

@@ -117,7 +117,7 @@ class _Rollout(transcripts.Transcript):
 
 
 def _is_asked(message: Mapping[str, Any]) -> bool:
-    """Whether a user wrote a message, or a part of it."""
+    """Return True if a user wrote a message or a part of it."""
     blocks = [one for one in message["content"] if one["type"] != "tool_result"]
     return message["role"] == "user" and any(one.get(condense.USER_WORDS, True) for one in blocks)
 

@@ -342,7 +342,7 @@ class LiveViews:
                 log.exception("what pages show could not be looked at; it is tried again")
 
     async def _rest(self) -> None:
-        """Wait until the rows are to be looked at again, which is soon where no hint arrives."""
+        """Wait for the next look at the rows, which comes soon while no hint arrives."""
         until = time.monotonic() + self.interval
         while (now := time.monotonic()) < until:
             await asyncio.sleep(min(WITHOUT_HINTS, until - now))

@@ -1,4 +1,4 @@
-"""Processes: a row each, with the last sign of life; what a process works on names it as owner."""
+"""Processes: a row each with the last sign of life; turns, drafts and imports name an owner."""
 
 import functools
 import json
@@ -33,7 +33,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         return self.exclude(name=this_process())
 
     def sign(self, kind: str, workers: Collection[int] = ()) -> bool:
-        """Give a sign of life; return False where this process had no row, as if it were gone."""
+        """Give a sign of life; return False if this process had no row, as one that is gone."""
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
         if execute(f"UPDATE chatapp_process SET {told}", *sign):  # noqa: S608 - a function's name
@@ -49,7 +49,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         return {pk for own in self.values_list("workers", flat=True) for pk in own}
 
     def end(self) -> None:
-        """Remove this process: what it still owns is left."""
+        """Remove this process: all that it still owns is left."""
         self.filter(name=this_process()).delete()
 
     def silent(self, seconds: float) -> "ProcessQuerySet":
@@ -80,7 +80,7 @@ class Process(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What a process does."""
+        """The work of a process."""
 
         WEB = "web"
         WORKER = "worker"
@@ -98,5 +98,5 @@ class Process(models.Model):
 
 
 def is_left(owner: str | None) -> bool:
-    """Whether what ``owner`` works on is nobody's any more."""
+    """Return True if ``owner`` is a process that is gone, or nobody."""
     return owner != this_process() and not Process.objects.filter(name=owner or "").exists()

@@ -75,7 +75,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def _configure_connection(self, connection: Any) -> bool:
-        """Limit how long it waits for locks; return whether that is to be committed."""
+        """Limit the wait for locks; return True if that is to be committed."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc] # no stub has it
         if self.lock_timeout:
             with connection.cursor() as cursor:

@@ -53,7 +53,7 @@ def as_tokens(value: object, least: int = 1) -> int | None:
 
 
 class StreamedReply(ABC):
-    """What one stream has said so far; ``tools`` are the names that its calls may have."""
+    """A reply as far as it was streamed; ``tools`` are the names that its calls may have."""
 
     def __init__(self) -> None:
         self.tools: Collection[str] = ()

@@ -1,4 +1,4 @@
-"""Encodings of text files: UTF-8, what a mark says, and else what fits the bytes best."""
+"""Encodings of text files: UTF-8, the one of a mark, or else the best fit for the bytes."""
 # ruff: noqa: RUF001 - letters of other scripts
 
 import re
@@ -19,7 +19,7 @@ _USUAL = {codec: letters for codecs, letters in {
 
 
 def decode(data: bytes) -> tuple[str, str, str]:
-    """Return a text, its codec, and what was guessed; raise UnicodeError for what is no text."""
+    """Return a text, its codec and the guessed encoding; raise UnicodeError for no text."""
     codec = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "utf-8")
     with suppress(UnicodeError):
         text = data.decode(codec)

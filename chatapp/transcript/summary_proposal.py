@@ -86,7 +86,7 @@ def read_review(review_pk: int) -> ShownReview:
 
 
 def read_marked(review: Review) -> Sequence[SummaryPart]:
-    """Return what the model would read; sentences without a source are marked."""
+    """Return the summary as the model would read it, with sentences without a source marked."""
     attempt, summary = review.condensation, (review.typed or {}).get("summary", "")
     made = summary_reviews.edited_reduction(review, summary, edits=bool(review.typed))
     hidden = made.hidden_among(message_store.read_effective(attempt.conversation_id))

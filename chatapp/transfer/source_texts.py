@@ -1,4 +1,4 @@
-"""Source texts: what people and models wrote in any program's JSON, and what an import lacks."""
+"""Source texts: words of people and models in any program's JSON, and those an import lacks."""
 
 import html
 import re
@@ -42,12 +42,12 @@ _Line = tuple[str, list[tuple[str, str]]]
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list, an empty one for what is none."""
+    """Return a list, an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """Return an object, an empty one for what is none."""
+    """Return an object, an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
