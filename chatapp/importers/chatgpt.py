@@ -21,7 +21,7 @@ WHERE = gettext_lazy("Settings > Data controls > Export data (a ZIP by e-mail)."
 # Places of citations, and what begins or ends other marks that its page draws.
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _NAMED = re.compile('\ue200(?:entity\ue202\\["[^"]*", ?"|url\ue202)([^"\ue202]*)')
-_MARKS = re.compile("[\ue200-\ue20f]")
+_MARKS = [chr(number) for number in range(0xE200, 0xE210)]
 _THOUGHTS = {"thoughts", "reasoning_recap"}
 _SETTINGS = {"user_editable_context", "model_editable_context"}
 
@@ -64,7 +64,9 @@ def _said(chat: Chat, node: Mapping[str, Any]) -> Said:
         links = {str(one.get("matched_text")): one.get("alt") for one in cited}
         names = {mark: "".join(_NAMED.findall(mark)) for mark in _CITED.findall(text)}
         text = _CITED.sub(lambda found: str(links.get(found[0]) or names[found[0]]), text)
-        text = _MARKS.sub("", text)
+        # A pattern would hold up everything else for as long as it looks at a long text.
+        for mark in _MARKS:
+            text = text.replace(mark, "")
     if kind in _THOUGHTS:
         return "assistant", [{"type": "thinking", "thinking": text}] if text else []
     if role == "assistant" and to != "all":
