@@ -95,7 +95,7 @@ class OpaqueBlock:
         return text if isinstance(text, str) else None
 
     def noted(self, **notes: object) -> "OpaqueBlock":
-        """Return a copy of which more is known, beside what it says."""
+        """Return a copy with more facts about it."""
         return OpaqueBlock({**self.data, BESIDE: {**beside_of(self), **notes}})
 
 

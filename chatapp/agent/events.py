@@ -103,7 +103,7 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCompleted:
-    """The reply is whole: its blocks, why it ended, what it used, the form of its reasoning."""
+    """The reply is whole: its blocks, stop reason, usage, and the form of its reasoning."""
 
     content: tuple[condense.Block, ...]
     stop_reason: str

@@ -35,7 +35,7 @@ def read_value(text: str) -> object:
 
 
 def explain(text: str) -> str:
-    """Return the sentence for a model whose arguments could not be read."""
+    """Return the sentence for the model about arguments that could not be read."""
     why, end = "they are another value", text.rstrip()
     try:
         json.loads(text, strict=False)

@@ -137,7 +137,7 @@ async def _commit_alone(connection: AsyncConnection) -> None:
 
 
 class AbandonedJobs:
-    """Jobs whose worker is gone: its process has no row any more, or runs another worker."""
+    """Abandoned jobs: the process of their worker has no row any more, or runs another worker."""
 
     def __init__(self) -> None:
         self._missing: set[int] = set()

@@ -318,7 +318,7 @@ def read_run(
     wish: CondenseRequest = NO_WISH,
     preferences: Preferences | None = None,
 ) -> TurnContext:
-    """Return what a run works with; raise Refused where it can't.
+    """Return the context of a run; raise Refused if it can't begin.
 
     The owner's ``preferences`` are read unless they are given.
     """
@@ -347,7 +347,7 @@ def _answering(conversation: Conversation, turn: Turn | None) -> Profile | None:
 
 
 def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | None:
-    """Return what a turn, or the next one, works with; None without a profile."""
+    """Return the settings of a turn, or of the next one; None without a profile."""
     fresh = message_store.read_conversation(conversation_id)
     running = Turn.objects.filter(pk=turn).first() if turn else None
     if (profile := _answering(fresh, running)) is None:

@@ -140,7 +140,7 @@ class Session(Transcript):
         self._ends[item.get("uuid") or index] = len(self.messages)
 
     def _queue(self, operation: Any, sent: Any, at: Any) -> None:
-        """Note what the user sent meanwhile, but what is sent later: it stands there."""
+        """Note words that the user sent meanwhile, unless a later line sends them again."""
         words = joined(sent)
         if operation == "popAll":
             # The user took it back into the box, and may have sent it in other words.
@@ -162,13 +162,13 @@ class Session(Transcript):
         )
 
     def _say_waiting(self) -> None:
-        """Add what the user sent meanwhile, behind the results of the calls that ran then."""
+        """Add the words sent meanwhile, behind the results of the calls that ran then."""
         for sent, at in self._waiting:
             self.say(blocks=self.mark("user", transcripts.parts_of(sent)), role="user", at=at)
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:
-        """Set aside what the user had sent in this place before, and what followed it."""
+        """Set aside the earlier message in this place, with all that followed it."""
         start = self._ends.get(item.get("parentUuid", ""), len(self.messages))
         newer = self.messages[start:]
         seen = [n for n, one in enumerate(newer, start) if "rewind_parent" not in one]
@@ -221,7 +221,7 @@ class Session(Transcript):
 
 
 def _sent_by(line: Mapping[Any, Any]) -> str:
-    """Return what a line says that the user sent, empty for others."""
+    """Return the words in a line that the user sent, empty for other lines."""
     is_queued = fields(line.get("attachment")).get("type") == "queued_command"
     sent = fields(line.get("attachment" if is_queued else "message"))
     is_sent = is_queued or (line.get("type") == "user" and not line.get("isSidechain"))

@@ -22,7 +22,7 @@ _MARKS = re.compile(
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether it begins as they do, or has their messages."""
+    """Return True if it begins as they do, or has their messages."""
     return bool(_MARKS.match(sample.head))
 
 

@@ -49,7 +49,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
 
 
 def _messages(item: Any) -> list[tuple[Any, Any]]:
-    """Return a chat's messages with their ids: those that are shown where there are no others."""
+    """Return a chat's messages with their ids, or only the shown ones if it has no others."""
     inner = fields(fields(item).get("chat", item))
     found = fields(fields(inner.get("history")).get("messages"))
     shown = listed(inner.get("messages")) if inner is not item else []

@@ -30,7 +30,7 @@ _MAX_DEPTH = 20  # tags in one another
 
 
 def place_tags(tokens: Sequence[Token], *, is_open: bool) -> None:
-    """Make HTML in a block's tokens what is drawn; while it is open, what closes it may come."""
+    """Turn HTML in a block's tokens into elements; an open block may still get its end."""
     opened: list[tuple[str, Token]] = []
     for token, behind in zip_longest(tokens, tokens[1:]):
         if token.type != "html_inline":

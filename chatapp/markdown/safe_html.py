@@ -164,7 +164,7 @@ def _prepare_blocks(state: StateCore) -> None:
 
 
 def _unfold(found: re.Match[str]) -> str:
-    """Return what a fold is called, on a line of its own, instead of what lays it out."""
+    """Return the name of a fold on a line of its own, without its tags."""
     return (found[1] or "") + "<br>" * bool(found[2])
 
 

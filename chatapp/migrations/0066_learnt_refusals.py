@@ -1,4 +1,4 @@
-"""Profiles keep what their servers refuse of requests."""
+"""Profiles keep the refusals of their servers."""
 
 from django.db import migrations, models
 

@@ -59,7 +59,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         return self.others().exclude(kind=Process.Kind.COMMAND).filter(is_old | is_later)
 
     def remove(self, name: str, sign: datetime) -> bool:
-        """Remove a process that is gone; False where it has given another sign since."""
+        """Remove a process that is gone; return False if it has given another sign since."""
         return bool(self.filter(name=name, heartbeat_at=sign).delete()[0])
 
     def remove_servers(self) -> None:
@@ -73,7 +73,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
 
 
 class Process(models.Model):
-    """A process that lives, as far as anybody knows: without its row, what it owns is left.
+    """A process that lives, as far as anybody knows: without its row, all that it owns is left.
 
     Its ``workers`` are the ids that Procrastinate gave to those of its queues. A command signs
     once, when it begins.

@@ -165,7 +165,7 @@ class Profile(models.Model):
         return str(self.name)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store it, and what its copies have of it; what its server refused is tried again."""
+        """Store it and its copies; refused parts of requests are tried again."""
         self.learnt = {}
         super().save(*args, **kwargs)
         # Its own limits hold again, not those that a provider named.

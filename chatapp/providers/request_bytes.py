@@ -99,7 +99,7 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
 
 
 class _Frames:
-    """The lines of one stream as values: each ends where its JSON does."""
+    """The lines of one stream as values: each ends with its JSON."""
 
     def __init__(self) -> None:
         self._name = b""

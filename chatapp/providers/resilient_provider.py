@@ -74,7 +74,7 @@ class ResilientProvider:
         return self._made
 
     async def _completed(self, reply: events.ReplyCompleted) -> events.ReplyCompleted:
-        """Keep what was refused before a reply, whose thoughts then say where they come from."""
+        """Keep the refusals before a reply, and stamp its thoughts with their origin."""
         if self._keep and self._refused != self._kept:
             self._kept = {**self._refused}
             await self._keep(self._kept)

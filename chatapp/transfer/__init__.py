@@ -8,7 +8,7 @@ from chatapp import errors
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence.
+    """A part of no use: the ``index`` of the item, from 1, and the reason as a sentence.
 
     What is said of all items has the index 0.
     """

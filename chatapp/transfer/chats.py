@@ -145,7 +145,7 @@ class Chat(Transcript):
         yield from super().pieces()
 
     def _link(self) -> _Node:
-        """Put each message behind its parent, the oldest first; return what all of them follow.
+        """Put each message behind its parent, the oldest first; return the one that all follow.
 
         A circle begins with its oldest. Without its parent, one follows that before it in the file.
         """
@@ -284,7 +284,7 @@ def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
 
 
 def _read(found: Item | Problem, archive: Archive, read_chat: ReadChat) -> tuple[str, list[Piece]]:
-    """Return a conversation's title and all of it, ``NONE`` for what is none."""
+    """Return a conversation's title and all of it, ``NONE`` for anything else."""
     if isinstance(found, Problem):
         return _("Conversation {number}", number=found.index), [found]
     number, item = found

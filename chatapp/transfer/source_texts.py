@@ -64,7 +64,7 @@ def joined(value: Any) -> str:
 
 
 def describe_loss(texts: Iterable[str], imported: Any) -> str:
-    """Return how many characters of the texts were not imported, empty where none is missing."""
+    """Return the number of characters that were not imported in a sentence, empty for none."""
     most, total, lines = settings.LONGEST_MESSAGE, 0, list[_Line]()
     kept = {text for _key, text in leaves(imported)}
     for text in texts:

@@ -172,7 +172,7 @@ class Transcript:
         return call
 
     def set_aside(self, root: int, version: int, start: int, since: int) -> None:
-        """Hide what was written since as a version; an edited message's ``root`` is negative."""
+        """Hide all messages since as a version; an edited message's ``root`` is negative."""
         found = [*self.messages[start:], *self.rewinds[since:]]
         hidden = [one for one in found if "rewind_parent" not in one]
         record = {
@@ -188,7 +188,7 @@ class Transcript:
             one["rewind_parent"] = len(self.rewinds)
 
     def go_back(self, start: int, first: int) -> None:
-        """Set aside what the user wrote in a place, from the first message that is still seen."""
+        """Set aside the user's words in a place, from the first message that is still seen."""
         places = [one["root_seq"] for one in self.rewinds]
         since = max((n for n, root in enumerate(places, 1) if root <= start + 1), default=0)
         self.set_aside(-start - 1, places.count(start + 1) + 1, first, since)
@@ -216,7 +216,7 @@ class Transcript:
 
 
 def are_results(blocks: list[Block]) -> bool:
-    """Return whether blocks are results of tools, and nothing else."""
+    """Return True if all blocks are results of tools."""
     return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
 
 
@@ -265,7 +265,7 @@ def call_block(name: str, call_id: Any, arguments: Any) -> Block:
 
 
 def result_block(call_id: Any, output: Any, missing: Missing) -> Block:
-    """Return a tool's result: text, or blocks where it has pictures."""
+    """Return a tool's result: text, or blocks if it has pictures."""
     parts = [*blocks_in(output, missing=missing)]
     text = output if isinstance(output, str) else request_bytes.encode(output).decode()
     text = result_text(parts) if parts or output in ([], None) else text
@@ -274,7 +274,7 @@ def result_block(call_id: Any, output: Any, missing: Missing) -> Block:
 
 
 def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -> Iterator[Block]:
-    """Yield the blocks of a message's parts under whatever name; an unknown part is its words.
+    """Yield the blocks of a message's parts under any name; an unknown part is its words.
 
     ``name`` begins the id of a call without one. ``missing`` is asked for what has no words.
     """

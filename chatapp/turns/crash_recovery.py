@@ -1,4 +1,4 @@
-"""Crash recovery: what an ended process left is closed, and what waits for a person goes on."""
+"""Crash recovery: turns of an ended process are closed, and waiting ones go on."""
 
 import logging
 import uuid
@@ -26,7 +26,7 @@ MOST = 20
 
 @dataclass
 class Recovered:
-    """Conversations whose turn was closed, turns that go on here, and how many were ``found``."""
+    """Conversations with a closed turn, turns that go on here, and the number ``found``."""
 
     found: int = 0
     closed: set[uuid.UUID] = field(default_factory=set)
@@ -69,7 +69,7 @@ def recover(
 def close_unsaved(
     running: Container[uuid.UUID], of: Conversation | None = None, before: datetime | None = None
 ) -> set[uuid.UUID]:
-    """End turns of this process that do not run: how they ended could not be saved.
+    """End turns of this process that do not run: their end could not be saved.
 
     Returns their conversations. Only those ``of`` one, or begun ``before`` a moment, where given.
     """
@@ -85,7 +85,7 @@ def close_unsaved(
 
 
 def _close(turn: Turn, reason: str) -> bool:
-    """End a turn as what is stored of it says; False where it is over already."""
+    """End a turn by its stored messages; return False if it is over already."""
     if came_to_its_end(turn):
         return finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
     return finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
@@ -96,14 +96,14 @@ LOST_AFTER = 10.0
 
 
 def enqueue_unclaimed(enqueue: Callable[[Turn], None] = enqueue_turn) -> None:
-    """Have workers run turns again whose job was lost with the worker that had just fetched it."""
+    """Enqueue turns again that lost their job with the worker that had just fetched it."""
     for turn in Turn.objects.unclaimed(LOST_AFTER).select_related("conversation"):
         with transaction.atomic():
             Turn.objects.locked(turn).offer(enqueue)
 
 
 def close_left() -> None:
-    """Close what was left beside turns: calls for titles, trials, and drafts, also own ones."""
+    """Close calls for titles, trials and drafts that were left, also own ones."""
     here, stopped = {*written_here}, noop("The server stopped meanwhile.")
     # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)

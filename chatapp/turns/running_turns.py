@@ -194,7 +194,7 @@ class RunningTurns:
                 task.stop()
 
     async def _heed_all(self) -> None:
-        """Do what was asked of the turns here, let go of those lost, and end those that can't."""
+        """Carry out requests to the turns here, let go of lost ones, end those that can't go on."""
         tasks = {**self.turns}
         held, asked = await reading(_read_held)()
         for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
@@ -254,7 +254,7 @@ class RunningTurns:
             log.exception("turns could not be looked after; that is tried again")
 
     async def look_after(self) -> None:
-        """Do what others ask of the turns here, and go on with, or close, what others left."""
+        """Carry out requests to the turns here, and continue or close turns that others left."""
         # What that takes over is known here before anybody asks for it.
         await self.clear_up()
         await self._heed_all()
@@ -386,7 +386,7 @@ def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 
 def _read_held() -> tuple[dict[uuid.UUID, int], list[TurnRequest]]:
-    """Return the attempts of this process's turns, and what was asked of them."""
+    """Return the attempts of this process's turns, and the requests to them."""
     held = Turn.objects.held()
     return held, [*TurnRequest.objects.untaken(held)] if held else []
 

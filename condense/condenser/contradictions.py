@@ -50,7 +50,7 @@ async def find_contradictions(made: Reduction, situation: Situation, kit: Kit) -
 
 
 def _issues_in(answer: str, summary: str, facts: str) -> tuple[str, ...] | None:
-    """Return the contradictions that an answer proves by quotes; None where it can't be read."""
+    """Return the contradictions that an answer proves by quotes; None if it can't be read."""
     found = _ANSWER.fullmatch(answer)
     try:
         claimed = json.loads(found[1] if found else "")["contradictions"]

@@ -88,7 +88,7 @@ class _Originals:
         return Statement(text, start, ids, unsupported)
 
     def _is_said(self, figure: str, first: Sequence[int]) -> bool:
-        """Return whether any message says a figure; its sources are asked ``first``."""
+        """Return True if any message says a figure; its sources are asked ``first``."""
         return any(self._shown(one).says(figure) for one in first) or self._all.says(figure)
 
     @cached_property

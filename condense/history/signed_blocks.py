@@ -26,7 +26,7 @@ def has_origin(block: Block) -> bool:
 
 
 def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = None) -> Message:
-    """Return the message without any thinking, ``but`` for what this is true of."""
+    """Return the message without any thinking, ``but`` for blocks that this accepts."""
     blocks = tuple([one for one in message.blocks if not is_thinking(one) or (but and but(one))])
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 

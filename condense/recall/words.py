@@ -156,7 +156,7 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield what an index in memory has of a text: its words once, signs and pairs of them."""
+    """Yield the keys of a text in an index in memory: words once, signs and pairs of them."""
     folded = fold(unicodedata.normalize("NFC", text))
     pieces = [] if folded.isascii() else folded.split()
     plain = " ".join(filter(str.isascii, pieces)) if pieces else folded

@@ -47,7 +47,7 @@ Shapes = Mapping[str, Shape]
 
 
 def fit(message: condense.Message, sends: Callable[[condense.Block], bool]) -> condense.Message:
-    """Return the message without what the API, or ``sends``, refuses; itself where that is none."""
+    """Return the message without parts that the API, or ``sends``, refuses; itself without any."""
     if isinstance(message.content, str):
         return message
     sent = message.to_api()["content"]

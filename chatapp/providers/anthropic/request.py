@@ -38,7 +38,7 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What may be in a request; whatever a server refuses is left out of the next.
+    """The parts that a request may have; those that a server refuses are left out of the next.
 
     ``reasoning`` is "none" where no reply may have unsigned thinking; where it says anything else,
     each must have some.
@@ -61,7 +61,7 @@ class RequestWriter(Learning):
     """
 
     def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
-        """Write for ``model`` at an address, without what it has ``refused``."""
+        """Write for ``model`` at an address, without the parts that it has ``refused``."""
         super().__init__(Traits(model.name in LATE_SYSTEM), SPEC.name, model, refused, url)
 
     def use(self, traits: Traits) -> None:
@@ -72,7 +72,7 @@ class RequestWriter(Learning):
         self._mark = _MARK if traits.marks else {}
 
     def unsign(self, request: ModelRequest) -> bool:
-        """Send compactions as their text from now on; False where that is done already."""
+        """Send compactions as their text from now on; return False if that is done already."""
         bound = (self.origin, *bound_to(request))
         had = bound not in _UNSIGNED and any_compaction(request.messages)
         _UNSIGNED.append(bound)
@@ -204,7 +204,7 @@ def _tools(
 
 
 def _without_marks(value: Any) -> Any:
-    """Return a copy in which no block carries a mark, or what the API does not know of it."""
+    """Return a copy in which no block carries a mark or a field unknown to the API."""
     if isinstance(value, Mapping):
         is_block = isinstance(value.get("type"), str)
         return {

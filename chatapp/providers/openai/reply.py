@@ -51,7 +51,7 @@ class _Call:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def is_other(self, id_: str, name: str, arguments: str) -> bool:
-        """Whether a piece with a name begins another call."""
+        """Return True if a piece with a name begins another call."""
         if not name or not self.name or (id_ and id_ == self.given and name == self.name):
             return False
         if (id_ and self.given and id_ != self.given) or (name != self.name and self.pieces):

@@ -43,7 +43,7 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What may be in a request; whatever a server refuses is left out of the next.
+    """The parts that a request may have; those that a server refuses are left out of the next.
 
     ``completion_limit`` says which of two names the limit of a reply has, ``any_ids`` that a
     call's id may have any length, ``user_after_tool`` that a user may speak before the model has
@@ -72,7 +72,7 @@ class RequestWriter(Learning):
     """Writes the requests to one model; what it made of a message is kept for the next."""
 
     def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
-        """Write for ``model`` at an address, without what it has ``refused``."""
+        """Write for ``model`` at an address, without the parts that it has ``refused``."""
         super().__init__(Traits(), SPEC.name, model, refused, url)
 
     def use(self, traits: Traits) -> None:
