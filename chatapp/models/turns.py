@@ -69,7 +69,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return dict(self.unfinished().filter(owner=this_process()).values_list("pk", "attempt"))
 
     def left(self) -> Self:
-        """Return turns of processes that are gone, in any order: one that can't be closed stops none."""
+        """Return turns of ended processes, in any order: one that can't be closed stops none."""
         # In a cluster, a turn without an owner waits for a worker.
         others = self.unfinished().exclude(owner__in={this_process(), *[""][: settings.CLUSTER]})
         lives = Process.objects.filter(name=OuterRef("owner"))
