@@ -76,7 +76,9 @@ def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tupl
     """Yield what stands under each key of a file's object, of a list each item by itself."""
     depth, level, section, values = 0, 0, "", 0
     builder: Any = None
-    for event, value in transcript_files.limit_depth(ijson.basic_parse(file, use_float=simply)):
+    for event, value in transcript_files.limit_depth(
+        ijson.basic_parse(file, use_float=simply, buf_size=transcript_files.AT_ONCE)
+    ):
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
             if depth == 0 and event != "start_map":
