@@ -28,6 +28,7 @@ django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
+from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.processes import joined  # noqa: E402 - the same
@@ -80,6 +81,12 @@ async def enter_only_server(application: Any, scope: Any, receive: Any, send: An
         await refuse(scope, send)
     else:
         await application(scope, receive, send)
+
+
+async def enter_by_path(scope: Any, receive: Any, send: Any) -> None:
+    """Pass programs' requests to models on, past all that could hold up or change their bytes."""
+    inside = f"{scope['path']}/".startswith(f"{ROOT}/")
+    await (gateway if inside else pages)(scope, receive, send)
 
 
 async def refuse(scope: Any, send: Any) -> None:
@@ -168,10 +175,11 @@ def _scheme(scope: Any, headers: dict[bytes, bytes]) -> str:
     return "https" if scope.get("scheme") in {"https", "wss"} else "http"
 
 
+pages = OneThreadHandler()
 _sockets = SessionMiddlewareStack(partial(enter_as_user, URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
 application = ProtocolTypeRouter(
     {
-        "http": partial(enter_only_server, OneThreadHandler()),
+        "http": partial(enter_only_server, enter_by_path),
         "lifespan": live,
         "websocket": partial(enter_only_server, partial(enter_own_origin, _sockets)),
     }

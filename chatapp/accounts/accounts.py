@@ -149,7 +149,7 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
     Its answers have ``most`` tokens where that is given, and less than the profile's limit.
     """
-    reached = _reached_by(profile)
+    reached = reached_by(profile)
     if most is not None:
         model: Model = reached["model"]
         reached["model"] = replace(model, max_output=min(most, model.max_output))
@@ -160,10 +160,10 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
 def provider_to_try(profile: Profile) -> ResilientProvider:
     """Return a provider that knows no earlier refusals and tries each call once."""
-    return create_provider(profile.provider, **_reached_by(profile), attempts=1)
+    return create_provider(profile.provider, **reached_by(profile), attempts=1)
 
 
-def _reached_by(profile: Profile) -> dict[str, Any]:
+def reached_by(profile: Profile) -> dict[str, Any]:
     """Return what a provider is made of."""
     spec, reached = profile.spec, profile.reached
     known = spec.find_model(profile.model)

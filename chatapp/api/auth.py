@@ -84,6 +84,8 @@ class Bearer(HttpBearer):
         cast("Call", request).token = found.pk
         logs.note(user=found.owner.pk)
         reader_of(request, found.owner).enter()
+        if found.scope == ApiToken.Scope.GATEWAY:
+            raise HttpError(403, _("This token only opens the gateway."))
         scopes = ApiToken.Scope if request.method in READING else self.scopes
         if found.scope not in scopes:
             if found.scope == ApiToken.Scope.READ:

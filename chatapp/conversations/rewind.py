@@ -136,6 +136,15 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
     return question_seq
 
 
+def set_tail_aside(conversation: Conversation, first_seq: int, root_seq: int) -> None:
+    """Make room for what a client says behind ``root_seq`` instead of all since ``first_seq``."""
+    if conversation.messages.questions().in_force().filter(seq=first_seq).exists():
+        set_message_aside(conversation, first_seq)
+    else:
+        cause = Rewind.Cause.REGENERATED
+        _set_aside(conversation, cause, root_seq=root_seq, first_seq=first_seq)
+
+
 def _set_aside(
     conversation: Conversation, cause: Rewind.Cause, *, root_seq: int, first_seq: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 from django.utils.translation import gettext_lazy
 
@@ -32,10 +32,13 @@ def recognise(sample: Sample) -> bool:
 
 def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield the messages, calls and results; the first system message is the system prompt."""
-    return _Chat().read(read_items(path))
+    return Messages().read(read_items(path))
 
 
-class _Chat(transcripts.Transcript):
+class Messages(transcripts.Transcript):
+    """A list of messages, one by one."""
+
+    @override
     def take(self, index: int, item: Any, /) -> None:
         match item:
             case {"role": "system" | "developer", "content": content}:

@@ -33,7 +33,7 @@ def recognise(sample: Sample) -> bool:
 
 def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield messages, calls and results, summaries with what they hide, and the newest usage."""
-    return _Rollout().read(read_lines(path))
+    return Rollout().read(read_lines(path))
 
 
 # What it writes in the user's name, and the tool whose results the user writes.
@@ -46,7 +46,9 @@ _ASKING = "request_user_input"
 _HIDDEN = {"rewind_parent", "condense_parent", "condense_id"}
 
 
-class _Rollout(transcripts.Transcript):
+class Rollout(transcripts.Transcript):
+    """A session, item by item."""
+
     strategy = LABEL
 
     @override

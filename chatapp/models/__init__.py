@@ -3,6 +3,7 @@
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
+from chatapp.models.client_conversations import ClientConversation, HistoryLink
 from chatapp.models.condensations import BackgroundDraft, Condensation
 from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.deletions import Deletion

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
 from chatapp.models.database import now
+from chatapp.models.profiles import Profile
 
 
 class AccessToken(models.Model):
@@ -92,7 +93,8 @@ class Invitation(AccessToken):
 class ApiToken(AccessToken):
     """What a program says to be let in; only the token's hash is stored.
 
-    Each ``scope`` holds those before it.
+    Each ``scope`` holds those before it, but for that of the gateway, which reads nothing. Its
+    requests go to a ``profile``, or to the one of their model; ``program`` sent the last one.
     """
 
     PREFIX = "palimpsest_"
@@ -103,13 +105,18 @@ class ApiToken(AccessToken):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
         ALL = "all", _("read, write and change settings")
+        GATEWAY = "gateway", _("gateway")
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = fields.CharField(_("name"), max_length=60)
-    scope = models.CharField(_("scope"), max_length=5, choices=Scope, default=Scope.READ)
+    scope = models.CharField(_("scope"), max_length=8, choices=Scope, default=Scope.READ)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
+    profile = models.ForeignKey(
+        Profile, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("profile")
+    )
+    program = fields.CharField(max_length=100, blank=True, db_default="", editable=False)
 
     class Meta:
         ordering = ("-created_at", "-pk")

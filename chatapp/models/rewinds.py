@@ -64,6 +64,7 @@ class Rewind(Recorded, Hiding):
         RETRIED = "retried", _("tried again")
         EDITED = "edited", _("edited")
         REGENERATED = "regenerated", _("answered again")
+        REPLACED = "replaced", _("replaced by its client")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")

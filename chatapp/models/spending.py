@@ -11,6 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Count, F, Q
 from django.utils import timezone
@@ -155,6 +156,12 @@ def month_start() -> datetime:
 def check_spending(pk: uuid.UUID) -> None:
     """Raise SpendingLimitReached where no model may be called in a conversation any more."""
     _check(pk, read_limits(pk))
+
+
+def check_spending_by(owner: User) -> None:
+    """Raise SpendingLimitReached where a user may call no model any more, wherever that is."""
+    own = Preferences.objects.filter(owner=owner).first() or Preferences(owner=owner)
+    _check(uuid.UUID(int=0), Limits(owner.pk, False, None, own.month_budget, own.allowance))
 
 
 def check_spending_of(conversation: Conversation, preferences: Preferences) -> None:

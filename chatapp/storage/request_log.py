@@ -210,6 +210,10 @@ class RequestLog:
         """Take the rows of messages that may be sent."""
         self._stored |= {row.seq: (row.role, row.content) for row in rows}
 
+    def knows(self, seq: int) -> bool:
+        """Whether the row of a message was taken."""
+        return seq in self._stored
+
     def write(self, call: int, request: SentRequest | None) -> Written:
         """Store the record of a call that is stored."""
         before = self.written

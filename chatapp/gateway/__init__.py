@@ -1,0 +1,1 @@
+"""The gateway: requests of other programs are passed on byte for byte, and recorded."""

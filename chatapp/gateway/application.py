@@ -1,0 +1,323 @@
+"""The gateway's application: who may pass, and each answer byte for byte as it comes."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from chatapp import errors
+from chatapp.accounts import credentials
+from chatapp.accounts.rate_limits import GuessLimit, count_request
+from chatapp.agent.errors import SpendingLimitReached
+from chatapp.gateway import chat_completions, messages, responses
+from chatapp.gateway.bodies import LARGEST, TooLarge, UnknownEncoding, decoded, read_body
+from chatapp.gateway.dialects import Dialect
+from chatapp.gateway.recording import CUT, GONE, Recording
+from chatapp.gateway.store import Asked
+from chatapp.gateway.upstream import (
+    HOP_BY_HOP,
+    NoUpstream,
+    Upstream,
+    failures,
+    find_upstream,
+    sent,
+)
+from chatapp.languages import in_words, reader_of
+from chatapp.middleware import client_address
+from chatapp.models import ApiToken, Profile, spending
+from chatapp.models.database import reading
+from chatapp.network import AddressRefused
+from chatapp.sentences import translate as _
+
+log = logging.getLogger(__name__)
+
+ROOT = "/gateway"
+DIALECTS = (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
+_TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
+_MODELS = re.compile(r"/v1/models(?:/(.+))?")
+_PROGRAM = re.compile(r"[\x21-\x7e]+")
+
+
+class Refusal(Exception):
+    """A request that is not passed on; the text says why."""
+
+    def __init__(self, status: int, said: str, *, retry_after: int | None = None) -> None:
+        super().__init__(said)
+        self.status, self.retry_after = status, retry_after
+
+
+class ClientGone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request at our door; a token ``beside`` the client's credential leaves that as it is."""
+
+    scope: Mapping[str, Any]
+    path: str
+    token: str
+    beside: bool
+    headers: Mapping[str, str]
+    dialect: Dialect
+
+    @property
+    def program(self) -> str:
+        """The client's name and version."""
+        found = _PROGRAM.match(self.headers.get("user-agent", ""))
+        return found[0][:100] if found else ""
+
+
+async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
+    """Answer a request of a program, in the dialect that it speaks."""
+    call = _read_call(scope)
+    try:
+        if call.path in {"", "/", "/healthz"} and scope["method"] in {"HEAD", "GET"}:
+            await _answer(send, 200, b"")
+            return
+        body = await _body(receive)
+        await _serve(call, body, receive, send)
+    except Refusal as refusal:
+        more = [(b"retry-after", str(refusal.retry_after).encode())] if refusal.retry_after else []
+        said = call.dialect.refusal(refusal.status, str(refusal))
+        await _answer(send, refusal.status, said, more)
+    except ClientGone:
+        pass
+
+
+def _read_call(scope: Mapping[str, Any]) -> Call:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin1").lower(), value.decode("latin1"))
+    path = scope["path"].removeprefix(ROOT)
+    token = headers.get("x-palimpsest-token", "")
+    if found := _TOKEN_IN_PATH.fullmatch(path):
+        token, path = found[1], found[2]
+    beside = bool(token)
+    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    token = token or next(
+        (one for one in (headers.get("x-api-key", ""), bearer) if one.startswith(ApiToken.PREFIX)),
+        bearer or headers.get("x-api-key", ""),
+    )
+    known = next((one for one in DIALECTS if path in one.paths | one.beside), None)
+    spoken = messages.DIALECT if "anthropic-version" in headers else chat_completions.DIALECT
+    return Call(scope, path, token, beside, headers, known or spoken)
+
+
+async def _body(receive: Any) -> bytes:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST:
+            raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
+    token = await reading(_admit)(call)
+    dialect, method = call.dialect, call.scope["method"]
+    if (listed := _MODELS.fullmatch(call.path)) and method == "GET":
+        status, said = await reading(_models)(token, listed[1] or "")
+        await _answer(send, status, said)
+        return
+    if call.path not in dialect.paths | dialect.beside:
+        raise Refusal(404, _("There is nothing at this address."))
+    if method != "POST":
+        raise Refusal(405, _("This address doesn't accept that method."))
+    model = await _model_of(call, token, body)
+    try:
+        upstream = await reading(find_upstream)(
+            token, dialect.provider, model, own_key=call.beside and _has_own(call)
+        )
+    except NoUpstream as error:
+        raise Refusal(404, str(error)) from error
+    recording = None
+    if call.path in dialect.paths:
+        asked = Asked(token, dialect, upstream.profile, call.headers, body, call.program)
+        recording = Recording(asked)
+    await _forward(call, body, upstream, recording, receive=receive, send=send)
+
+
+def _has_own(call: Call) -> bool:
+    return bool(call.headers.get("authorization") or call.headers.get("x-api-key"))
+
+
+def _admit(call: Call) -> ApiToken:
+    """Return the token of a request; raise Refusal for a wrong one, and beyond limits."""
+    request = HttpRequest()
+    client = call.scope.get("client") or ("",)
+    request.META["REMOTE_ADDR"] = client[0]
+    forwarded = call.headers.get("x-forwarded-for")
+    if forwarded:
+        request.META["HTTP_X_FORWARDED_FOR"] = forwarded
+    client_address(lambda _request: HttpResponse())(request)
+    # No request waits for a note of its token's use: the record has it.
+    named = credentials.open_tokens().filter(digest=ApiToken.digest_of(call.token))
+    found = named.select_related("owner").first()
+    if found is None or found.scope != ApiToken.Scope.GATEWAY:
+        limit = GuessLimit(request, realm="api")
+        if found is None and limit.is_reached:
+            raise Refusal(429, _("Too many tokens were wrong. Try again in 15 minutes."))
+        if found is None:
+            limit.count()
+        raise Refusal(401, _("Send a token of the gateway, which Settings > Gateway makes."))
+    reader_of(request, found.owner).enter()
+    try:
+        count_request(found.owner)
+        spending.check_spending_by(found.owner)
+    except errors.LimitReached as error:
+        said = in_words(str(error))
+        raise Refusal(error.status, said, retry_after=error.retry_after) from error
+    except SpendingLimitReached as error:
+        raise Refusal(403, in_words(str(error))) from error
+    return found
+
+
+async def _model_of(call: Call, token: ApiToken, body: bytes) -> str:
+    """Return the model that a request names, where the token does not say who answers."""
+    encoding = call.headers.get("content-encoding", "")
+    if token.profile_id and encoding in {"", "identity"}:
+        return ""
+    try:
+        plain = await asyncio.to_thread(decoded, body, encoding)
+    except TooLarge:
+        raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20)) from None
+    except UnknownEncoding as error:
+        raise Refusal(415, _("The encoding “{name}” is not known here.", name=error)) from error
+    except ValueError as error:
+        raise Refusal(400, _("The request's body is damaged.")) from error
+    if token.profile_id:
+        return ""
+    value = (await asyncio.to_thread(read_body, plain, "")).value
+    return str(value.get("model") or "")
+
+
+def _models(token: ApiToken, name: str) -> tuple[int, bytes]:
+    """Return the models of a user's profiles, as both APIs list them."""
+    found = {one.model: _model(one) for one in token.owner.profiles.exclude(provider="offline")}
+    if name and name not in found:
+        raise Refusal(404, _("None of your profiles has the model “{model}”.", model=name))
+    data = [*found.values()]
+    listed = {"object": "list", "data": data, "has_more": False}
+    ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
+    return 200, json.dumps(found[name] if name else listed | ends).encode()
+
+
+def _model(profile: Profile) -> dict[str, Any]:
+    return {
+        "id": profile.model,
+        "object": "model",
+        "type": "model",
+        "display_name": profile.name,
+        "created": 0,
+        "created_at": "1970-01-01T00:00:00Z",
+        "owned_by": profile.provider,
+        "context_length": profile.context_window,
+        "max_input_tokens": profile.context_window,
+        "max_tokens": profile.max_output,
+    }
+
+
+async def _forward(
+    call: Call,
+    body: bytes,
+    upstream: Upstream,
+    recording: Recording | None,
+    *,
+    receive: Any,
+    send: Any,
+) -> None:
+    """Pass a request on and its answer back, until the client goes away."""
+    work = asyncio.ensure_future(_pass_on(call, body, upstream, recording, send))
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientGone
+        await work
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work})
+        if recording and work.cancelled():
+            recording.end(GONE)
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _pass_on(
+    call: Call, body: bytes, upstream: Upstream, recording: Recording | None, send: Any
+) -> None:
+    started, is_stream = False, False
+    url = upstream.url(call.path, call.scope["query_string"])
+    headers = upstream.headers([(name.lower(), value) for name, value in call.scope["headers"]])
+    try:
+        async with sent(upstream, call.scope["method"], url, headers, body) as answer:
+            raw = [(name, value) for name, value in answer.raw_headers]
+            kept = [(name, value) for name, value in raw if name.lower() not in HOP_BY_HOP]
+            known = {name.decode().lower(): value.decode("latin1") for name, value in raw}
+            is_stream = "text/event-stream" in known.get("content-type", "")
+            start = {"type": "http.response.start", "status": answer.status, "headers": kept}
+            await send(start)
+            started = True
+            if recording:
+                recording.status, recording.headers = answer.status, known
+            async for chunk in answer.content.iter_any():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if recording:
+                    recording.take(chunk)
+                # A server that only writes does not look at others.
+                await asyncio.sleep(0)
+            if recording:
+                recording.end()
+            await send({"type": "http.response.body", "body": b""})
+    except AddressRefused as error:
+        raise Refusal(403, in_words(str(error))) from error
+    except failures() as error:
+        await _broken(call, recording, send, error, started=started, is_stream=is_stream)
+
+
+async def _broken(
+    call: Call,
+    recording: Recording | None,
+    send: Any,
+    error: BaseException,
+    *,
+    started: bool,
+    is_stream: bool,
+) -> None:
+    """Tell the client, in its dialect, that the line to the provider broke."""
+    log.warning("the gateway's line to a provider broke: %r", error)
+    said = _("The provider can't be reached, or its answer broke off.")
+    if not started:
+        if recording:
+            recording.status = 502
+            recording.end(said)
+        raise Refusal(502, said) from error
+    if recording:
+        recording.end(CUT)
+    told = b"event: error\ndata: " + call.dialect.refusal(502, said) + b"\n\n"
+    await send({"type": "http.response.body", "body": told if is_stream else b""})
+
+
+async def _answer(
+    send: Any, status: int, body: bytes, more: "list[tuple[bytes, bytes]] | None" = None
+) -> None:
+    headers = [(b"content-type", b"application/json"), *(more or [])]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,158 @@
+"""Bodies of requests: decoded copies of them, and the places of the items in their JSON."""
+
+import itertools
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import brotli
+
+try:
+    from compression import zstd
+except ImportError:
+    from backports import zstd  # type: ignore[no-redef] # the same before Python 3.14
+
+# Bytes of a body, as it is sent and as it is read.
+LARGEST = 64 * 1024 * 1024
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_value_at = json.JSONDecoder().raw_decode
+
+
+class TooLarge(Exception):
+    """A body has more bytes than are read."""
+
+
+class UnknownEncoding(Exception):
+    """A body is encoded in a way that is not known here."""
+
+
+def _inflate(window: int) -> Callable[[bytes], bytes]:
+    def read(data: bytes) -> bytes:
+        return zlib.decompressobj(window).decompress(data, LARGEST + 1)
+
+    return read
+
+
+_DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
+    "gzip": _inflate(31),
+    "deflate": _inflate(15),
+    "zstd": lambda data: zstd.ZstdDecompressor().decompress(data, LARGEST + 1),
+    "identity": lambda data: data,
+    "": lambda data: data,
+}
+
+
+def decoded(body: bytes, encoding: str) -> bytes:
+    """Return a copy of a body as it is read; raise TooLarge, UnknownEncoding or ValueError."""
+    for name in reversed([one.strip().lower() for one in encoding.split(",")]):
+        if name not in _DECODERS:
+            raise UnknownEncoding(name)
+        try:
+            body = _DECODERS[name](body)
+        except (zlib.error, zstd.ZstdError, EOFError) as error:
+            raise ValueError(name) from error
+        if len(body) > LARGEST:
+            raise TooLarge
+    return body
+
+
+class StreamDecoder:
+    """Decodes a copy of an answer, chunk by chunk; raises UnknownEncoding where it can't."""
+
+    def __init__(self, encoding: str) -> None:
+        made: dict[str, Callable[[], Any]] = {
+            "gzip": lambda: zlib.decompressobj(31),
+            "deflate": lambda: zlib.decompressobj(15),
+            "zstd": zstd.ZstdDecompressor,
+            "br": brotli.Decompressor,
+        }
+        name = encoding.strip().lower()
+        if name not in {"", "identity", *made}:
+            raise UnknownEncoding(name)
+        made_of = made[name]() if name in made else None
+        self._read = getattr(made_of, "decompress", None) or getattr(made_of, "process", None)
+
+    def take(self, chunk: bytes) -> bytes:
+        """Return what a chunk adds; raise ValueError where it is damaged."""
+        try:
+            return self._read(chunk) if self._read else chunk
+        except (zlib.error, zstd.ZstdError, brotli.error, EOFError) as error:
+            raise ValueError("damaged") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request's JSON object, and the bytes it came in: ``head + b",".join(parts) + tail``.
+
+    Each part is an item of the list that holds the client's history. Without such a list all of
+    the bytes are the head.
+    """
+
+    value: Mapping[str, Any]
+    head: bytes
+    parts: Sequence[bytes] = ()
+    tail: bytes = b""
+
+
+def read_body(data: bytes, name: str) -> Body:
+    """Return a body whose history stands under ``name``; one that is no JSON object is empty."""
+    try:
+        text = data.decode()
+        value, cuts = _read_object(text, name)
+    except (ValueError, RecursionError):
+        return Body({}, data)
+    if not cuts:
+        return Body(value, data)
+    parts = [text[start + 1 : end].encode() for start, end in itertools.pairwise(cuts)]
+    return Body(value, text[: cuts[0] + 1].encode(), parts, text[cuts[-1] :].encode())
+
+
+def _read_object(text: str, name: str) -> tuple[dict[str, Any], list[int]]:
+    """Return an object, and where the bracket, commas and bracket of its list stand.
+
+    Of keys that come twice the last one counts, as everywhere.
+    """
+    at, value, cuts = _skip(text, 0), dict[str, Any](), list[int]()
+    if text[at : at + 1] != "{":
+        raise ValueError("no object")
+    at = _skip(text, at + 1)
+    while text[at : at + 1] != "}":
+        key, at = _value_at(text, at)
+        at = _skip(text, at)
+        if not isinstance(key, str) or text[at : at + 1] != ":":
+            raise ValueError("no key")
+        at = _skip(text, at + 1)
+        if key == name:
+            value[key], at, cuts = _read_list(text, at)
+        else:
+            value[key], at = _value_at(text, at)
+        at = _skip(text, at)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != "}":
+            raise ValueError("no end")
+    return value, cuts
+
+
+def _read_list(text: str, at: int) -> tuple[Any, int, list[int]]:
+    """Return a value, its end, and where the items of a list that has some are parted."""
+    cuts, found = [at], list[Any]()
+    if text[at : at + 1] != "[" or text[(after := _skip(text, at + 1)) : after + 1] == "]":
+        return *_value_at(text, at), []
+    while text[at : at + 1] != "]":
+        one, at = _value_at(text, _skip(text, at + 1))
+        found.append(one)
+        at = _skip(text, at)
+        if text[at : at + 1] not in (",", "]"):
+            raise ValueError("no end")
+        cuts.append(at)
+    return found, at + 1, cuts
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at

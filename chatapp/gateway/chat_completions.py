@@ -1,0 +1,38 @@
+"""Chat completions: their requests and streams."""
+
+from typing import Any
+
+from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.importers.chat_completions import Messages
+from chatapp.providers.openai.reply import Reply
+from chatapp.transfer.source_texts import fields, joined, listed
+
+_OF_THE_SYSTEM = {"system", "developer"}
+
+
+def _read(body: Json) -> Told:
+    items = listed(body.get("messages"))
+    heads = [one for one in items if fields(one).get("role") in _OF_THE_SYSTEM]
+    tools = [fields(one) for one in listed(body.get("tools"))]
+    return Told(
+        items=items,
+        system="\n".join([joined(one.get("content")) for one in heads]),
+        tools=[str(fields(one.get("function")).get("name")) for one in tools],
+    )
+
+
+def _refuse(status: int, said: str) -> Json:
+    error: dict[str, Any] = {"message": said, "type": KINDS.get(status, "server_error")}
+    return {"error": {**error, "param": None, "code": None}}
+
+
+DIALECT = Dialect(
+    name="chat_completions",
+    provider="openai",
+    history="messages",
+    paths=frozenset({"/v1/chat/completions"}),
+    read=_read,
+    transcript=Messages,
+    reply=Reply,
+    refuse=_refuse,
+)

@@ -1,0 +1,75 @@
+"""Dialects: what the gateway has to know of an API to record its requests and answers."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import condense
+from chatapp.transfer.transcripts import Transcript
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a request says of itself; each ``item`` of its history is as the client wrote it.
+
+    It may name its ``session``, and an answer that it ``follows`` instead of a history.
+    """
+
+    items: Sequence[Any]
+    system: str = ""
+    tools: Sequence[str] = ()
+    session: str = ""
+    follows: str = ""
+
+
+class Reply(Protocol):
+    """An answer that is read event by event; ``blocks`` are those of the Messages API."""
+
+    usage: condense.Usage
+    finished: bool
+    stop_reason: str
+
+    def take(self, event: Any, /) -> Iterator[Any]:
+        """Take an event in, or the JSON of an answer that is not streamed."""
+
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield the blocks that there are so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One API: its ``paths``, and those with answers ``beside`` conversations.
+
+    The history of a request stands under ``history``. A ``transcript`` takes its items one by one,
+    a ``reply`` the events of an answer. ``refuse`` writes an error of our own.
+    """
+
+    name: str
+    provider: str
+    history: str
+    paths: frozenset[str]
+    read: Callable[[Json], Told]
+    transcript: Callable[[], Transcript]
+    reply: Callable[[], Reply]
+    refuse: Callable[[int, str], Json]
+    beside: frozenset[str] = field(default_factory=frozenset)
+
+    def refusal(self, status: int, said: str) -> bytes:
+        """Return an error as clients of this API read it."""
+        return json.dumps(self.refuse(status, said)).encode()
+
+
+# What an API calls each of our own refusals.
+KINDS: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    405: "invalid_request_error",
+    413: "request_too_large",
+    415: "invalid_request_error",
+    429: "rate_limit_error",
+}

@@ -1,0 +1,63 @@
+"""The Messages API: its requests and streams."""
+
+from collections.abc import Mapping
+from typing import Any, override
+
+import condense
+from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.importers.claude_code import Session
+from chatapp.providers import request_bytes
+from chatapp.providers.anthropic.reply import Reply
+from chatapp.transfer.source_texts import fields, joined, listed
+
+
+class _Transcript(Session):
+    """The history of a request, item by item."""
+
+    @override
+    def take(self, index: int, item: Any, /) -> None:
+        is_told = fields(item).get("role") == "system"
+        if message := self.checked(index, {**item, "role": "user"} if is_told else item):
+            blocks = self.mark(message["role"], message["content"])
+            if is_told:
+                blocks = [one | {condense.USER_WORDS: ""} for one in blocks]
+            last = self.messages[-1] if self.messages else {}
+            if message["role"] == "assistant" == last.get("role"):
+                last["content"] += blocks
+            else:
+                self.add_message({"role": message["role"], "content": blocks})
+
+
+def _read(body: Json) -> Told:
+    named = fields(body.get("metadata")).get("user_id")
+    return Told(
+        items=listed(body.get("messages")),
+        system=joined(body.get("system")),
+        tools=[str(fields(one).get("name")) for one in listed(body.get("tools"))],
+        session=_session_in(named) if isinstance(named, str) else "",
+    )
+
+
+def _session_in(name: str) -> str:
+    """Return the session in a user id of Claude Code, in its form of today or the one before."""
+    told = request_bytes.decode_input(name) if name.startswith("{") else {}
+    before, _, session = name.rpartition("_session_")
+    found = told.get("session_id") if isinstance(told, Mapping) else None
+    return str(found) if found else session if before else ""
+
+
+def _refuse(status: int, said: str) -> Json:
+    return {"type": "error", "error": {"type": KINDS.get(status, "api_error"), "message": said}}
+
+
+DIALECT = Dialect(
+    name="messages",
+    provider="anthropic",
+    history="messages",
+    paths=frozenset({"/v1/messages"}),
+    beside=frozenset({"/v1/messages/count_tokens"}),
+    read=_read,
+    transcript=_Transcript,
+    reply=Reply,
+    refuse=_refuse,
+)

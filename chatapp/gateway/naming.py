@@ -1,0 +1,121 @@
+"""Names of conversations: a session that the client names, and digests of a history."""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import condense
+from chatapp.gateway.dialects import Dialect, Told
+from chatapp.models import HistoryLink
+from chatapp.transfer.record_rows import WRONG
+from chatapp.transfer.transcripts import Block
+
+# Headers that name a session, the surest first; the body's own name comes after the first two.
+_SUREST = ("x-palimpsest-conversation", "x-claude-code-session-id")
+_NAMING = (
+    "session-id", "session_id", "thread-id", "x-opencode-session", "x-session-affinity",
+    "x-session-id", "x-grok-session-id", "x-grok-conv-id", "x-amp-thread-id",
+    "helicone-session-id", "x-litellm-session-id",
+)  # fmt: skip
+_OTHER = re.compile(r"x-[\w-]+-session-id")
+# A part of a session that is a conversation of its own.
+_AGENT = "x-claude-code-agent-id"
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The session of a request, "" without one; that of a sub-agent has its parent's too."""
+
+    session: str = ""
+    parent: str = ""
+
+
+def name_of(headers: Mapping[str, str], told: Told) -> Name:
+    """Return the session that a request belongs to."""
+    surest = [headers.get(one, "") for one in _SUREST]
+    others = [value for one, value in headers.items() if _OTHER.fullmatch(one)]
+    found = (*surest, told.session, *[headers.get(one, "") for one in _NAMING], *others)
+    session = _short(next(filter(None, found), ""))
+    agent = headers.get(_AGENT, "")
+    return Name(_short(f"{session}/{agent}"), session) if session and agent else Name(session)
+
+
+def _short(name: str) -> str:
+    """Return a name as it is stored."""
+    return hashlib.sha256(name.encode()).hexdigest() if len(name) > LONGEST_NAME else name
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message of a history, with a digest of it and all before it.
+
+    It is ``told`` where it speaks with a system prompt's authority: such messages come and go, so
+    its digest is that of the one before.
+    """
+
+    role: str
+    content: list[Block]
+    digest: bytes
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The messages of a request, and in which of them each item stands; -1 in none."""
+
+    entries: Sequence[Entry]
+    places: Sequence[int]
+    odd: int = 0
+
+
+def root_of(owner: int, dialect: str) -> bytes:
+    """Return the digest before a user's first message."""
+    return hashlib.sha256(f"{owner} {dialect}".encode()).digest()
+
+
+def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
+    """Return the messages that a request shows.
+
+    They follow an answer whose digest was ``before``, which is then their first.
+    """
+    transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
+    odd = 0
+    for number, item in enumerate(told.items):
+        known = len(transcript.messages)
+        try:
+            transcript.take(number + 1, condense.well_formed_json(item))
+        except WRONG:
+            odd += 1
+        made = len(transcript.messages)
+        places.append(made - 1 if made > known or _adds(item, transcript.messages) else -1)
+        if isinstance(item, Mapping) and item.get("role") in {"system", "developer"}:
+            of_system.update(range(known, made))
+    entries, digest = list[Entry](), before or root
+    if before:
+        entries.append(Entry("assistant", [], before))
+        places = [one + 1 if one >= 0 else one for one in places]
+    for number, message in enumerate(transcript.messages):
+        if number not in of_system:
+            digest = HistoryLink.digest_behind(digest, message["role"], message["content"])
+        entries.append(Entry(message["role"], message["content"], digest, number in of_system))
+    return History(entries, places, odd + len(transcript.problems))
+
+
+def _adds(item: object, messages: Sequence[object]) -> bool:
+    """Whether an item that made no message is part of the last one."""
+    return bool(messages) and isinstance(item, Mapping) and item.get("role") != "system"
+
+
+def likeness(one: Collection[str], other: Collection[str]) -> float:
+    """Return the share that two sets have in common: 1 for two that are empty."""
+    both = {*one} | {*other}
+    return len({*one} & {*other}) / len(both) if both else 1.0
+
+
+def kind_of(told: Told) -> set[str]:
+    """Return by what the agent of a request is known: the lines it is told, and its tools."""
+    return {line for line in told.system.splitlines() if line.strip()} | {
+        f"tool {name}" for name in told.tools
+    }

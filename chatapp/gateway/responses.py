@@ -1,0 +1,117 @@
+"""The Responses API: its requests and streams."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, override
+
+import condense
+from chatapp.agent import events
+from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.importers.codex import Rollout
+from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
+from chatapp.transfer.source_texts import fields, joined, listed
+from chatapp.transfer.transcripts import blocks_in
+
+# How an answer ends that is whole, or as whole as it gets.
+_ENDS = {
+    "response.completed": "end_turn",
+    "response.incomplete": "max_tokens",
+    "response.failed": "error",
+}
+
+
+class _Transcript(Rollout):
+    """The input of a request, item by item; what the model thought stays apart."""
+
+    @override
+    def take(self, index: int, item: Any, /) -> None:
+        if fields(item).get("type") != "reasoning":
+            shaped = {"type": "message", **fields(item)}
+            super().take(index, {"type": "response_item", "payload": shaped})
+        elif thoughts := [*blocks_in([item])]:
+            self.say_more(thoughts)
+
+    def say_more(self, blocks: list[dict[str, Any]]) -> None:
+        """Add to what the model says, which is one message up to the next result."""
+        last = self.messages[-1] if self.messages else {}
+        if last.get("role") == "assistant":
+            last["content"] += blocks
+        else:
+            self.say("assistant", blocks)
+
+
+class _Reply:
+    """What one answer has said so far."""
+
+    def __init__(self) -> None:
+        self.usage, self.finished, self.stop_reason = condense.Usage(), False, ""
+        self._items: dict[int, Json] = {}
+        self._pieces: defaultdict[int, list[str]] = defaultdict(list)
+
+    def take(self, event: Any, /) -> Iterator[Any]:
+        """Take an event in, or the JSON of an answer that is not streamed."""
+        told = fields(event)
+        kind, response = str(told.get("type", "")), fields(told.get("response"))
+        place = told.get("output_index")
+        if told.get("object") == "response":
+            ended = f"response.{told.get('status')}"
+            kind, response = ended if ended in _ENDS else "response.completed", told
+        if isinstance(name := response.get("id"), str):
+            yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
+        if isinstance(place, int) and isinstance(told.get("item"), Mapping):
+            self._items[place] = told["item"]
+        elif isinstance(place, int) and kind.endswith("_text.delta"):
+            self._pieces[place].append(str(told.get("delta", "")))
+        if kind in _ENDS:
+            self._end(kind, response)
+
+    def _end(self, kind: str, response: Json) -> None:
+        self.finished, self.stop_reason = True, _ENDS[kind]
+        if output := listed(response.get("output")):
+            self._items = dict(enumerate(output))
+        used = fields(response.get("usage"))
+        prompt = as_tokens(used.get("input_tokens")) or 0
+        cached = fields(used.get("input_tokens_details")).get("cached_tokens")
+        read = min(prompt, as_tokens(cached) or 0)
+        output_tokens = as_tokens(used.get("output_tokens")) or 0
+        self.usage = condense.Usage(prompt - read, output_tokens, read, 0)
+
+    def blocks(self) -> Iterator[condense.Block]:
+        """Yield what the items say; one that is not done says what came of it."""
+        said = _Transcript()
+        for place in sorted({*self._items, *self._pieces}):
+            item, written = self._items.get(place, {}), "".join(self._pieces.get(place, ()))
+            if not joined(item) and written:
+                item = {"type": "message", "role": "assistant", "content": written}
+            said.take(place, item)
+        for message in said.messages:
+            yield from map(condense.block_from_api, message["content"])
+
+
+def _read(body: Json) -> Told:
+    given, talk = body.get("input"), body.get("conversation")
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
+    return Told(
+        items=items,
+        system=joined(body.get("instructions")),
+        tools=[str(one.get("name") or one.get("type")) for one in listed(body.get("tools"))],
+        session=str(fields(talk).get("id") or (talk if isinstance(talk, str) else "")),
+        follows=str(body.get("previous_response_id") or ""),
+    )
+
+
+def _refuse(status: int, said: str) -> Json:
+    return {"error": {"message": said, "type": KINDS.get(status, "server_error"), "code": None}}
+
+
+DIALECT = Dialect(
+    name="responses",
+    provider="openai",
+    history="input",
+    paths=frozenset({"/v1/responses"}),
+    beside=frozenset({"/v1/responses/compact"}),
+    read=_read,
+    transcript=_Transcript,
+    reply=_Reply,
+    refuse=_refuse,
+)

@@ -1,0 +1,176 @@
+"""Upstream: the server that a request is passed on to, with which credential and headers."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from chatapp.accounts.accounts import reached_by
+from chatapp.models import ApiToken, Profile
+from chatapp.network import Guard
+from chatapp.providers import provider_spec
+from chatapp.providers.http import CONNECT_SECONDS, KEPT_SECONDS, clients, tls
+from chatapp.sentences import translate as _
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+# Of one connection alone (RFC 9110), and of our own door.
+HOP_BY_HOP = frozenset({
+    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization",
+    b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
+})  # fmt: skip
+_OWN = frozenset({
+    b"host", b"content-length", b"cookie", b"expect", b"forwarded", b"x-forwarded-for",
+    b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"x-palimpsest-token",
+    b"x-palimpsest-conversation",
+})  # fmt: skip
+CREDENTIALS = (b"authorization", b"x-api-key")
+# Seconds without a byte: a local server says nothing while it reads a long prompt.
+SILENCE = 600.0
+
+
+class NoUpstream(Exception):
+    """No profile takes the request; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """An address with the ``credentials`` for it, None where the client's own are passed on.
+
+    The ``guard`` judges an address that a user has chosen; without it the operator has.
+    """
+
+    profile: Profile | None
+    provider: str
+    base: str
+    credentials: Headers | None
+    guard: Guard | None
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether bases of its kind end with the API's version."""
+        return provider_spec(self.provider).url.endswith("/v1")
+
+    def url(self, path: str, query: bytes) -> URL:
+        """Return the address of a path of ours; some bases have its beginning already."""
+        base = self.base.rstrip("/")
+        path = path.removeprefix("/v1") if self.is_versioned else path
+        return URL(base + path + (f"?{query.decode('latin1')}" if query else ""), encoded=True)
+
+    def headers(self, given: Headers) -> list[tuple[str, str]]:
+        """Return the headers to send: the client's but for those of its connection to us."""
+        named = [value for name, value in given if name == b"connection"]
+        dropped = HOP_BY_HOP | _OWN | {one.strip().lower() for one in b",".join(named).split(b",")}
+        if self.credentials is not None:
+            dropped |= {*CREDENTIALS}
+        kept = [one for one in given if one[0] not in dropped]
+        return [
+            (name.decode("latin1"), value.decode("latin1"))
+            for name, value in (*kept, *(self.credentials or ()))
+        ]
+
+
+def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) -> Upstream:
+    """Return where a request goes: the token's profile, or the one of its model.
+
+    A client with its ``own_key`` needs none. Raises NoUpstream.
+    """
+    usable = token.owner.profiles.filter(provider=provider).select_related("owner", "origin__owner")
+    chosen = usable.filter(pk=token.profile_id).first() if token.profile_id else None
+    profile = chosen or usable.filter(model=model).first()
+    if profile is None and own_key:
+        spec = provider_spec(provider)
+        return Upstream(None, provider, spec.url, None, None)
+    if profile is None:
+        label = provider_spec(provider).label
+        said = _(
+            "None of your profiles of “{label}” has the model “{model}”.", label=label, model=model
+        )
+        raise NoUpstream(said)
+    reached = reached_by(profile)
+    key = reached["api_key"]
+    if not (key or own_key) and profile.spec.asks_key(reached["base_url"]):
+        raise NoUpstream(_("The profile “{name}” has no key.", name=profile.name))
+    base = reached["base_url"] or profile.spec.url
+    credentials = None if own_key else _credentials(provider, key)
+    return Upstream(profile, provider, base, credentials, reached["guard"])
+
+
+def _credentials(provider: str, key: str) -> Headers:
+    if not key:
+        return ()
+    bearer = (b"Authorization", f"Bearer {key}".encode())
+    # Servers that speak Anthropic's API take the one or the other.
+    return (bearer, (b"x-api-key", key.encode())) if provider == "anthropic" else (bearer,)
+
+
+class _Pinned(AbstractResolver):
+    """Leads a name to the addresses that were checked for it."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self._addresses = addresses
+
+    async def resolve(
+        self, host: str, port: int = 0, family: Any = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses, whatever the name is."""
+        del family
+        return [
+            ResolveResult(
+                hostname=host,
+                host=one,
+                port=port,
+                family=socket.AF_INET6 if ":" in one else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for one in self._addresses
+        ]
+
+    async def close(self) -> None:
+        """Keep nothing open."""
+
+
+@asynccontextmanager
+async def sent(
+    upstream: Upstream, method: str, url: URL, headers: Sequence[tuple[str, str]], body: bytes
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """Yield the answer as it comes, neither decoded nor redirected.
+
+    Raises AddressRefused, OSError, TimeoutError or aiohttp's own errors.
+    """
+    addresses = await upstream.guard.addresses(str(url)) if upstream.guard else None
+
+    def make() -> aiohttp.ClientSession:
+        pinned: Mapping[str, Any] = {"resolver": _Pinned(addresses)} if addresses else {}
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=tls(), limit=0, keepalive_timeout=KEPT_SECONDS, **pinned
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE
+            ),
+            trust_env=addresses is None,
+        )
+
+    known = await clients()
+    async with known.use(("gateway", str(url.origin()), upstream.guard, addresses), make) as client:
+        request = client.request(
+            method, url, headers=headers, data=body or None, allow_redirects=False
+        )
+        async with request as answer:
+            yield answer
+
+
+def failures() -> tuple[type[BaseException], ...]:
+    """Return the errors of a connection."""
+    return (aiohttp.ClientError, OSError, asyncio.TimeoutError)

@@ -1,0 +1,94 @@
+"""Conversations of other programs, which the gateway records."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from django.contrib.auth.models import User
+from django.db import models
+
+import condense
+from chatapp.models import fields
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
+from chatapp.providers import request_bytes
+
+Block = Mapping[str, Any]
+
+_BLANK = re.compile(r"\s+")
+_WORDY = frozenset({"text", "thinking", "redacted_thinking"})
+
+
+class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
+    """Conversations of clients by how a request finds them."""
+
+    def of(self, owner: User, dialect: str, session: str) -> Self:
+        """Return the open ones of a user's session, "" for those without a name; oldest first."""
+        named = self.filter(session=session, dialect=dialect, is_open=True)
+        there = named.filter(conversation__owner=owner, conversation__deleted_at=None)
+        return there.select_related("conversation").order_by("conversation__created_at")
+
+
+class ClientConversation(models.Model):
+    """A conversation that a ``program`` writes through the gateway, in its ``dialect``.
+
+    The client calls it ``session``, which is empty where it gives no name. Requests beside another
+    conversation (titles, sub-agents) are conversations with that one as their ``parent``. It is
+    ``is_open`` until its owner continues it here.
+    """
+
+    conversation = models.OneToOneField(
+        Conversation, models.CASCADE, primary_key=True, related_name="client"
+    )
+    program = fields.CharField(max_length=100, blank=True)
+    dialect = models.CharField(max_length=20)
+    session = fields.CharField(max_length=200, blank=True)
+    parent = models.ForeignKey(
+        Conversation, models.CASCADE, null=True, related_name="side_requests"
+    )
+    is_open = models.BooleanField(default=True)
+
+    objects = ClientConversationQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("session",), name="client_session"),)
+
+    def __str__(self) -> str:
+        return self.program
+
+
+class HistoryLink(models.Model):
+    """The place of a message in a client's history: a digest of it and all before it."""
+
+    message = models.OneToOneField(
+        Message, models.CASCADE, primary_key=True, related_name="history_link"
+    )
+    digest = models.BinaryField(max_length=32, db_index=True)
+
+    def __str__(self) -> str:
+        return bytes(self.digest).hex()
+
+    @staticmethod
+    def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:
+        """Return the digest of a message behind others, by what its client does not change in it.
+
+        That is its words without space, the ids of calls and results, and what else it shows: marks
+        for a cache move, reminders come and go, thinking and old results are left out.
+        """
+        words = [str(one.get(condense.USER_WORDS, one.get("text"))) for one in blocks if _says(one)]
+        rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
+        shown = request_bytes.encode([role, _BLANK.sub("", "".join(words)), rest])
+        return hashlib.sha256(before + shown).digest()
+
+
+def _says(block: Block) -> bool:
+    return block.get("type") == "text"
+
+
+def _mark(block: Block) -> str:
+    match block:
+        case {"type": "tool_use", "id": name} | {"type": "tool_result", "tool_use_id": name}:
+            return str(name)
+    told = {key: value for key, value in block.items() if key != "cache_control"}
+    return hashlib.sha256(request_bytes.encode(told)).hexdigest()
