@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from chatapp.accounts.rate_limits import GuessLimit
 from chatapp.errors import Refused
-from chatapp.models import ApiToken, SignInToken
+from chatapp.models import ApiToken, Profile, SignInToken
 from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 
@@ -94,14 +94,14 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 
 
 @transaction.atomic
-def create_api_token(*, owner: User, name: str, scope: str) -> str:
-    """Return a new token in clear, which nobody can show again."""
+def create_api_token(*, owner: User, name: str, scope: str, profile: Profile | None = None) -> str:
+    """Return a new token in clear, which nobody can show again; ``profile`` is a gateway's."""
     lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
         raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))
     token = ApiToken.generate()
     digest = ApiToken.digest_of(token)
-    ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest)
+    ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest, profile=profile)
     return token
 
 

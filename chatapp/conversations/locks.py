@@ -11,6 +11,8 @@ from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
 from condense import noop
 
+CLIENTS = noop("Another program writes this conversation. Choose “Continue here” first.")
+
 
 def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message]) -> str:
     """Return what is wrong with the first pin that does not hold, "" where all do."""
@@ -56,7 +58,9 @@ def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Con
 
 
 def refuse_while_running(conversation: Conversation) -> None:
-    """Raise Refused while a turn runs or the context is condensed."""
+    """Raise Refused while a turn runs, the context is condensed, or another program writes."""
+    if conversation.writer:
+        raise Refused(CLIENTS)
     turn = conversation.turns.unfinished().first()
     if turn and turn.condenses:
         raise Refused(noop("The context is being condensed. Cancel that first."))

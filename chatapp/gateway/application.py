@@ -163,7 +163,7 @@ def _admit(call: Call) -> ApiToken:
     client_address(lambda _request: HttpResponse())(request)
     # No request waits for a note of its token's use: the record has it.
     named = credentials.open_tokens().filter(digest=ApiToken.digest_of(call.token))
-    found = named.select_related("owner").first()
+    found = named.select_related("owner", "profile").first()
     if found is None or found.scope != ApiToken.Scope.GATEWAY:
         limit = GuessLimit(request, realm="api")
         if found is None and limit.is_reached:
@@ -186,7 +186,8 @@ def _admit(call: Call) -> ApiToken:
 async def _model_of(call: Call, token: ApiToken, body: bytes) -> str:
     """Return the model that a request names, where the token does not say who answers."""
     encoding = call.headers.get("content-encoding", "")
-    if token.profile_id and encoding in {"", "identity"}:
+    is_chosen = bool(token.profile and token.profile.provider == call.dialect.provider)
+    if is_chosen and encoding in {"", "identity"}:
         return ""
     try:
         plain = await asyncio.to_thread(decoded, body, encoding)
@@ -196,7 +197,7 @@ async def _model_of(call: Call, token: ApiToken, body: bytes) -> str:
         raise Refusal(415, _("The encoding “{name}” is not known here.", name=error)) from error
     except ValueError as error:
         raise Refusal(400, _("The request's body is damaged.")) from error
-    if token.profile_id:
+    if is_chosen:
         return ""
     value = (await asyncio.to_thread(read_body, plain, "")).value
     return str(value.get("model") or "")

@@ -89,12 +89,12 @@ class Body:
     """A request's JSON object, and the bytes it came in: ``head + b",".join(parts) + tail``.
 
     Each part is an item of the list that holds the client's history. Without such a list all of
-    the bytes are the head.
+    the bytes are the head, and the only part is empty.
     """
 
     value: Mapping[str, Any]
     head: bytes
-    parts: Sequence[bytes] = ()
+    parts: Sequence[bytes] = (b"",)
     tail: bytes = b""
 
 

@@ -369,7 +369,8 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
                 draft = draft or _as_draft(outcome.blocks)
         cost = _cost_of(sent, outcome.usage)
         status = ModelCall.Status.FAILED if outcome.turn else ModelCall.Status.SUCCEEDED
-        turn = _note(locked, outcome) if outcome.turn or outcome.error else None
+        ended = outcome.turn or (Turn.Status.SUCCEEDED if outcome.error else None)
+        turn = Turn.objects.note(locked, ended, outcome.error) if ended else None
         ModelCall.objects.filter(pk=opened.call, status=ModelCall.Status.RUNNING).update(
             **message_store.usage_columns(outcome.usage),
             usage_measured=outcome.measured,
@@ -390,43 +391,21 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
 
 def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
     """Store an answer as the newest message; None where the client has gone on without it."""
-    newest = HistoryLink.objects.filter(
-        message__conversation=locked, message__rewind_parent=None
-    ).order_by("-message__seq")
-    tip = newest.values_list("digest", flat=True).first()
-    if tip is not None and bytes(tip) != opened.digest:
+    newest = HistoryLink.newest_in(locked.pk)
+    if newest not in (None, opened.digest):
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
     tokens = condense.count_message(message, sizes.COUNTER)
     row = message_store.append_message(
         locked.pk, message, tokens=tokens, stop_reason=outcome.stop_reason
     )
-    content = condense.content_to_api(message.content)
-    digest = HistoryLink.digest_behind(opened.digest, "assistant", content)  # type: ignore[arg-type]
+    digest = HistoryLink.digest_behind(opened.digest, "assistant", row.content)
     insert(HistoryLink(message=row, digest=digest))
     return row
 
 
 def _as_draft(blocks: Sequence[condense.Block]) -> str:
     return json.dumps([one.to_api() for one in blocks])
-
-
-def _note(locked: Conversation, outcome: Outcome) -> Turn:
-    """Return a turn that is over, whose row says why there is no whole answer."""
-    last = Conversation.objects.values_list("last_seq", flat=True).get(pk=locked.pk)
-    return insert(
-        Turn(
-            conversation=locked,
-            origin=Turn.Origin.SENT,
-            status=outcome.turn or Turn.Status.SUCCEEDED,
-            owner=this_process(),
-            error=condense.well_formed_json(outcome.error),
-            at_seq=last,
-            last_seq=last,
-            question_seq=last,
-            finished_at=timezone.now(),
-        )
-    )
 
 
 def _cost_of(sent: Sent, usage: condense.Usage) -> Decimal | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from datetime import timedelta
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -120,6 +121,11 @@ class ApiToken(AccessToken):
 
     class Meta:
         ordering = ("-created_at", "-pk")
+
+    @property
+    def idle(self) -> timedelta | None:
+        """How long ago it was used last, None where it never was."""
+        return now() - self.used_at if self.used_at else None
 
     def __str__(self) -> str:
         return str(self.name)

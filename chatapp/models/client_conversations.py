@@ -23,11 +23,15 @@ _WORDY = frozenset({"text", "thinking", "redacted_thinking"})
 class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
     """Conversations of clients by how a request finds them."""
 
+    def open(self) -> Self:
+        """Return those that their clients still write."""
+        return self.filter(is_open=True).select_related("conversation", "parent")
+
     def of(self, owner: User, dialect: str, session: str) -> Self:
         """Return the open ones of a user's session, "" for those without a name; oldest first."""
-        named = self.filter(session=session, dialect=dialect, is_open=True)
+        named = self.open().filter(session=session, dialect=dialect)
         there = named.filter(conversation__owner=owner, conversation__deleted_at=None)
-        return there.select_related("conversation").order_by("conversation__created_at")
+        return there.order_by("conversation__created_at")
 
 
 class ClientConversation(models.Model):
@@ -68,6 +72,21 @@ class HistoryLink(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.digest).hex()
+
+    @classmethod
+    def newest_in(cls, conversation_id: Any) -> bytes | None:
+        """Return the digest of a conversation's whole history, None without any."""
+        there = cls.objects.filter(message__conversation=conversation_id)
+        shown = there.filter(message__rewind_parent=None).order_by("-message__seq")
+        found = shown.values_list("digest", flat=True).first()
+        return None if found is None else bytes(found)
+
+    @classmethod
+    def behind_newest(cls, message: Message) -> None:
+        """Put a new message at the end of its conversation's history."""
+        before = cls.newest_in(message.conversation_id) or b""
+        digest = cls.digest_behind(before, message.role, message.content)
+        cls.objects.create(message=message, digest=digest)
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:

@@ -2,7 +2,8 @@
 
 import uuid
 from copy import copy
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -85,10 +86,12 @@ class Conversation(models.Model):
     Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
     covers the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
-    whether a summary or a marker in force hides messages.
+    whether a summary or a marker in force hides messages; and whether it ``is_clients``, for
+    another program writes it.
     """
 
     has_hidden: bool
+    is_clients: bool
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -138,6 +141,16 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.title or str(_("New conversation"))
+
+    @cached_property
+    def writer(self) -> Any:
+        """The client that writes it through the gateway, None where people write it here."""
+        return (
+            apps.get_model("chatapp", "ClientConversation")
+            .objects.open()
+            .filter(pk=self.pk)
+            .first()
+        )
 
     @property
     def answering(self) -> Profile | None:

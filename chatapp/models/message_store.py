@@ -39,6 +39,10 @@ _HIDES = (
     "AND {} IS NOT NULL AND NOT undone AND rewind_parent IS NULL)"
 )
 _HAS_HIDDEN = f"({_HIDES.format('condense_id')} OR {_HIDES.format('truncation_id')}) AS has_hidden"
+_IS_CLIENTS = (
+    "EXISTS (SELECT 1 FROM chatapp_clientconversation WHERE conversation_id = c.id AND is_open) "
+    "AS is_clients"
+)
 
 
 def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
@@ -101,7 +105,7 @@ def lock_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation, which nobody else can lock before the commit."""
     # First, so that what is read then is what the last one left.
     lock(Conversation, pk)
-    sql = f"SELECT c.*, {_HAS_HIDDEN} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
+    sql = f"SELECT c.*, {_HAS_HIDDEN}, {_IS_CLIENTS} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
     (row,) = select(Conversation, sql, pk)
     return row
 

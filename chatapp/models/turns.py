@@ -92,6 +92,14 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         """Leave out condensations by hand, which have a record of their own."""
         return self.exclude(origin=Turn.Origin.CONDENSED)
 
+    def note(self, conversation: Conversation, status: str, error: str) -> "Turn":
+        """Return a turn of another program that is over; its row says how a request ended."""
+        now_seq = Conversation.objects.values_list("last_seq", flat=True).get(pk=conversation.pk)
+        seqs = dict.fromkeys(("at_seq", "last_seq", "question_seq"), now_seq)
+        said = condense.well_formed_json(error)
+        over = {"status": status, "error": said, "finished_at": timezone.now()}
+        return self.create(conversation=conversation, owner=this_process(), **seqs, **over)
+
     def newest(self) -> "Turn | None":
         """Return the turn that began last, None without any."""
         return self.latest_first().first()

@@ -83,6 +83,8 @@ def live_row(
     messages = message_store.row_and_next(conversation_id, seq)
     # No row needs more of it than its key.
     conversation, message = Conversation(pk=conversation_id), messages[0]
+    # A turn of ours runs in no other.
+    conversation.writer = None
     asks: Any = message
     rewinds = rewinds_of(conversation_id) if asks.has_rewinds else []
     turns = _turn_costs([message]) if asks.has_more_calls else {}
@@ -95,6 +97,9 @@ def page_rows(
 ) -> list[Row]:
     """Return the rows of a page, what one rewind set aside folded into one row."""
     rewinds = rewinds_of(conversation.pk)
+    # What a client has set aside is only its own to show again.
+    for one in rewinds if conversation.writer else ():
+        one.is_undoable = False
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), live={})
     first = messages[0].position if messages and not is_first else None
     events = place_events(
@@ -102,7 +107,8 @@ def page_rows(
     )
     placed = [*builder.placed(is_last=upper is None), *events]
     in_force = [one for one in rewinds if one.undone_at is None]
-    return fold(placed, in_force, builder.versions, is_first=is_first)
+    versions = {} if conversation.writer else builder.versions
+    return fold(placed, in_force, versions, is_first=is_first)
 
 
 def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
@@ -135,6 +141,7 @@ class Builder:
         self.messages = messages
         self.turns = turns
         self.live = live
+        self.writer = conversation.writer
         self.engine = {row.pk: message_store.to_engine(row, whole=True) for row in messages}
         self.versions: dict[Place, Versions] = versions_of(rewinds) if rewinds else {}
         self.has_calls = bool([one for one in self.engine.values() if one.tool_uses])
@@ -182,11 +189,11 @@ class Builder:
         present = message.rewind_parent is None
         rests = turn is None or turn.is_over
         shows = engine.text or any(isinstance(b, condense.ImageBlock) for b in engine.blocks)
-        is_answer = present and rests and not by_user and bool(shows)
+        is_answer = present and rests and not (by_user or self.writer) and bool(shows)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         own_reason = _("The provider ended the answer here: {reason}", reason=message.stop_reason)
-        shows_versions = self.versions and present and (rests or by_user)
+        shows_versions = self.versions and present and (rests or by_user) and not self.writer
         return MessageRow(
             **place,
             role=message.role,
@@ -203,13 +210,16 @@ class Builder:
             and any(isinstance(part, ToolCard) for part in parts),
             cut=str(labels.CUT_TEXTS.get(message.stop_reason, own_reason)),
             versions=self._choice(message) if shows_versions else None,
-            rewindable=present,
+            rewindable=present and not self.writer,
             pinned=present and bool(message.pinned),
             pinned_tokens=message.tokens,
             pinnable=present
-            and not message.hidden
+            and not (self.writer or message.hidden)
             and not (message.is_summary or message.is_marker),
-            editable=by_user and present and (bool(engine.words) or any(attached(engine))),
+            editable=by_user
+            and present
+            and not self.writer
+            and (bool(engine.words) or any(attached(engine))),
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )

@@ -142,6 +142,8 @@ def _turns(
         elif turn == newest and turn.status == Turn.Status.INTERRUPTED and turn.pk not in cut:
             # An answer that was cut is continued where it ends.
             commands = ("turn.continue", "turn.retry")
+        if conversation.writer:
+            commands = ()
         seq = turn.at_seq if turn.last_seq is None else turn.last_seq
         row = TurnRow(
             id=f"turn-{turn.pk}",

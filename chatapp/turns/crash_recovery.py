@@ -12,10 +12,17 @@ from django.db.models import Q
 
 from chatapp.condensation.draft_writer import close, close_attempt, written_here
 from chatapp.context.turn_context import TurnContext
-from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn
+from chatapp.models import (
+    BackgroundDraft,
+    ClientConversation,
+    Condensation,
+    Conversation,
+    ModelCall,
+    Turn,
+)
 from chatapp.models.processes import is_left, this_process
 from chatapp.turns.lifecycle import claim, enqueue_turn, finish_turn, hand_over
-from chatapp.turns.turn_records import account_for, came_to_its_end
+from chatapp.turns.turn_records import account_for, came_to_its_end, keep_passed_on
 from condense import noop
 
 log = logging.getLogger(__name__)
@@ -115,7 +122,9 @@ def close_left() -> None:
     for call in beside:
         if not is_left(call.owner):
             continue
-        if call.condensation or call.purpose == ModelCall.Purpose.TITLE:
+        if ClientConversation.objects.filter(pk=call.conversation_id).exists():
+            keep_passed_on(call, stopped)
+        elif call.condensation or call.purpose == ModelCall.Purpose.TITLE:
             account_for(call, error=stopped, draft="")
             if call.condensation and call.condensation.status == Condensation.Status.UNUSED:
                 gone[call.condensation.pk] = call.condensation

@@ -21,6 +21,7 @@ from chatapp.context.condense_requests import CondenseRequest, read_request
 from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
+from chatapp.conversations.locks import CLIENTS
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
@@ -129,6 +130,8 @@ def locked_for_new_turn(
             if turns[0][1] == Turn.Origin.CONDENSED:
                 text = _("The context is being condensed. Cancel that first, or wait.")
             raise Busy(text)
+        elif locked.is_clients:
+            raise Refused(CLIENTS)
         else:
             yield locked
 

@@ -13,6 +13,8 @@ from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import sizes
 from chatapp.models import (
     Condensation,
+    Conversation,
+    HistoryLink,
     Message,
     ModelCall,
     Profile,
@@ -23,6 +25,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.calls import taken_by
+from chatapp.models.database import lock
 from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
@@ -56,6 +59,21 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
             finished_at=ended,
             **taken_by(attempt, ended),
         )
+
+
+@transaction.atomic
+def keep_passed_on(call: ModelCall, reason: str) -> None:
+    """Close a call that the gateway was passing on; what came of the answer becomes its message."""
+    lock(Conversation, call.conversation_id)
+    draft, row = partial_replies.newest(call), None
+    if draft.shows:
+        message = condense.Message("assistant", draft.content)
+        tokens = condense.count_message(message, sizes.COUNTER)
+        columns = {"tokens": tokens, "stop_reason": INTERRUPTED}
+        row = message_store.append_message(call.conversation_id, message, **columns)
+        HistoryLink.behind_newest(row)
+    turn = Turn.objects.note(call.conversation, Turn.Status.INTERRUPTED, reason)
+    account_for(call, error=reason, draft=kept_draft(draft), message=row, turn=turn)
 
 
 def came_to_its_end(turn: Turn) -> bool:

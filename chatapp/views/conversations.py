@@ -120,6 +120,13 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
     return redirect("chat", conversation.pk)
 
 
+@in_conversation("POST")
+def continue_here(request: Request, conversation: Conversation) -> HttpResponse:
+    """Go on here with what another program began."""
+    conversations.continue_here(conversation=conversation)
+    return redirect("chat", conversation.pk)
+
+
 @in_conversation("GET", "POST")
 def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Give the conversation another title, ask for one, or show the one it has in its header."""

@@ -14,8 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from chatapp import languages
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.costs import cost_of_draft
-from chatapp.forms.accounts import TokenForm, forms_of_saved
+from chatapp.forms.accounts import GatewayForm, TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
+from chatapp.gateway.client_settings import client_settings
+from chatapp.models import ApiToken
 from chatapp.sentences import translate
 from chatapp.turns import actions
 from chatapp.views.account import sessions_of
@@ -30,6 +32,7 @@ LABELS = {
     "prompts": _("Prompts"),
     "budget": _("Budget"),
     "tokens": _("API tokens"),
+    "gateway": _("Gateway"),
     "account": _("Account"),
 }
 
@@ -85,8 +88,10 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "default_prompt": default_prompt(preferences),
         "commands": command_mode(request.user),
         "draft_cost": {"cost": cost, "profile": dearest},
-        "tokens": request.user.api_tokens.all(),
+        "tokens": request.user.api_tokens.exclude(scope=ApiToken.Scope.GATEWAY),
         "token_form": TokenForm(),
+        "gateway_tokens": request.user.api_tokens.filter(scope=ApiToken.Scope.GATEWAY),
+        "gateway_form": GatewayForm(request.user),
         "sessions": sessions_of(request),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
@@ -126,9 +131,27 @@ def create_token(request: Request) -> HttpResponse:
 
 
 @signed_in("POST")
+@reauthentication_required  # type: ignore[untyped-decorator] # it has no types
+def create_gateway_token(request: Request) -> HttpResponse:
+    """Make a token of the gateway and show it, this once, with what each client needs."""
+    form = GatewayForm(request.user, request.POST)
+    if not form.is_valid():
+        return refuse(request, translate("A token needs a name of at most 60 characters."))
+    own_key = bool(form.cleaned_data.pop("own_key"))
+    chosen = {**form.cleaned_data, "scope": ApiToken.Scope.GATEWAY}
+    token = credentials.create_api_token(owner=request.user, **chosen)
+    address = request.build_absolute_uri("/gateway")
+    profile = form.cleaned_data["profile"]
+    clients = client_settings(address, token, profile.model if profile else "", own_key=own_key)
+    context = {"token": token, "form": form, "clients": clients}
+    return render(request, "settings/token.html", context)
+
+
+@signed_in("POST")
 def revoke_token(request: Request, pk: int) -> HttpResponse:
     """End a token; whoever uses it is not let in any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()
     messages.success(request, translate("“{name}” was revoked.", name=token))
-    return redirect("settings_section", "tokens")
+    section = "gateway" if token.scope == ApiToken.Scope.GATEWAY else "tokens"
+    return redirect("settings_section", section)

@@ -1,0 +1,50 @@
+"""Pages: people make tokens, and see what programs have said."""
+
+import re
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+
+from chatapp.models import ClientConversation
+from tests.chatapp.gateway.programs import claude, talks
+from tests.standin.server import Standin
+
+
+def test_settings_make_a_token_that_opens_the_gateway_alone(browser: Client, alice: User) -> None:
+    """The page has the lines for each client; the API does not let the token in."""
+    browser.post("/account/reauthenticate/", {"password": "correct horse"})
+    made = browser.post("/settings/gateway/new/", {"name": "laptop", "own_key": "0"})
+    said = made.content.decode()
+    token = re.search(r"palimpsest_[\w-]{40,}", said)[0]  # type: ignore[index] # it is there
+    for part in ("ANTHROPIC_BASE_URL=http://testserver/gateway", "wire_api", "OPENAI_API_BASE"):
+        assert part in said
+    answer = browser.get("/api/conversations", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 403
+    assert "laptop" in browser.get("/settings/gateway/").content.decode()
+
+
+async def test_a_recorded_conversation_is_its_clients_until_it_is_continued_here(
+    standin: Standin, claude_token: str, browser: Client
+) -> None:
+    """It is marked; nothing sends, edits or rewinds in it before that, and all does after it."""
+    asked = {"model": "claude-opus-5", "max_tokens": 200}
+    await claude(claude_token).messages.create(
+        messages=[{"role": "user", "content": "How are you?"}], **asked
+    )
+    await talks()
+    talk = (await ClientConversation.objects.select_related("conversation").aget()).conversation
+
+    def visit(path: str) -> str:
+        return browser.get(f"/c/{talk.pk}/{path}").content.decode()
+
+    shown = await sync_to_async(visit)("")
+    assert "AsyncAnthropic/Python" in shown
+    assert "Continue here" in shown
+    assert "Rewind to before this" not in shown
+    assert "data-edit" not in shown
+    refused = await sync_to_async(browser.post)(f"/c/{talk.pk}/rewind/", {"to_seq": "1"})
+    assert refused.status_code in {302, 422}
+    assert await talk.messages.filter(rewind_parent=None).acount() == 2
+    await sync_to_async(browser.post)(f"/c/{talk.pk}/continue-here/")
+    assert "Rewind to before this" in await sync_to_async(visit)("")
