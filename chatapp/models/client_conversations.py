@@ -8,7 +8,6 @@ from typing import Any, Self
 from django.contrib.auth.models import User
 from django.db import models
 
-import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
@@ -17,6 +16,7 @@ from chatapp.providers import request_bytes
 Block = Mapping[str, Any]
 
 _BLANK = re.compile(r"\s+")
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _WORDY = frozenset({"text", "thinking", "redacted_thinking"})
 
 
@@ -95,14 +95,10 @@ class HistoryLink(models.Model):
         That is its words without space, the ids of calls and results, and what else it shows: marks
         for a cache move, reminders come and go, thinking and old results are left out.
         """
-        words = [str(one.get(condense.USER_WORDS, one.get("text"))) for one in blocks if _says(one)]
+        words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
-        shown = request_bytes.encode([role, _BLANK.sub("", "".join(words)), rest])
+        shown = request_bytes.encode([role, _BLANK.sub("", _REMINDER.sub("", "".join(words))), rest])
         return hashlib.sha256(before + shown).digest()
-
-
-def _says(block: Block) -> bool:
-    return block.get("type") == "text"
 
 
 def _mark(block: Block) -> str:

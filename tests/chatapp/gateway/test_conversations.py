@@ -76,7 +76,8 @@ class Client:
 
     async def retry(self) -> None:
         """Ask for the last answer again."""
-        if self.history:
+        # Without a name, an answered question alone is anybody's.
+        if self.history[2 * (self.style == "plain") :]:
             del self.history[-1]
             self.history.append(("assistant", await self.post(self.messages())))
 
