@@ -30,33 +30,33 @@ class UnknownEncoding(Exception):
     """A body is encoded in a way that is not known here."""
 
 
-def _inflate(window: int) -> Callable[[bytes], bytes]:
-    def read(data: bytes) -> bytes:
-        return zlib.decompressobj(window).decompress(data, LARGEST + 1)
-
-    return read
-
-
-_DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
-    "gzip": _inflate(31),
-    "deflate": _inflate(15),
-    "zstd": lambda data: zstd.ZstdDecompressor().decompress(data, LARGEST + 1),
-    "identity": lambda data: data,
-    "": lambda data: data,
+# What decodes a copy, by the encoding's name; requests come in those that can be limited.
+_DECODERS: Mapping[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(31),
+    "deflate": lambda: zlib.decompressobj(15),
+    "zstd": zstd.ZstdDecompressor,
+    "br": brotli.Decompressor,
 }
+_PLAIN = frozenset({"", "identity"})
+_DAMAGED = (zlib.error, zstd.ZstdError, brotli.error, EOFError)
 
 
 def decoded(body: bytes, encoding: str) -> bytes:
     """Return a copy of a body as it is read; raise TooLarge, UnknownEncoding or ValueError."""
     for name in reversed([one.strip().lower() for one in encoding.split(",")]):
-        if name not in _DECODERS:
+        if name in _PLAIN:
+            continue
+        if name not in {*_DECODERS} - {"br"}:
             raise UnknownEncoding(name)
+        decoder = _DECODERS[name]()
         try:
-            body = _DECODERS[name](body)
-        except (zlib.error, zstd.ZstdError, EOFError) as error:
+            body = decoder.decompress(body, LARGEST + 1)
+        except _DAMAGED as error:
             raise ValueError(name) from error
         if len(body) > LARGEST:
             raise TooLarge
+        if not decoder.eof:
+            raise ValueError(name)
     return body
 
 
@@ -64,23 +64,17 @@ class StreamDecoder:
     """Decodes a copy of an answer, chunk by chunk; raises UnknownEncoding where it can't."""
 
     def __init__(self, encoding: str) -> None:
-        made: dict[str, Callable[[], Any]] = {
-            "gzip": lambda: zlib.decompressobj(31),
-            "deflate": lambda: zlib.decompressobj(15),
-            "zstd": zstd.ZstdDecompressor,
-            "br": brotli.Decompressor,
-        }
         name = encoding.strip().lower()
-        if name not in {"", "identity", *made}:
+        if name not in {*_PLAIN, *_DECODERS}:
             raise UnknownEncoding(name)
-        made_of = made[name]() if name in made else None
-        self._read = getattr(made_of, "decompress", None) or getattr(made_of, "process", None)
+        made = None if name in _PLAIN else _DECODERS[name]()
+        self._read = getattr(made, "decompress", None) or getattr(made, "process", None)
 
     def take(self, chunk: bytes) -> bytes:
         """Return what a chunk adds; raise ValueError where it is damaged."""
         try:
             return self._read(chunk) if self._read else chunk
-        except (zlib.error, zstd.ZstdError, brotli.error, EOFError) as error:
+        except _DAMAGED as error:
             raise ValueError("damaged") from error
 
 

@@ -9,6 +9,7 @@ import condense
 from chatapp.gateway.dialects import Dialect, Told
 from chatapp.models import HistoryLink
 from chatapp.transfer.record_rows import WRONG
+from chatapp.transfer.source_texts import texts_in
 from chatapp.transfer.transcripts import Block
 
 # Headers that name a session, the surest first; the body's own name comes after the first two.
@@ -22,6 +23,13 @@ _OTHER = re.compile(r"x-[\w-]+-session-id")
 # A part of a session that is a conversation of its own.
 _AGENT = "x-claude-code-agent-id"
 LONGEST_NAME = 200
+# How clients begin when they ask for a summary of their own, and what else says so.
+_SUMMARY = re.compile(
+    r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
+    r"|You are performing a CONTEXT CHECKPOINT COMPACTION|Provide a detailed prompt for continuing"
+    r"|The current conversation is rapidly running out of context|\*Briefly\* summarize this)"
+)
+_KIND = re.compile(r'"request_kind": *"(?!turn")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,18 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
     session = _short(next(filter(None, found), ""))
     agent = headers.get(_AGENT, "")
     return Name(_short(f"{session}/{agent}"), session) if session and agent else Name(session)
+
+
+def asks_for_summary(headers: Mapping[str, str], told: Told) -> bool:
+    """Whether a client is about to replace its history: no part of the talk."""
+    last = next((one for one in reversed(told.items) if _role(one) != "system"), {})
+    is_trigger = isinstance(last, Mapping) and last.get("type") == "compaction_trigger"
+    begins = any(_SUMMARY.match(text) for text in texts_in(last))
+    return is_trigger or begins or bool(_KIND.search(headers.get("x-codex-turn-metadata", "")))
+
+
+def _role(item: object) -> object:
+    return item.get("role") if isinstance(item, Mapping) else None
 
 
 def _short(name: str) -> str:
@@ -89,8 +109,9 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
         except WRONG:
             odd += 1
         made = len(transcript.messages)
-        places.append(made - 1 if made > known or _adds(item, transcript.messages) else -1)
-        if isinstance(item, Mapping) and item.get("role") in {"system", "developer"}:
+        adds = made > known or (made and _role(item) not in {"system", "developer"})
+        places.append(made - 1 if adds else -1)
+        if _role(item) in {"system", "developer"}:
             of_system.update(range(known, made))
     entries, digest = list[Entry](), before or root
     if before:
@@ -101,11 +122,6 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
             digest = HistoryLink.digest_behind(digest, message["role"], message["content"])
         entries.append(Entry(message["role"], message["content"], digest, number in of_system))
     return History(entries, places, odd + len(transcript.problems))
-
-
-def _adds(item: object, messages: Sequence[object]) -> bool:
-    """Whether an item that made no message is part of the last one."""
-    return bool(messages) and isinstance(item, Mapping) and item.get("role") != "system"
 
 
 def likeness(one: Collection[str], other: Collection[str]) -> float:

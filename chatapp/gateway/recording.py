@@ -105,7 +105,7 @@ class Recording:
             ended.error = UNREAD
             outcome = self._outcome(self.asked.dialect.reply(), ended, "")
             await saver.save(store.close_call, opened, outcome)
-        partial_replies.forget(opened.call)
+        partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(opened.conversation.pk)
 
     async def _open(
@@ -151,7 +151,7 @@ class Recording:
                 async for said in request_bytes.read_events(reads):
                     for event in said:
                         ended.note(reply.take(event))
-                    partial_replies.keep(opened.call, read, turn=None, at_once=not ended.seen)
+                    partial_replies.keep(opened.call.pk, read, turn=None, at_once=not ended.seen)
                     ended.seen = True
                 return ended
             whole = b"".join([part async for part in reads])

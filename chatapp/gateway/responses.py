@@ -25,10 +25,11 @@ class _Transcript(Rollout):
 
     @override
     def take(self, index: int, item: Any, /) -> None:
-        if fields(item).get("type") != "reasoning":
-            shaped = {"type": "message", **fields(item)}
-            super().take(index, {"type": "response_item", "payload": shaped})
-        elif thoughts := [*blocks_in([item])]:
+        told = {"type": "message", **fields(item)}
+        is_told = told.get("role") in {"developer", "system"} and told["type"] != "message"
+        if told["type"] != "reasoning" and not is_told:
+            super().take(index, {"type": "response_item", "payload": told})
+        elif thoughts := [] if is_told else [*blocks_in([item])]:
             self.say_more(thoughts)
 
     def say_more(self, blocks: list[dict[str, Any]]) -> None:
@@ -91,13 +92,19 @@ class _Reply:
 def _read(body: Json) -> Told:
     given, talk = body.get("input"), body.get("conversation")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
+    tools = [*listed(body.get("tools")), *[one for item in items for one in _tools_in(item)]]
     return Told(
         items=items,
         system=joined(body.get("instructions")),
-        tools=[str(one.get("name") or one.get("type")) for one in listed(body.get("tools"))],
+        tools=[str(one.get("name") or one.get("type")) for one in tools],
         session=str(fields(talk).get("id") or (talk if isinstance(talk, str) else "")),
         follows=str(body.get("previous_response_id") or ""),
     )
+
+
+def _tools_in(item: Any) -> list[Any]:
+    """Return the tools that an item of the input offers."""
+    return listed(fields(item).get("tools"))
 
 
 def _refuse(status: int, said: str) -> Json:

@@ -48,6 +48,7 @@ MOST_LOGS = 100
 ALIKE = 0.5
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
+_PURPOSES = {False: ModelCall.Purpose.CHAT, True: ModelCall.Purpose.SUMMARY}
 
 _logs: OrderedDict[uuid.UUID, RequestLog] = OrderedDict()
 
@@ -89,7 +90,7 @@ class Opened:
 
     sent: Sent
     conversation: Conversation
-    call: int
+    call: ModelCall
     digest: bytes
     problem: str = ""
 
@@ -203,13 +204,15 @@ def open_call(sent: Sent, conversation: Conversation, history: History) -> Opene
     with transaction.atomic():
         locked = message_store.lock_conversation(conversation.pk)
         locked.owner = sent.owner
-        seqs = _take(locked, history)
+        # What asks for a summary is no part of the talk that it is of.
+        summarises = locked.last_seq and naming.asks_for_summary(sent.asked.headers, sent.told)
+        seqs = [0] * len(history.entries) if summarises else _take(locked, history)
         call = insert(
             ModelCall(
                 conversation_id=locked.pk,
                 owner=this_process(),
                 created_at=now(),
-                purpose=ModelCall.Purpose.CHAT,
+                purpose=_PURPOSES[bool(summarises)],
                 profile_name=sent.asked.profile.name if sent.asked.profile else "",
                 provider=sent.asked.dialect.provider,
                 model=sent.model[:100],
@@ -223,7 +226,7 @@ def open_call(sent: Sent, conversation: Conversation, history: History) -> Opene
     _logs[locked.pk].written = written
     digests = [one.digest for one in history.entries]
     root = naming.root_of(sent.owner.pk, sent.asked.dialect.name)
-    return Opened(sent, locked, call.pk, digests[-1] if digests else root)
+    return Opened(sent, locked, call, digests[-1] if digests else root)
 
 
 def _take(locked: Conversation, history: History) -> list[int]:
@@ -363,15 +366,15 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     with transaction.atomic():
         locked = message_store.lock_conversation(opened.conversation.pk)
         message, draft = None, outcome.draft
-        if outcome.blocks:
+        if outcome.blocks and opened.call.purpose == ModelCall.Purpose.CHAT:
             message = _answer(locked, opened, outcome)
-            if message is None:
-                draft = draft or _as_draft(outcome.blocks)
+        if outcome.blocks and message is None:
+            draft = draft or json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(sent, outcome.usage)
         status = ModelCall.Status.FAILED if outcome.turn else ModelCall.Status.SUCCEEDED
         ended = outcome.turn or (Turn.Status.SUCCEEDED if outcome.error else None)
         turn = Turn.objects.note(locked, ended, outcome.error) if ended else None
-        ModelCall.objects.filter(pk=opened.call, status=ModelCall.Status.RUNNING).update(
+        ModelCall.objects.filter(pk=opened.call.pk, status=ModelCall.Status.RUNNING).update(
             **message_store.usage_columns(outcome.usage),
             usage_measured=outcome.measured,
             status=status,
@@ -386,7 +389,7 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
             reply_id=outcome.reply_id,
         )
         message_store.note_record(locked.pk)
-    note_call(ModelCall.Purpose.CHAT, status, outcome.usage, cost)
+    note_call(opened.call.purpose, status, outcome.usage, cost)
 
 
 def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
@@ -402,10 +405,6 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
     digest = HistoryLink.digest_behind(opened.digest, "assistant", row.content)
     insert(HistoryLink(message=row, digest=digest))
     return row
-
-
-def _as_draft(blocks: Sequence[condense.Block]) -> str:
-    return json.dumps([one.to_api() for one in blocks])
 
 
 def _cost_of(sent: Sent, usage: condense.Usage) -> Decimal | None:

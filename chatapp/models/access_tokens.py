@@ -122,13 +122,13 @@ class ApiToken(AccessToken):
     class Meta:
         ordering = ("-created_at", "-pk")
 
+    def __str__(self) -> str:
+        return str(self.name)
+
     @property
     def idle(self) -> timedelta | None:
         """How long ago it was used last, None where it never was."""
         return now() - self.used_at if self.used_at else None
-
-    def __str__(self) -> str:
-        return str(self.name)
 
 
 class Share(AccessToken):

@@ -97,7 +97,9 @@ class HistoryLink(models.Model):
         """
         words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
-        shown = request_bytes.encode([role, _BLANK.sub("", _REMINDER.sub("", "".join(words))), rest])
+        shown = request_bytes.encode(
+            [role, _BLANK.sub("", _REMINDER.sub("", "".join(words))), rest]
+        )
         return hashlib.sha256(before + shown).digest()
 
 

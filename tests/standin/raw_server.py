@@ -57,8 +57,11 @@ class RawServer:
         gone.add_done_callback(lambda _done: self.left.set())
         for number, chunk in enumerate(told.chunks):
             if number and told.gate:
-                await asyncio.wait({asyncio.ensure_future(told.gate.wait()), gone})
-                await told.gate.wait()
+                opened = asyncio.ensure_future(told.gate.wait())
+                await asyncio.wait({opened, gone}, return_when=asyncio.FIRST_COMPLETED)
+                opened.cancel()
+            if gone.done():
+                break
             writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             await writer.drain()
             await asyncio.sleep(0)

@@ -1,0 +1,163 @@
+"""Endings: clients that leave, lines that break, and what is refused at our own door."""
+
+import asyncio
+import json
+from decimal import Decimal
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from chatapp.gateway.bodies import LARGEST
+from chatapp.gateway.recording import recordings
+from chatapp.models import ApiToken, Conversation, ModelCall, Preferences
+from chatapp.turns.crash_recovery import close_left
+from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
+from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
+from tests.standin.raw_server import RawServer, Script
+
+
+async def halfway(upstream: RawServer, token: str) -> Visit:
+    """Return a request whose answer has come in half, and is on record so far."""
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF], gate=asyncio.Event()))
+    one = Visit("/v1/messages", token, ASKED)
+    await one.answer.wait_for(b"Half a")
+    while not await ModelCall.objects.filter(draft__contains="Half a").aexists():
+        await asyncio.sleep(0)
+    return one
+
+
+async def test_a_client_that_leaves_ends_the_call_and_what_came_is_kept(
+    upstream: RawServer, token: str
+) -> None:
+    """The provider's line is closed; the answer is marked as stopped."""
+    one = await halfway(upstream, token)
+    one.leave()
+    await one.task
+    await upstream.left.wait()
+    await recordings.settle()
+    call = await ModelCall.objects.select_related("message", "turn").aget()
+    assert call.message
+    assert call.turn
+    assert (call.message.stop_reason, call.turn.status) == ("stopped", "stopped")
+    assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
+
+
+async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: str) -> None:
+    """The next process finds the draft of an owner that is gone."""
+    one = await halfway(upstream, token)
+
+    def crash() -> list[tuple[str, str]]:
+        ModelCall.objects.update(owner="gone")
+        close_left()
+        return said_in(Conversation.objects.get())
+
+    assert await sync_to_async(crash)() == [("user", "Say all."), ("assistant", "Half a")]
+    assert (await ModelCall.objects.aget()).status == "interrupted"
+    one.leave()
+    await one.task
+    await recordings.settle()
+    assert (await Conversation.objects.aget()).last_seq == 2
+
+
+async def test_a_line_that_breaks_is_an_error_event_at_the_end(
+    upstream: RawServer, token: str
+) -> None:
+    """All that came before it is passed on, and kept."""
+    upstream.script.append(Script([FIRST_HALF], cut=True))
+    answer = await visit("/v1/messages", token, ASKED)
+    passed, _, last = answer.body.partition(b"event: error\ndata: ")
+    assert passed == FIRST_HALF
+    assert json.loads(last)["error"]["type"] == "api_error"
+    assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
+
+
+async def test_a_summary_that_the_client_asks_for_is_no_part_of_the_talk(
+    upstream: RawServer, token: str
+) -> None:
+    """Its call is on record."""
+    history = [{"role": "user", "content": "Say all."}]
+    for text in ("", "Your task is to create a detailed summary of the conversation so far."):
+        if text:
+            history[0:] = [*json.loads(ASKED)["messages"]]
+            history += [{"role": "assistant", "content": "Half a word."}]
+            history += [{"role": "user", "content": text}]
+        upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+        body = json.dumps({"model": "claude-opus-5", "stream": True, "messages": history})
+        await visit("/v1/messages", token, body.encode())
+    assert await talks() == [[("user", "Say all."), ("assistant", "Half a word.")]]
+    found = [
+        one async for one in ModelCall.objects.order_by("pk").values_list("purpose", flat=True)
+    ]
+    assert found == ["chat", "summary"]
+
+
+def error_of(answer: Answer) -> str:
+    """Return the type of an error, in whichever envelope."""
+    return str(json.loads(answer.body)["error"]["type"])
+
+
+REFUSED = {
+    "a wrong token": ("/v1/messages", ASKED, {"x_api_key": "no"}, 401, "authentication_error"),
+    "none": ("/v1/chat/completions", ASKED, {"x_api_key": ""}, 401, "authentication_error"),
+    "no such path": ("/v1/embeddings", ASKED, {}, 404, "not_found_error"),
+    "a method": ("/v1/responses", b"", {"method": "GET"}, 405, "invalid_request_error"),
+    "a model": ("/v1/responses", b'{"model":"none"}', {}, 404, "not_found_error"),
+    "an encoding": (
+        *("/v1/messages", ASKED, {"content_encoding": "lzma"}, 415),
+        "invalid_request_error",
+    ),
+    "damage": ("/v1/messages", b"x", {"content_encoding": "gzip"}, 400, "invalid_request_error"),
+    "too much": ("/v1/messages", b"x" * (LARGEST + 1), {}, 413, "request_too_large"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+async def test_a_refusal_of_ours_is_in_the_dialects_own_words(
+    upstream: RawServer, token: str, case: str
+) -> None:
+    """Nothing is passed on, and nothing is stored."""
+    path, body, more, status, kind = REFUSED[case]
+    if "x_api_key" in more:
+        token, more = more["x_api_key"], {}
+    answer = await visit(path, token, body, **more)
+    assert (answer.status, error_of(answer)) == (status, kind)
+    assert (upstream.bodies, await Conversation.objects.acount()) == ([], 0)
+
+
+async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, alice: User) -> None:
+    """A budget that is spent, a token of another scope, and a revoked one."""
+    await Preferences.objects.filter(owner=alice).aupdate(month_budget=Decimal(0))
+    answer = await visit("/v1/messages", token, ASKED)
+    assert (answer.status, error_of(answer)) == (403, "permission_error")
+    await ApiToken.objects.aupdate(scope="all")
+    assert (await visit("/v1/messages", token, ASKED)).status == 401
+    await ApiToken.objects.all().adelete()
+    assert (await visit("/v1/messages", token, ASKED)).status == 401
+    assert upstream.bodies == []
+
+
+async def test_a_clients_own_credential_is_passed_on_where_the_token_stands_beside_it(
+    upstream: RawServer, token: str
+) -> None:
+    """The token itself goes nowhere."""
+    for path, more in (
+        (f"/t/{token}/v1/messages", {}),
+        ("/v1/messages", {"x_palimpsest_token": token}),
+    ):
+        upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+        await visit(path, "", ASKED, authorization="Bearer own", **more)
+    for head in upstream.heads:
+        assert b"authorization: Bearer own" in head
+        assert token.encode() not in head
+        assert b"sk-test" not in head
+
+
+async def test_models_are_those_of_the_profiles(upstream: RawServer, token: str) -> None:
+    """Both APIs' clients find what they look for."""
+    answer = await visit("/v1/models?limit=1000", token, method="GET")
+    listed = json.loads(answer.body)
+    assert {one["id"] for one in listed["data"]} == {"claude-opus-5", "gpt-6.1-sol"}
+    one = await visit("/v1/models/claude-opus-5", token, method="GET")
+    assert json.loads(one.body) in listed["data"]
+    assert (await visit("/", "", method="HEAD")).status == 200
