@@ -26,40 +26,8 @@ MOST = 100
 
 
 # What a token is called, so that it is known which one to revoke, and its scope.
-class TokenForm(ModelForm[ApiToken]):
-    """Name and scope of a token for the API."""
-
-    class Meta:
-        model = ApiToken
-        fields = ("name", "scope")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        scopes = [one for one in ApiToken.Scope.choices if one[0] != ApiToken.Scope.GATEWAY]
-        self.fields["scope"].choices = scopes  # type: ignore[attr-defined] # it has choices
-
-
-class GatewayForm(ModelForm[ApiToken]):
-    """A token of the gateway: its name, who answers, and with which key."""
-
-    own_key = forms.TypedChoiceField(
-        label=_lazy("Key"),
-        coerce=int,
-        choices=((0, _lazy("the profile’s key")), (1, _lazy("the client’s own sign-in or key"))),
-    )
-
-    class Meta:
-        model = ApiToken
-        fields = ("name", "profile")
-
-    def __init__(self, owner: User, data: Any = None) -> None:
-        super().__init__(data)
-        self.fields["profile"] = forms.ModelChoiceField(
-            owner.profiles.exclude(provider="offline"),
-            required=False,
-            label=_lazy("Profile"),
-            empty_label=_("the one of the request’s model"),
-        )
+TokenForm = forms.modelform_factory(ApiToken, fields=("name", "scope"))
+GatewayForm = forms.modelform_factory(ApiToken, fields=("name", "profile"))
 
 
 class CommandForm(ModelForm[SavedCommand]):

@@ -15,21 +15,20 @@ from chatapp.accounts import credentials
 from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.gateway import chat_completions, messages, responses
-from chatapp.gateway.bodies import LARGEST, TooLarge, UnknownEncoding, decoded, read_body
-from chatapp.gateway.dialects import Dialect
+from chatapp.gateway.bodies import check_size, decoded, read_body
+from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.gateway.recording import CUT, GONE, Recording
-from chatapp.gateway.store import Asked
+from chatapp.gateway.requests import Request
 from chatapp.gateway.upstream import (
+    FAILURES,
     HOP_BY_HOP,
-    NoUpstream,
     Upstream,
-    failures,
     find_upstream,
     sent,
 )
 from chatapp.languages import in_words, reader_of
 from chatapp.middleware import client_address
-from chatapp.models import ApiToken, Profile, spending
+from chatapp.models import ApiToken, spending
 from chatapp.models.database import reading
 from chatapp.network import AddressRefused
 from chatapp.sentences import translate as _
@@ -41,14 +40,6 @@ DIALECTS = (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
 _TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
 _PROGRAM = re.compile(r"[\x21-\x7e]+")
-
-
-class Refusal(Exception):
-    """A request that is not passed on; the text says why."""
-
-    def __init__(self, status: int, said: str, *, retry_after: int | None = None) -> None:
-        super().__init__(said)
-        self.status, self.retry_after = status, retry_after
 
 
 class ClientGone(Exception):
@@ -117,8 +108,7 @@ async def _body(receive: Any) -> bytes:
             raise ClientGone
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > LARGEST:
-            raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
+        check_size(size)
         if not message.get("more_body"):
             return b"".join(parts)
 
@@ -127,49 +117,37 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     token = await reading(_admit)(call)
     dialect, method = call.dialect, call.scope["method"]
     if (listed := _MODELS.fullmatch(call.path)) and method == "GET":
-        status, said = await reading(_models)(token, listed[1] or "")
-        await _answer(send, status, said)
+        await _answer(send, 200, await reading(_models)(token, listed[1] or ""))
         return
     if call.path not in dialect.paths | dialect.beside:
         raise Refusal(404, _("There is nothing at this address."))
     if method != "POST":
         raise Refusal(405, _("This address doesn't accept that method."))
     model = await _model_of(call, token, body)
-    try:
-        upstream = await reading(find_upstream)(
-            token, dialect.provider, model, own_key=call.beside and _has_own(call)
-        )
-    except NoUpstream as error:
-        raise Refusal(404, str(error)) from error
+    own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
+    upstream = await reading(find_upstream)(token, dialect.provider, model, own_key=own_key)
     recording = None
     if call.path in dialect.paths:
-        asked = Asked(token, dialect, upstream.profile, call.headers, body, call.program)
-        recording = Recording(asked)
+        told = (dialect, upstream.profile, call.headers, body, call.program)
+        recording = Recording(Request(token, *told))
     await _forward(call, body, upstream, recording, receive=receive, send=send)
-
-
-def _has_own(call: Call) -> bool:
-    return bool(call.headers.get("authorization") or call.headers.get("x-api-key"))
 
 
 def _admit(call: Call) -> ApiToken:
     """Return the token of a request; raise Refusal for a wrong one, and beyond limits."""
     request = HttpRequest()
-    client = call.scope.get("client") or ("",)
-    request.META["REMOTE_ADDR"] = client[0]
-    forwarded = call.headers.get("x-forwarded-for")
-    if forwarded:
-        request.META["HTTP_X_FORWARDED_FOR"] = forwarded
+    request.META["REMOTE_ADDR"] = (call.scope.get("client") or ("",))[0]
+    request.META["HTTP_X_FORWARDED_FOR"] = call.headers.get("x-forwarded-for", "")
     client_address(lambda _request: HttpResponse())(request)
     # No request waits for a note of its token's use: the record has it.
     named = credentials.open_tokens().filter(digest=ApiToken.digest_of(call.token))
     found = named.select_related("owner", "profile").first()
-    if found is None or found.scope != ApiToken.Scope.GATEWAY:
+    if found is None:
         limit = GuessLimit(request, realm="api")
-        if found is None and limit.is_reached:
+        if limit.is_reached:
             raise Refusal(429, _("Too many tokens were wrong. Try again in 15 minutes."))
-        if found is None:
-            limit.count()
+        limit.count()
+    if found is None or found.scope != ApiToken.Scope.GATEWAY:
         raise Refusal(401, _("Send a token of the gateway, which Settings > Gateway makes."))
     reader_of(request, found.owner).enter()
     try:
@@ -186,47 +164,29 @@ def _admit(call: Call) -> ApiToken:
 async def _model_of(call: Call, token: ApiToken, body: bytes) -> str:
     """Return the model that a request names, where the token does not say who answers."""
     encoding = call.headers.get("content-encoding", "")
-    is_chosen = bool(token.profile and token.profile.provider == call.dialect.provider)
-    if is_chosen and encoding in {"", "identity"}:
+    if encoding:
+        body = await asyncio.to_thread(decoded, body, encoding)
+    if token.profile and token.profile.provider == call.dialect.provider:
         return ""
-    try:
-        plain = await asyncio.to_thread(decoded, body, encoding)
-    except TooLarge:
-        raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20)) from None
-    except UnknownEncoding as error:
-        raise Refusal(415, _("The encoding “{name}” is not known here.", name=error)) from error
-    except ValueError as error:
-        raise Refusal(400, _("The request's body is damaged.")) from error
-    if is_chosen:
-        return ""
-    value = (await asyncio.to_thread(read_body, plain, "")).value
-    return str(value.get("model") or "")
+    return str((await asyncio.to_thread(read_body, body, "")).value.get("model") or "")
 
 
-def _models(token: ApiToken, name: str) -> tuple[int, bytes]:
-    """Return the models of a user's profiles, as both APIs list them."""
-    found = {one.model: _model(one) for one in token.owner.profiles.exclude(provider="offline")}
+def _models(token: ApiToken, name: str) -> bytes:
+    """Return the models of a user's profiles, or one of them, as both APIs have them."""
+    dated: dict[str, Any] = {"created": 0, "created_at": "1970-01-01T00:00:00Z"}
+    found = {
+        one.model: {"id": one.model, "object": "model", "type": "model", **dated}
+        | {"display_name": one.name, "owned_by": one.provider, "max_tokens": one.max_output}
+        | {"context_length": one.context_window, "max_input_tokens": one.context_window}
+        for one in token.owner.profiles.all()
+        if one.spec.url
+    }
     if name and name not in found:
         raise Refusal(404, _("None of your profiles has the model “{model}”.", model=name))
-    data = [*found.values()]
-    listed = {"object": "list", "data": data, "has_more": False}
-    ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
-    return 200, json.dumps(found[name] if name else listed | ends).encode()
-
-
-def _model(profile: Profile) -> dict[str, Any]:
-    return {
-        "id": profile.model,
-        "object": "model",
-        "type": "model",
-        "display_name": profile.name,
-        "created": 0,
-        "created_at": "1970-01-01T00:00:00Z",
-        "owned_by": profile.provider,
-        "context_length": profile.context_window,
-        "max_input_tokens": profile.context_window,
-        "max_tokens": profile.max_output,
-    }
+    ids = [*found, None]
+    listed = {"object": "list", "data": [*found.values()], "has_more": False}
+    ends = {"first_id": ids[0], "last_id": ids[-2] if found else None}
+    return json.dumps(found[name] if name else listed | ends).encode()
 
 
 async def _forward(
@@ -288,7 +248,7 @@ async def _pass_on(
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
         raise Refusal(403, in_words(str(error))) from error
-    except failures() as error:
+    except FAILURES as error:
         await _broken(call, recording, send, error, started=started, is_stream=is_stream)
 
 

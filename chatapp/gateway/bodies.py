@@ -10,6 +10,9 @@ from typing import Any
 
 import brotli
 
+from chatapp.gateway.dialects import Refusal
+from chatapp.sentences import translate as _
+
 try:
     from compression import zstd
 except ImportError:
@@ -20,14 +23,6 @@ LARGEST = 64 * 1024 * 1024
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value_at = json.JSONDecoder().raw_decode
-
-
-class TooLarge(Exception):
-    """A body has more bytes than are read."""
-
-
-class UnknownEncoding(Exception):
-    """A body is encoded in a way that is not known here."""
 
 
 # What decodes a copy, by the encoding's name; requests come in those that can be limited.
@@ -41,37 +36,42 @@ _PLAIN = frozenset({"", "identity"})
 _DAMAGED = (zlib.error, zstd.ZstdError, brotli.error, EOFError)
 
 
+def check_size(size: int) -> None:
+    """Raise Refusal for a body with more bytes than are read."""
+    if size > LARGEST:
+        raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
+
+
 def decoded(body: bytes, encoding: str) -> bytes:
-    """Return a copy of a body as it is read; raise TooLarge, UnknownEncoding or ValueError."""
+    """Return a copy of a body as it is read; raise Refusal."""
     for name in reversed([one.strip().lower() for one in encoding.split(",")]):
         if name in _PLAIN:
             continue
         if name not in {*_DECODERS} - {"br"}:
-            raise UnknownEncoding(name)
+            raise Refusal(415, _("The encoding “{name}” is not known here.", name=name))
         decoder = _DECODERS[name]()
         try:
             body = decoder.decompress(body, LARGEST + 1)
-        except _DAMAGED as error:
-            raise ValueError(name) from error
-        if len(body) > LARGEST:
-            raise TooLarge
+        except _DAMAGED:
+            body = b""
+        check_size(len(body))
         if not decoder.eof:
-            raise ValueError(name)
+            raise Refusal(400, _("The request's body is damaged."))
     return body
 
 
 class StreamDecoder:
-    """Decodes a copy of an answer, chunk by chunk; raises UnknownEncoding where it can't."""
+    """Decodes a copy of an answer, chunk by chunk; raises ValueError where it can't."""
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in {*_PLAIN, *_DECODERS}:
-            raise UnknownEncoding(name)
+            raise ValueError(name)
         made = None if name in _PLAIN else _DECODERS[name]()
         self._read = getattr(made, "decompress", None) or getattr(made, "process", None)
 
     def take(self, chunk: bytes) -> bytes:
-        """Return what a chunk adds; raise ValueError where it is damaged."""
+        """Return what a chunk adds."""
         try:
             return self._read(chunk) if self._read else chunk
         except _DAMAGED as error:

@@ -11,6 +11,14 @@ from chatapp.transfer.transcripts import Transcript
 Json = Mapping[str, Any]
 
 
+class Refusal(Exception):
+    """A request that is not passed on; the text says why, and ``status`` is HTTP's for it."""
+
+    def __init__(self, status: int, said: str, *, retry_after: int | None = None) -> None:
+        super().__init__(said)
+        self.status, self.retry_after = status, retry_after
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What a request says of itself; each ``item`` of its history is as the client wrote it.

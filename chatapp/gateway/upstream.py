@@ -12,6 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from chatapp.accounts.accounts import reached_by
+from chatapp.gateway.dialects import Refusal
 from chatapp.models import ApiToken, Profile
 from chatapp.network import Guard
 from chatapp.providers import provider_spec
@@ -33,10 +34,6 @@ _OWN = frozenset({
 CREDENTIALS = (b"authorization", b"x-api-key")
 # Seconds without a byte: a local server says nothing while it reads a long prompt.
 SILENCE = 600.0
-
-
-class NoUpstream(Exception):
-    """No profile takes the request; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class Upstream:
 def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) -> Upstream:
     """Return where a request goes: the token's profile, or the one of its model.
 
-    A client with its ``own_key`` needs none. Raises NoUpstream.
+    A client with its ``own_key`` needs none. Raises Refusal.
     """
     usable = token.owner.profiles.filter(provider=provider).select_related("owner", "origin__owner")
     chosen = usable.filter(pk=token.profile_id).first() if token.profile_id else None
@@ -92,11 +89,11 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
         said = _(
             "None of your profiles of “{label}” has the model “{model}”.", label=label, model=model
         )
-        raise NoUpstream(said)
+        raise Refusal(404, said)
     reached = reached_by(profile)
     key = reached["api_key"]
     if not (key or own_key) and profile.spec.asks_key(reached["base_url"]):
-        raise NoUpstream(_("The profile “{name}” has no key.", name=profile.name))
+        raise Refusal(403, _("The profile “{name}” has no key.", name=profile.name))
     base = reached["base_url"] or profile.spec.url
     credentials = None if own_key else _credentials(provider, key)
     return Upstream(profile, provider, base, credentials, reached["guard"])
@@ -116,22 +113,12 @@ class _Pinned(AbstractResolver):
     def __init__(self, addresses: Sequence[str]) -> None:
         self._addresses = addresses
 
-    async def resolve(
-        self, host: str, port: int = 0, family: Any = socket.AF_INET
-    ) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: Any = None) -> list[ResolveResult]:
         """Return the addresses, whatever the name is."""
         del family
-        return [
-            ResolveResult(
-                hostname=host,
-                host=one,
-                port=port,
-                family=socket.AF_INET6 if ":" in one else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for one in self._addresses
-        ]
+        told: Any = {"hostname": host, "port": port, "proto": 0, "flags": socket.AI_NUMERICHOST}
+        families = {False: socket.AF_INET, True: socket.AF_INET6}
+        return [{**told, "host": one, "family": families[":" in one]} for one in self._addresses]
 
     async def close(self) -> None:
         """Keep nothing open."""
@@ -171,6 +158,5 @@ async def sent(
             yield answer
 
 
-def failures() -> tuple[type[BaseException], ...]:
-    """Return the errors of a connection."""
-    return (aiohttp.ClientError, OSError, asyncio.TimeoutError)
+# The errors of a connection.
+FAILURES = (aiohttp.ClientError, OSError, asyncio.TimeoutError)

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='apitoken',
             name='scope',
-            field=models.CharField(choices=[('read', 'read'), ('write', 'read and write'), ('all', 'read, write and change settings'), ('gateway', 'gateway')], default='read', max_length=8, verbose_name='scope'),
+            field=models.CharField(choices=[('read', 'read'), ('write', 'read and write'), ('all', 'read, write and change settings')], default='read', max_length=8, verbose_name='scope'),
         ),
         migrations.AlterField(
             model_name='rewind',

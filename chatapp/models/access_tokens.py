@@ -106,11 +106,14 @@ class ApiToken(AccessToken):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
         ALL = "all", _("read, write and change settings")
+        # What no form offers but the gateway's own.
         GATEWAY = "gateway", _("gateway")
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = fields.CharField(_("name"), max_length=60)
-    scope = models.CharField(_("scope"), max_length=8, choices=Scope, default=Scope.READ)
+    scope = models.CharField(
+        _("scope"), max_length=8, choices=Scope.choices[:-1], default=Scope.READ
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)

@@ -82,9 +82,8 @@ class HistoryLink(models.Model):
         return None if found is None else bytes(found)
 
     @classmethod
-    def behind_newest(cls, message: Message) -> None:
-        """Put a new message at the end of its conversation's history."""
-        before = cls.newest_in(message.conversation_id) or b""
+    def put_behind(cls, before: bytes, message: Message) -> None:
+        """Put a stored message behind the history with this digest."""
         digest = cls.digest_behind(before, message.role, message.content)
         cls.objects.create(message=message, digest=digest)
 

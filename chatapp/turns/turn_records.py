@@ -70,8 +70,9 @@ def keep_passed_on(call: ModelCall, reason: str) -> None:
         message = condense.Message("assistant", draft.content)
         tokens = condense.count_message(message, sizes.COUNTER)
         columns = {"tokens": tokens, "stop_reason": INTERRUPTED}
+        before = HistoryLink.newest_in(call.conversation_id)
         row = message_store.append_message(call.conversation_id, message, **columns)
-        HistoryLink.behind_newest(row)
+        HistoryLink.put_behind(before or b"", row)
     turn = Turn.objects.note(call.conversation, Turn.Status.INTERRUPTED, reason)
     account_for(call, error=reason, draft=kept_draft(draft), message=row, turn=turn)
 

@@ -16,7 +16,6 @@ from chatapp.accounts import accounts, credentials
 from chatapp.condensation.costs import cost_of_draft
 from chatapp.forms.accounts import GatewayForm, TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
-from chatapp.gateway.client_settings import client_settings
 from chatapp.models import ApiToken
 from chatapp.sentences import translate
 from chatapp.turns import actions
@@ -91,7 +90,8 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "tokens": request.user.api_tokens.exclude(scope=ApiToken.Scope.GATEWAY),
         "token_form": TokenForm(),
         "gateway_tokens": request.user.api_tokens.filter(scope=ApiToken.Scope.GATEWAY),
-        "gateway_form": GatewayForm(request.user),
+        "gateway_form": GatewayForm(),
+        "reachable": [one for one in profiles if one.spec.url],
         "sessions": sessions_of(request),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
@@ -134,16 +134,18 @@ def create_token(request: Request) -> HttpResponse:
 @reauthentication_required  # type: ignore[untyped-decorator] # it has no types
 def create_gateway_token(request: Request) -> HttpResponse:
     """Make a token of the gateway and show it, this once, with what each client needs."""
-    form = GatewayForm(request.user, request.POST)
+    form = GatewayForm(request.POST)
+    form.fields["profile"].queryset = request.user.profiles.all()  # type: ignore[attr-defined] # it has one
     if not form.is_valid():
         return refuse(request, translate("A token needs a name of at most 60 characters."))
-    own_key = bool(form.cleaned_data.pop("own_key"))
-    chosen = {**form.cleaned_data, "scope": ApiToken.Scope.GATEWAY}
-    token = credentials.create_api_token(owner=request.user, **chosen)
-    address = request.build_absolute_uri("/gateway")
-    profile = form.cleaned_data["profile"]
-    clients = client_settings(address, token, profile.model if profile else "", own_key=own_key)
-    context = {"token": token, "form": form, "clients": clients}
+    scope = ApiToken.Scope.GATEWAY
+    token = credentials.create_api_token(owner=request.user, scope=scope, **form.cleaned_data)
+    context = {
+        "token": token,
+        "form": form,
+        "address": request.build_absolute_uri("/gateway"),
+        "own_key": "own_key" in request.POST,
+    }
     return render(request, "settings/token.html", context)
 
 

@@ -127,14 +127,17 @@ async def test_a_refusal_of_ours_is_in_the_dialects_own_words(
 
 async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, alice: User) -> None:
     """A budget that is spent, a token of another scope, and a revoked one."""
-    await Preferences.objects.filter(owner=alice).aupdate(month_budget=Decimal(0))
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+    await alice.profiles.aupdate(price_input=100_000)
+    assert (await visit("/v1/messages", token, ASKED)).status == 200
+    await Preferences.objects.filter(owner=alice).aupdate(month_budget=Decimal("0.01"))
     answer = await visit("/v1/messages", token, ASKED)
     assert (answer.status, error_of(answer)) == (403, "permission_error")
     await ApiToken.objects.aupdate(scope="all")
     assert (await visit("/v1/messages", token, ASKED)).status == 401
     await ApiToken.objects.all().adelete()
     assert (await visit("/v1/messages", token, ASKED)).status == 401
-    assert upstream.bodies == []
+    assert upstream.bodies == [ASKED]
 
 
 async def test_a_clients_own_credential_is_passed_on_where_the_token_stands_beside_it(

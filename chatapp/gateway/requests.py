@@ -1,0 +1,74 @@
+"""Requests of clients: the bytes that came, and a copy that is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.contrib.auth.models import User
+
+from chatapp.gateway import naming
+from chatapp.gateway.bodies import Body, decoded, read_body
+from chatapp.gateway.dialects import Dialect, Refusal, Told
+from chatapp.models import ApiToken, HistoryLink, Profile
+from condense import noop
+
+UNREADABLE = noop("The client's request could not be read, so only its bytes are on record.")
+ODD = noop("Some of what the client sent could not be read; its bytes are on record.")
+
+
+@dataclass(eq=False)
+class Request:
+    """A request as it arrived; of one that ``is_odd`` only the bytes are read."""
+
+    token: ApiToken
+    dialect: Dialect
+    profile: Profile | None
+    headers: Mapping[str, str]
+    raw: bytes
+    program: str
+    is_odd: bool = False
+
+    @property
+    def owner(self) -> User:
+        """Whose request it is."""
+        return self.token.owner
+
+    @cached_property
+    def body(self) -> Body:
+        """Its JSON, and where in its decoded bytes the history is."""
+        try:
+            plain = decoded(self.raw, self.headers.get("content-encoding", ""))
+        except Refusal:
+            plain = self.raw
+        return Body({}, plain) if self.is_odd else read_body(plain, self.dialect.history)
+
+    @cached_property
+    def told(self) -> Told:
+        """What it says of itself."""
+        return self.dialect.read(self.body.value)
+
+    @property
+    def model(self) -> str:
+        """The model that is to answer."""
+        return str(self.body.value.get("model") or "")[:100]
+
+    @property
+    def name(self) -> naming.Name:
+        """The session it belongs to."""
+        return naming.name_of(self.headers, self.told)
+
+    @cached_property
+    def history(self) -> naming.History:
+        """The messages that it shows, behind the answer that it follows, if that is stored."""
+        there = HistoryLink.objects.filter(message__conversation__owner=self.owner)
+        name = self.told.follows
+        link = there.filter(message__call__reply_id=name).first() if name else None
+        root = naming.root_of(self.owner.pk, self.dialect.name)
+        return naming.read_history(self.told, self.dialect, root, link and bytes(link.digest))
+
+    @property
+    def problem(self) -> str:
+        """Say what of it is not on record as messages, "" for nothing."""
+        if not self.body.value:
+            return UNREADABLE
+        return ODD if self.history.odd else ""
