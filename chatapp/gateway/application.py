@@ -17,7 +17,7 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.gateway import chat_completions, messages, responses
 from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, Refusal
-from chatapp.gateway.recording import CUT, GONE, Recording
+from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import Request
 from chatapp.gateway.upstream import (
     FAILURES,
@@ -126,11 +126,27 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     model = await _model_of(call, token, body)
     own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
     upstream = await reading(find_upstream)(token, dialect.provider, model, own_key=own_key)
-    recording = None
-    if call.path in dialect.paths:
-        told = (dialect, upstream.profile, call.headers, body, call.program)
-        recording = Recording(Request(token, *told))
-    await _forward(call, body, upstream, recording, receive=receive, send=send)
+    request = Request(token, dialect, upstream.profile, call.headers, body, call.program)
+    recording = Recording(request, is_kept=call.path in dialect.paths)
+    work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientGone
+        await work
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work})
+        if work.cancelled():
+            recording.end(GONE)
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _admit(call: Call) -> ApiToken:
@@ -189,90 +205,34 @@ def _models(token: ApiToken, name: str) -> bytes:
     return json.dumps(found[name] if name else listed | ends).encode()
 
 
-async def _forward(
-    call: Call,
-    body: bytes,
-    upstream: Upstream,
-    recording: Recording | None,
-    *,
-    receive: Any,
-    send: Any,
-) -> None:
-    """Pass a request on and its answer back, until the client goes away."""
-    work = asyncio.ensure_future(_pass_on(call, body, upstream, recording, send))
-    gone = asyncio.ensure_future(_gone(receive))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise ClientGone
-        await work
-    finally:
-        gone.cancel()
-        if not work.done():
-            work.cancel()
-            await asyncio.wait({work})
-        if recording and work.cancelled():
-            recording.end(GONE)
-
-
-async def _gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _pass_on(
-    call: Call, body: bytes, upstream: Upstream, recording: Recording | None, send: Any
-) -> None:
-    started, is_stream = False, False
+async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:
+    """Pass a request on, and its answer back as it comes."""
     url = upstream.url(call.path, call.scope["query_string"])
     headers = upstream.headers([(name.lower(), value) for name, value in call.scope["headers"]])
     try:
-        async with sent(upstream, call.scope["method"], url, headers, body) as answer:
-            raw = [(name, value) for name, value in answer.raw_headers]
-            kept = [(name, value) for name, value in raw if name.lower() not in HOP_BY_HOP]
-            known = {name.decode().lower(): value.decode("latin1") for name, value in raw}
-            is_stream = "text/event-stream" in known.get("content-type", "")
-            start = {"type": "http.response.start", "status": answer.status, "headers": kept}
-            await send(start)
-            started = True
-            if recording:
-                recording.status, recording.headers = answer.status, known
+        async with sent(upstream, "POST", url, headers, recording.request.raw) as answer:
+            raw = [(name.lower(), value) for name, value in answer.raw_headers]
+            recording.status = answer.status
+            recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}
+            kept = [one for one in answer.raw_headers if one[0].lower() not in HOP_BY_HOP]
+            await send({"type": "http.response.start", "status": answer.status, "headers": kept})
             async for chunk in answer.content.iter_any():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                if recording:
-                    recording.take(chunk)
+                recording.take(chunk)
                 # A server that only writes does not look at others.
                 await asyncio.sleep(0)
-            if recording:
-                recording.end()
+            recording.end()
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
         raise Refusal(403, in_words(str(error))) from error
     except FAILURES as error:
-        await _broken(call, recording, send, error, started=started, is_stream=is_stream)
-
-
-async def _broken(
-    call: Call,
-    recording: Recording | None,
-    send: Any,
-    error: BaseException,
-    *,
-    started: bool,
-    is_stream: bool,
-) -> None:
-    """Tell the client, in its dialect, that the line to the provider broke."""
-    log.warning("the gateway's line to a provider broke: %r", error)
-    said = _("The provider can't be reached, or its answer broke off.")
-    if not started:
-        if recording:
-            recording.status = 502
-            recording.end(said)
-        raise Refusal(502, said) from error
-    if recording:
-        recording.end(CUT)
-    told = b"event: error\ndata: " + call.dialect.refusal(502, said) + b"\n\n"
-    await send({"type": "http.response.body", "body": told if is_stream else b""})
+        log.warning("the gateway's line to a provider broke: %r", error)
+        said = _("The provider can't be reached, or its answer broke off.")
+        recording.end(CUT if recording.status else UNREACHED)
+        if not recording.status:
+            raise Refusal(502, said) from error
+        told = b"event: error\ndata: " + call.dialect.refusal(502, said) + b"\n\n"
+        await send({"type": "http.response.body", "body": told if recording.is_stream else b""})
 
 
 async def _answer(

@@ -29,6 +29,7 @@ from condense import noop
 log = logging.getLogger(__name__)
 
 GONE = noop("The client ended the request.")
+UNREACHED = noop("The provider can't be reached.")
 CUT = noop("The provider's answer broke off.")
 REFUSED = noop("The provider answered with status {status}. {said}")
 UNREAD = noop("The answer was passed on, and could not be read here.")
@@ -39,9 +40,13 @@ OK = range(200, 300)
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer, whose chunks are given to ``take`` as they pass."""
+    """One request and its answer, whose chunks are given to ``take`` as they pass.
+
+    One that is not ``is_kept`` is no part of a conversation, and not recorded.
+    """
 
     request: Request
+    is_kept: bool = True
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     lost: str = ""
@@ -50,21 +55,28 @@ class Recording:
     _chunks: list[bytes] = field(default_factory=list)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     _is_over: bool = False
-    task: "asyncio.Task[None] | None" = None
+    _task: "asyncio.Task[None] | None" = None
 
     def take(self, chunk: bytes) -> None:
         """Take in a piece of the answer that has gone out; with the first one the record begins."""
-        self._first = time.monotonic() if self._first is None else self._first
-        self._chunks.append(chunk)
-        self._more.set()
-        self.task = self.task or recordings.start(self)
+        if self.is_kept:
+            self._first = time.monotonic() if self._first is None else self._first
+            self._chunks.append(chunk)
+            self._more.set()
+            self._task = self._task or recordings.start(self)
 
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
-        self.lost, self._is_over = lost, True
-        self._more.set()
-        self.task = self.task or recordings.start(self)
-        recordings.close_later(self.request.owner.pk, self.task)
+        if self.is_kept:
+            self.lost, self._is_over = lost, True
+            self._more.set()
+            self._task = self._task or recordings.start(self)
+            recordings.close_later(self.request.owner.pk, self._task)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer comes as events."""
+        return "text/event-stream" in self.headers.get("content-type", "")
 
     async def _reads(self) -> AsyncIterator[bytes]:
         """Yield the pieces of the answer, decoded, on the beat of all streams."""
@@ -117,9 +129,8 @@ class Recording:
         """Take the answer in to its end, and keep drafts of it."""
         reads = self._reads()
         async_tasks.STREAMS.add(reads)
-        is_stream = "text/event-stream" in self.headers.get("content-type", "")
         try:
-            if is_stream and self.status in OK:
+            if self.is_stream and self.status in OK:
                 async for said in request_bytes.read_events(reads):
                     for event in said:
                         ended.take(event)
