@@ -60,22 +60,21 @@ def decoded(body: bytes, encoding: str) -> bytes:
     return body
 
 
-class StreamDecoder:
-    """Decodes a copy of an answer, chunk by chunk; raises ValueError where it can't."""
+def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
+    """Return what decodes a copy of an answer, chunk by chunk; both raise ValueError."""
+    name = encoding.strip().lower()
+    if name not in {*_PLAIN, *_DECODERS}:
+        raise ValueError(name)
+    made = None if name in _PLAIN else _DECODERS[name]()
+    read = getattr(made, "decompress", None) or getattr(made, "process", bytes)
 
-    def __init__(self, encoding: str) -> None:
-        name = encoding.strip().lower()
-        if name not in {*_PLAIN, *_DECODERS}:
-            raise ValueError(name)
-        made = None if name in _PLAIN else _DECODERS[name]()
-        self._read = getattr(made, "decompress", None) or getattr(made, "process", None)
-
-    def take(self, chunk: bytes) -> bytes:
-        """Return what a chunk adds."""
+    def take(chunk: bytes) -> bytes:
         try:
-            return self._read(chunk) if self._read else chunk
+            return bytes(read(chunk))
         except _DAMAGED as error:
-            raise ValueError("damaged") from error
+            raise ValueError(name) from error
+
+    return take
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,41 +109,46 @@ def _read_object(text: str, name: str) -> tuple[dict[str, Any], list[int]]:
 
     Of keys that come twice the last one counts, as everywhere.
     """
-    at, value, cuts = _skip(text, 0), dict[str, Any](), list[int]()
-    if text[at : at + 1] != "{":
-        raise ValueError("no object")
-    at = _skip(text, at + 1)
-    while text[at : at + 1] != "}":
+    value, cuts = dict[str, Any](), list[int]()
+
+    def field(at: int) -> int:
+        nonlocal cuts
         key, at = _value_at(text, at)
         at = _skip(text, at)
         if not isinstance(key, str) or text[at : at + 1] != ":":
             raise ValueError("no key")
         at = _skip(text, at + 1)
         if key == name:
-            value[key], at, cuts = _read_list(text, at)
-        else:
-            value[key], at = _value_at(text, at)
-        at = _skip(text, at)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-        elif text[at : at + 1] != "}":
-            raise ValueError("no end")
+            value[key], cuts = [], []
+            if text[at : at + 1] == "[":
+                cuts = _walk(text, at, "]", item)
+                return cuts[-1] + 1 if cuts else _skip(text, at + 1) + 1
+        value[key], at = _value_at(text, at)
+        return at
+
+    def item(at: int) -> int:
+        one, at = _value_at(text, at)
+        value[name].append(one)
+        return at
+
+    start = _skip(text, 0)
+    if text[start : start + 1] != "{":
+        raise ValueError("no object")
+    _walk(text, start, "}", field)
     return value, cuts
 
 
-def _read_list(text: str, at: int) -> tuple[Any, int, list[int]]:
-    """Return a value, its end, and where the items of a list that has some are parted."""
-    cuts, found = [at], list[Any]()
-    if text[at : at + 1] != "[" or text[(after := _skip(text, at + 1)) : after + 1] == "]":
-        return *_value_at(text, at), []
-    while text[at : at + 1] != "]":
-        one, at = _value_at(text, _skip(text, at + 1))
-        found.append(one)
-        at = _skip(text, at)
-        if text[at : at + 1] not in (",", "]"):
+def _walk(text: str, at: int, end: str, read: Callable[[int], int]) -> list[int]:
+    """Read all between two brackets; return their places and those of the commas, if any."""
+    cuts, at = [at], _skip(text, at + 1)
+    if text[at : at + 1] == end:
+        return []
+    while text[cuts[-1]] != end:
+        at = _skip(text, read(_skip(text, cuts[-1] + 1)))
+        if text[at : at + 1] not in {",", end}:
             raise ValueError("no end")
         cuts.append(at)
-    return found, at + 1, cuts
+    return cuts
 
 
 def _skip(text: str, at: int) -> int:

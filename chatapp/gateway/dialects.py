@@ -1,11 +1,11 @@
 """Dialects: what the gateway has to know of an API to record its requests and answers."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-import condense
+from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.transfer.transcripts import Transcript
 
 Json = Mapping[str, Any]
@@ -33,20 +33,6 @@ class Told:
     follows: str = ""
 
 
-class Reply(Protocol):
-    """An answer that is read event by event; ``blocks`` are those of the Messages API."""
-
-    usage: condense.Usage
-    finished: bool
-    stop_reason: str
-
-    def take(self, event: Any, /) -> Iterator[Any]:
-        """Take an event in, or the JSON of an answer that is not streamed."""
-
-    def blocks(self) -> Iterator[condense.Block]:
-        """Yield the blocks that there are so far."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """One API: its ``paths``, and those with answers ``beside`` conversations.
@@ -61,7 +47,7 @@ class Dialect:
     paths: frozenset[str]
     read: Callable[[Json], Told]
     transcript: Callable[[], Transcript]
-    reply: Callable[[], Reply]
+    reply: Callable[[], StreamedReply]
     refuse: Callable[[int, str], Json]
     beside: frozenset[str] = field(default_factory=frozenset)
 

@@ -5,7 +5,6 @@ import contextvars
 import json
 import logging
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,14 +12,14 @@ from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.context import sizes
 from chatapp.gateway import store
-from chatapp.gateway.bodies import StreamDecoder
-from chatapp.gateway.dialects import Reply
+from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import Request
 from chatapp.gateway.sessions import find_conversation
 from chatapp.models import ModelCall, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
+from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.transfer.source_texts import fields
 from chatapp.turns import actions
@@ -54,7 +53,7 @@ class Recording:
     _first: float | None = None
     _chunks: list[bytes] = field(default_factory=list)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
-    _is_over: bool = False
+    is_over: bool = False
     _task: "asyncio.Task[None] | None" = None
 
     def take(self, chunk: bytes) -> None:
@@ -68,10 +67,9 @@ class Recording:
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
-            self.lost, self._is_over = lost, True
+            self.lost, self.is_over = lost, True
             self._more.set()
             self._task = self._task or recordings.start(self)
-            recordings.close_later(self.request.owner.pk, self._task)
 
     @property
     def is_stream(self) -> bool:
@@ -80,16 +78,16 @@ class Recording:
 
     async def _reads(self) -> AsyncIterator[bytes]:
         """Yield the pieces of the answer, decoded, on the beat of all streams."""
-        decoder = StreamDecoder(self.headers.get("content-encoding", ""))
+        decode = stream_decoder(self.headers.get("content-encoding", ""))
         while True:
             await self._more.wait()
             self._more.clear()
             chunks, self._chunks[:] = b"".join(self._chunks), []
-            if chunks and (plain := decoder.take(chunks)):
+            if chunks and (plain := decode(chunks)):
                 yield plain
-            if self._is_over and not self._chunks:
+            if self.is_over and not self._chunks:
                 return
-            if not self._is_over:
+            if not self.is_over:
                 await async_tasks.tick()
 
     async def run(self) -> None:
@@ -145,7 +143,7 @@ class Recording:
             ended.error = str(error.body)[:LONGEST_ERROR]
         except ValueError:
             ended.error = UNREAD
-        while not self._is_over:
+        while not self.is_over:
             await self._more.wait()
             self._more.clear()
 
@@ -177,7 +175,7 @@ class Recording:
 class Ended:
     """How far an answer was read, and why no further."""
 
-    reply: Reply
+    reply: StreamedReply
     error: str = ""
     reply_id: str = ""
 
@@ -212,15 +210,15 @@ def _error_in(body: bytes, status: int) -> str:
 
 
 class Recordings:
-    """Those of this process; one that is closing goes before others of its owner."""
+    """Those of this process; one whose answer is over goes before later ones of its owner."""
 
     def __init__(self) -> None:
-        self._closing: defaultdict[int, set[asyncio.Task[None]]] = defaultdict(set)
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], Recording] = {}
 
     def start(self, recording: Recording) -> "asyncio.Task[None]":
-        """Record beside everything else, behind what of its owner has come to its end."""
-        before = [*self._closing[recording.request.owner.pk]]
+        """Record beside everything else."""
+        owner, running = recording.request.owner.pk, self._running.items()
+        before = [task for task, one in running if one.is_over and one.request.owner.pk == owner]
 
         async def run() -> None:
             if before:
@@ -229,14 +227,9 @@ class Recordings:
 
         # A request's own context would take its thread for queries along when it ends.
         task = asyncio.create_task(run(), context=contextvars.Context())
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = recording
+        task.add_done_callback(self._running.pop)
         return task
-
-    def close_later(self, owner: int, task: "asyncio.Task[None]") -> None:
-        """Have later requests of an owner wait for the end of this record."""
-        self._closing[owner].add(task)
-        task.add_done_callback(self._closing[owner].discard)
 
     async def settle(self) -> None:
         """Wait until all that has come to its end is stored."""

@@ -8,7 +8,7 @@ import condense
 from chatapp.agent import events
 from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
 from chatapp.importers.codex import Rollout
-from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
+from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply, as_tokens
 from chatapp.transfer.source_texts import fields, joined, listed
 from chatapp.transfer.transcripts import blocks_in
 
@@ -21,36 +21,30 @@ _ENDS = {
 
 
 class _Transcript(Rollout):
-    """The input of a request, item by item; what the model thought stays apart."""
+    """The input of a request, item by item: what the model thought stays apart, tools are none."""
 
     @override
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
-        is_told = told.get("role") in {"developer", "system"} and told["type"] != "message"
-        if told["type"] != "reasoning" and not is_told:
-            super().take(index, {"type": "response_item", "payload": told})
-        elif thoughts := [] if is_told else [*blocks_in([item])]:
-            self.say_more(thoughts)
-
-    def say_more(self, blocks: list[dict[str, Any]]) -> None:
-        """Add to what the model says, which is one message up to the next result."""
         last = self.messages[-1] if self.messages else {}
-        if last.get("role") == "assistant":
-            last["content"] += blocks
-        else:
-            self.say("assistant", blocks)
+        if told["type"] == "reasoning" and last.get("role") == "assistant":
+            last["content"] += blocks_in([item])
+        elif told["type"] == "reasoning":
+            self.say("assistant", [*blocks_in([item])])
+        elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
+            super().take(index, {"type": "response_item", "payload": told})
 
 
-class _Reply:
+class _Reply(StreamedReply):
     """What one answer has said so far."""
 
     def __init__(self) -> None:
-        self.usage, self.finished, self.stop_reason = condense.Usage(), False, ""
+        super().__init__()
         self._items: dict[int, Json] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
 
-    def take(self, event: Any, /) -> Iterator[Any]:
-        """Take an event in, or the JSON of an answer that is not streamed."""
+    @override
+    def take(self, event: Any) -> Iterator[events.StreamEvent]:
         told = fields(event)
         kind, response = str(told.get("type", "")), fields(told.get("response"))
         place = told.get("output_index")
@@ -77,8 +71,8 @@ class _Reply:
         output_tokens = as_tokens(used.get("output_tokens")) or 0
         self.usage = condense.Usage(prompt - read, output_tokens, read, 0)
 
+    @override
     def blocks(self) -> Iterator[condense.Block]:
-        """Yield what the items say; one that is not done says what came of it."""
         said = _Transcript()
         for place in sorted({*self._items, *self._pieces}):
             item, written = self._items.get(place, {}), "".join(self._pieces.get(place, ()))
@@ -92,7 +86,8 @@ class _Reply:
 def _read(body: Json) -> Told:
     given, talk = body.get("input"), body.get("conversation")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
-    tools = [*listed(body.get("tools")), *[one for item in items for one in _tools_in(item)]]
+    # An item of the input may offer tools, too.
+    tools = [one for told in (body, *items) for one in listed(fields(told).get("tools"))]
     return Told(
         items=items,
         system=joined(body.get("instructions")),
@@ -100,11 +95,6 @@ def _read(body: Json) -> Told:
         session=str(fields(talk).get("id") or (talk if isinstance(talk, str) else "")),
         follows=str(body.get("previous_response_id") or ""),
     )
-
-
-def _tools_in(item: Any) -> list[Any]:
-    """Return the tools that an item of the input offers."""
-    return listed(fields(item).get("tools"))
 
 
 def _refuse(status: int, said: str) -> Json:
