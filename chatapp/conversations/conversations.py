@@ -16,15 +16,7 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.workspaces import lay_out_samples
-from chatapp.models import (
-    ClientConversation,
-    Conversation,
-    Folder,
-    HistoryLink,
-    Profile,
-    Share,
-    spending,
-)
+from chatapp.models import Conversation, Folder, Profile, Share, spending
 from chatapp.models.database import lock
 from chatapp.sentences import translate as _
 from chatapp.toolbox.toolbox import SAMPLES
@@ -132,21 +124,6 @@ def check_spending(conversation_id: uuid.UUID) -> None:
         spending.check_spending(conversation_id)
     except SpendingLimitReached as spent:
         raise Refused(str(spent)) from spent
-
-
-@transaction.atomic
-def continue_here(*, conversation: Conversation) -> None:
-    """Make a conversation of another program one that goes on here; the next request begins anew.
-
-    Thinking was signed behind that program's prompt, and is not sent any more.
-    """
-    lock(Conversation, conversation.pk)
-    ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
-    HistoryLink.objects.filter(message__conversation=conversation).delete()
-    conversation.messages.all().stop_sending_thinking()
-    if conversation.profile is None:
-        default = preferences_of(conversation.owner).default_profile
-        Conversation.objects.filter(pk=conversation.pk).update(profile=default)
 
 
 def set_title_from(conversation: Conversation, text: str) -> None:

@@ -19,13 +19,7 @@ from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import Request
-from chatapp.gateway.upstream import (
-    FAILURES,
-    HOP_BY_HOP,
-    Upstream,
-    find_upstream,
-    sent,
-)
+from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
 from chatapp.languages import in_words, reader_of
 from chatapp.middleware import client_address
 from chatapp.models import ApiToken, spending
@@ -57,12 +51,6 @@ class Call:
     headers: Mapping[str, str]
     dialect: Dialect
 
-    @property
-    def program(self) -> str:
-        """The client's name and version."""
-        found = _PROGRAM.match(self.headers.get("user-agent", ""))
-        return found[0][:100] if found else ""
-
 
 async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
     """Answer a request of a program, in the dialect that it speaks."""
@@ -91,13 +79,16 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
         token, path = found[1], found[2]
     beside = bool(token)
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
-    token = token or next(
-        (one for one in (headers.get("x-api-key", ""), bearer) if one.startswith(ApiToken.PREFIX)),
-        bearer or headers.get("x-api-key", ""),
-    )
+    # Some clients send something else as one of the two.
+    given = sorted((headers.get("x-api-key", ""), bearer), key=_is_other)
+    token = token or given[0] or given[1]
     known = next((one for one in DIALECTS if path in one.paths | one.beside), None)
     spoken = messages.DIALECT if "anthropic-version" in headers else chat_completions.DIALECT
     return Call(scope, path, token, beside, headers, known or spoken)
+
+
+def _is_other(token: str) -> bool:
+    return not token.startswith(ApiToken.PREFIX)
 
 
 async def _body(receive: Any) -> bytes:
@@ -126,7 +117,9 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     model = await _model_of(call, token, body)
     own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
     upstream = await reading(find_upstream)(token, dialect.provider, model, own_key=own_key)
-    request = Request(token, dialect, upstream.profile, call.headers, body, call.program)
+    program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
+    told = (upstream.profile, call.headers, body, program[0] if program else "")
+    request = Request(token, dialect, *told)
     recording = Recording(request, is_kept=call.path in dialect.paths)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
     gone = asyncio.ensure_future(_gone(receive))
@@ -207,10 +200,10 @@ def _models(token: ApiToken, name: str) -> bytes:
 
 async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:
     """Pass a request on, and its answer back as it comes."""
-    url = upstream.url(call.path, call.scope["query_string"])
+    url = upstream.url(call.dialect, call.path, call.scope["query_string"])
     headers = upstream.headers([(name.lower(), value) for name, value in call.scope["headers"]])
     try:
-        async with sent(upstream, "POST", url, headers, recording.request.raw) as answer:
+        async with sent(upstream, url, headers, recording.request.raw) as answer:
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             recording.status = answer.status
             recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}

@@ -29,6 +29,7 @@ def _refuse(status: int, said: str) -> Json:
 DIALECT = Dialect(
     name="chat_completions",
     provider="openai",
+    version="/v1",
     history="messages",
     paths=frozenset({"/v1/chat/completions"}),
     read=_read,

@@ -37,7 +37,8 @@ class Told:
 class Dialect:
     """One API: its ``paths``, and those with answers ``beside`` conversations.
 
-    The history of a request stands under ``history``. A ``transcript`` takes its items one by one,
+    The history of a request stands under ``history``. A profile's address may end with a
+    ``version``, as the paths begin. A ``transcript`` takes its items one by one,
     a ``reply`` the events of an answer. ``refuse`` writes an error of our own.
     """
 
@@ -49,6 +50,7 @@ class Dialect:
     transcript: Callable[[], Transcript]
     reply: Callable[[], StreamedReply]
     refuse: Callable[[int, str], Json]
+    version: str = ""
     beside: frozenset[str] = field(default_factory=frozenset)
 
     def refusal(self, status: int, said: str) -> bytes:
@@ -58,12 +60,7 @@ class Dialect:
 
 # What an API calls each of our own refusals.
 KINDS: Mapping[int, str] = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    405: "invalid_request_error",
-    413: "request_too_large",
-    415: "invalid_request_error",
-    429: "rate_limit_error",
-}
+    400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+    404: "not_found_error", 405: "invalid_request_error", 413: "request_too_large",
+    415: "invalid_request_error", 429: "rate_limit_error",
+}  # fmt: skip

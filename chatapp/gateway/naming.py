@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import condense
@@ -23,6 +23,8 @@ _OTHER = re.compile(r"x-[\w-]+-session-id")
 # A part of a session that is a conversation of its own.
 _AGENT = "x-claude-code-agent-id"
 LONGEST_NAME = 200
+# From this share on two requests are of the same agent.
+ALIKE = 0.5
 # How clients begin when they ask for a summary of their own, and what else says so.
 _SUMMARY = re.compile(
     r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
@@ -124,14 +126,12 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
     return History(entries, places, odd + len(transcript.problems))
 
 
-def likeness(one: Collection[str], other: Collection[str]) -> float:
-    """Return the share that two sets have in common: 1 for two that are empty."""
-    both = {*one} | {*other}
-    return len({*one} & {*other}) / len(both) if both else 1.0
-
-
-def kind_of(told: Told) -> set[str]:
-    """Return by what the agent of a request is known: the lines it is told, and its tools."""
-    return {line for line in told.system.splitlines() if line.strip()} | {
-        f"tool {name}" for name in told.tools
-    }
+def are_alike(one: Told, other: Told) -> bool:
+    """Whether two requests are of the same agent, by the lines that it is told and its tools."""
+    kinds = [
+        {*told.system.splitlines(), *[f"tool {name}" for name in told.tools]}
+        for told in (one, other)
+    ]
+    both = kinds[0] | kinds[1]
+    likeness = len(kinds[0] & kinds[1]) / len(both) if both else 1.0
+    return bool(one.tools) == bool(other.tools) and likeness >= ALIKE

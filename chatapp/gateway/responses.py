@@ -104,6 +104,7 @@ def _refuse(status: int, said: str) -> Json:
 DIALECT = Dialect(
     name="responses",
     provider="openai",
+    version="/v1",
     history="input",
     paths=frozenset({"/v1/responses"}),
     beside=frozenset({"/v1/responses/compact"}),

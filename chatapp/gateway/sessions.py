@@ -4,6 +4,7 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
+from chatapp.accounts.accounts import preferences_of
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
@@ -12,8 +13,6 @@ from chatapp.models import ClientConversation, Conversation, HistoryLink
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
 
-# From this share on two requests are of the same agent.
-ALIKE = 0.5
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
 
@@ -83,10 +82,7 @@ def _head_of(conversation: Conversation, request: Request) -> Told:
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:
-    """Whether a request is of the agent that wrote a conversation."""
-    before, told = _head_of(conversation, request), request.told
-    likeness = naming.likeness(naming.kind_of(before), naming.kind_of(told))
-    return bool(before.tools) == bool(told.tools) and likeness >= ALIKE
+    return naming.are_alike(_head_of(conversation, request), request.told)
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:
@@ -102,3 +98,18 @@ def _put_beside(conversation: Conversation, parent: Conversation | None) -> None
     ClientConversation.objects.filter(pk=conversation.pk).update(parent=parent)
     at = timezone.now() if parent else None
     Conversation.objects.filter(pk=conversation.pk).update(archived_at=at)
+
+
+@transaction.atomic
+def continue_here(*, conversation: Conversation) -> None:
+    """Make a conversation of another program one that goes on here; the next request begins anew.
+
+    Thinking was signed behind that program's prompt, and is not sent any more.
+    """
+    lock(Conversation, conversation.pk)
+    ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
+    HistoryLink.objects.filter(message__conversation=conversation).delete()
+    conversation.messages.all().stop_sending_thinking()
+    if conversation.profile is None:
+        default = preferences_of(conversation.owner).default_profile
+        Conversation.objects.filter(pk=conversation.pk).update(profile=default)

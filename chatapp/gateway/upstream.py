@@ -12,7 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from chatapp.accounts.accounts import reached_by
-from chatapp.gateway.dialects import Refusal
+from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.models import ApiToken, Profile
 from chatapp.network import Guard
 from chatapp.providers import provider_spec
@@ -33,7 +33,7 @@ _OWN = frozenset({
 })  # fmt: skip
 CREDENTIALS = (b"authorization", b"x-api-key")
 # Seconds without a byte: a local server says nothing while it reads a long prompt.
-SILENCE = 600.0
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=600.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,14 @@ class Upstream:
     """
 
     profile: Profile | None
-    provider: str
     base: str
     credentials: Headers | None
     guard: Guard | None
 
-    @property
-    def is_versioned(self) -> bool:
-        """Whether bases of its kind end with the API's version."""
-        return provider_spec(self.provider).url.endswith("/v1")
-
-    def url(self, path: str, query: bytes) -> URL:
+    def url(self, dialect: Dialect, path: str, query: bytes) -> URL:
         """Return the address of a path of ours; some bases have its beginning already."""
-        base = self.base.rstrip("/")
-        path = path.removeprefix("/v1") if self.is_versioned else path
-        return URL(base + path + (f"?{query.decode('latin1')}" if query else ""), encoded=True)
+        whole = self.base.rstrip("/") + path.removeprefix(dialect.version)
+        return URL(whole + (f"?{query.decode('latin1')}" if query else ""), encoded=True)
 
     def headers(self, given: Headers) -> list[tuple[str, str]]:
         """Return the headers to send: the client's but for those of its connection to us."""
@@ -82,8 +75,7 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
     chosen = usable.filter(pk=token.profile_id).first() if token.profile_id else None
     profile = chosen or usable.filter(model=model).first()
     if profile is None and own_key:
-        spec = provider_spec(provider)
-        return Upstream(None, provider, spec.url, None, None)
+        return Upstream(None, provider_spec(provider).url, None, None)
     if profile is None:
         label = provider_spec(provider).label
         said = _(
@@ -96,7 +88,7 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
         raise Refusal(403, _("The profile “{name}” has no key.", name=profile.name))
     base = reached["base_url"] or profile.spec.url
     credentials = None if own_key else _credentials(provider, key)
-    return Upstream(profile, provider, base, credentials, reached["guard"])
+    return Upstream(profile, base, credentials, reached["guard"])
 
 
 def _credentials(provider: str, key: str) -> Headers:
@@ -126,7 +118,7 @@ class _Pinned(AbstractResolver):
 
 @asynccontextmanager
 async def sent(
-    upstream: Upstream, method: str, url: URL, headers: Sequence[tuple[str, str]], body: bytes
+    upstream: Upstream, url: URL, headers: Sequence[tuple[str, str]], body: bytes
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """Yield the answer as it comes, neither decoded nor redirected.
 
@@ -143,18 +135,14 @@ async def sent(
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-            timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE
-            ),
+            timeout=TIMEOUT,
             trust_env=addresses is None,
         )
 
     known = await clients()
     async with known.use(("gateway", str(url.origin()), upstream.guard, addresses), make) as client:
-        request = client.request(
-            method, url, headers=headers, data=body or None, allow_redirects=False
-        )
-        async with request as answer:
+        passed = {"headers": headers, "data": body, "allow_redirects": False}
+        async with client.post(url, **passed) as answer:
             yield answer
 
 

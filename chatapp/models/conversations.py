@@ -68,9 +68,11 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         return self.filter(archived_at__isnull=False)
 
     def with_waiting(self) -> Self:
-        """Add ``waits``: whether a turn waits for a person to say something."""
+        """Add its client, and ``waits``: whether a turn waits for a person to say something."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
-        return self.annotate(waits=Exists(turns.filter(status="waiting", finished_at=None)))
+        return self.select_related("client").annotate(
+            waits=Exists(turns.filter(status="waiting", finished_at=None))
+        )
 
 
 class Conversation(models.Model):

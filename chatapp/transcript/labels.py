@@ -465,10 +465,7 @@ def rewind_name(rewind: Rewind, versions: int = 0) -> str:
     """Name a rewind; one that set a version aside by its number of so many."""
     if rewind.version is not None and versions:
         return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
-    names = {
-        Rewind.Cause.RETRIED: _("Set aside to try again"),
-        Rewind.Cause.EDITED: _("Set aside"),
-        Rewind.Cause.REGENERATED: _("Set aside"),
-        Rewind.Cause.REPLACED: _("The client replaced its history"),
-    }
-    return names.get(Rewind.Cause(rewind.cause), _("Rewound"))
+    if rewind.cause == Rewind.Cause.REPLACED:
+        return _("The client replaced its history")
+    retried = rewind.cause == Rewind.Cause.RETRIED
+    return _("Set aside to try again") if retried else _("Rewound")

@@ -187,13 +187,14 @@ class Builder:
         call: ModelCall | None = None if by_user else getattr(message, "call", None)
         parts = tuple(unfinished_parts(call.draft) if call and call.draft else self._parts(message))
         present = message.rewind_parent is None
+        own = present and not self.writer
         rests = turn is None or turn.is_over
         shows = engine.text or any(isinstance(b, condense.ImageBlock) for b in engine.blocks)
-        is_answer = present and rests and not (by_user or self.writer) and bool(shows)
+        is_answer = own and rests and not by_user and bool(shows)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
         own_reason = _("The provider ended the answer here: {reason}", reason=message.stop_reason)
-        shows_versions = self.versions and present and (rests or by_user) and not self.writer
+        shows_versions = self.versions and own and (rests or by_user)
         return MessageRow(
             **place,
             role=message.role,
@@ -210,16 +211,11 @@ class Builder:
             and any(isinstance(part, ToolCard) for part in parts),
             cut=str(labels.CUT_TEXTS.get(message.stop_reason, own_reason)),
             versions=self._choice(message) if shows_versions else None,
-            rewindable=present and not self.writer,
+            rewindable=own,
             pinned=present and bool(message.pinned),
             pinned_tokens=message.tokens,
-            pinnable=present
-            and not (self.writer or message.hidden)
-            and not (message.is_summary or message.is_marker),
-            editable=by_user
-            and present
-            and not self.writer
-            and (bool(engine.words) or any(attached(engine))),
+            pinnable=own and not message.hidden and not (message.is_summary or message.is_marker),
+            editable=by_user and own and (bool(engine.words) or any(attached(engine))),
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )

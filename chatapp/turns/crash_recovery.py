@@ -12,14 +12,7 @@ from django.db.models import Q
 
 from chatapp.condensation.draft_writer import close, close_attempt, written_here
 from chatapp.context.turn_context import TurnContext
-from chatapp.models import (
-    BackgroundDraft,
-    ClientConversation,
-    Condensation,
-    Conversation,
-    ModelCall,
-    Turn,
-)
+from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn
 from chatapp.models.processes import is_left, this_process
 from chatapp.turns.lifecycle import claim, enqueue_turn, finish_turn, hand_over
 from chatapp.turns.turn_records import account_for, came_to_its_end, keep_passed_on
@@ -118,11 +111,13 @@ def close_left() -> None:
     gone = {one.pk: one for one in unusable if is_left(one.owner)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
-    beside = running.filter(title | Q(turn=None)).select_related("conversation", "condensation")
+    beside = running.filter(title | Q(turn=None)).select_related(
+        "conversation__client", "condensation"
+    )
     for call in beside:
         if not is_left(call.owner):
             continue
-        if ClientConversation.objects.filter(pk=call.conversation_id).exists():
+        if hasattr(call.conversation, "client"):
             keep_passed_on(call, stopped)
         elif call.condensation or call.purpose == ModelCall.Purpose.TITLE:
             account_for(call, error=stopped, draft="")

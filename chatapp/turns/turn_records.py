@@ -66,7 +66,7 @@ def keep_passed_on(call: ModelCall, reason: str) -> None:
     """Close a call that the gateway was passing on; what came of the answer becomes its message."""
     lock(Conversation, call.conversation_id)
     draft, row = partial_replies.newest(call), None
-    if draft.shows:
+    if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
         message = condense.Message("assistant", draft.content)
         tokens = condense.count_message(message, sizes.COUNTER)
         columns = {"tokens": tokens, "stop_reason": INTERRUPTED}

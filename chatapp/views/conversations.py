@@ -19,6 +19,7 @@ from chatapp.conversations import conversations, forks
 from chatapp.conversations import rewind as rewind_
 from chatapp.forms.conversations import RewindForm
 from chatapp.forms.profiles import connectable, remote_servers
+from chatapp.gateway import sessions
 from chatapp.languages import in_words
 from chatapp.models import Conversation
 from chatapp.providers.offline.answer import EXAMPLES
@@ -123,7 +124,7 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
 @in_conversation("POST")
 def continue_here(request: Request, conversation: Conversation) -> HttpResponse:
     """Go on here with what another program began."""
-    conversations.continue_here(conversation=conversation)
+    sessions.continue_here(conversation=conversation)
     return redirect("chat", conversation.pk)
 
 

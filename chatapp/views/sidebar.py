@@ -60,12 +60,7 @@ def list_conversations(
     The ``twins`` are titles that several of the page have.
     """
     text = text.strip()[:LONGEST]
-    found = (
-        Conversation.objects.owned_by(request.user)
-        .present()
-        .with_waiting()
-        .select_related("client")
-    )
+    found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
         found = found.filter(title__icontains=condense.well_formed(text))
     elif folder == ARCHIVE:
@@ -108,13 +103,7 @@ def search_conversations(
     listed = list_conversations(request, text=text)
     if not text.strip():
         own = Conversation.objects.owned_by(request.user).present()
-        pinned = (
-            own.with_waiting()
-            .select_related("client")
-            .pinned()
-            .order_by("pinned_at")
-            .defer("system_prompt")
-        )
+        pinned = own.with_waiting().pinned().order_by("pinned_at").defer("system_prompt")
         shown = list(pinned[:MOST_PINNED])
         loose = Q(conversations__deleted_at=None, conversations__archived_at=None)
         folders = Folder.objects.owned_by(request.user)
