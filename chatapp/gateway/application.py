@@ -122,7 +122,8 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     request = Request(token, dialect, *told)
     recording = Recording(request, is_kept=call.path in dialect.paths)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
-    gone = asyncio.ensure_future(_gone(receive))
+    # All of the request is here: what comes now says that its client left.
+    gone = asyncio.ensure_future(receive())
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -135,11 +136,6 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
             await asyncio.wait({work})
         if work.cancelled():
             recording.end(GONE)
-
-
-async def _gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _admit(call: Call) -> ApiToken:
@@ -192,10 +188,9 @@ def _models(token: ApiToken, name: str) -> bytes:
     }
     if name and name not in found:
         raise Refusal(404, _("None of your profiles has the model “{model}”.", model=name))
-    ids = [*found, None]
-    listed = {"object": "list", "data": [*found.values()], "has_more": False}
-    ends = {"first_id": ids[0], "last_id": ids[-2] if found else None}
-    return json.dumps(found[name] if name else listed | ends).encode()
+    ends = {"first_id": next(iter(found), None), "last_id": next(reversed(found), None)}
+    listed = {"object": "list", "data": [*found.values()], "has_more": False, **ends}
+    return json.dumps(found[name] if name else listed).encode()
 
 
 async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:

@@ -128,10 +128,6 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
 
 def are_alike(one: Told, other: Told) -> bool:
     """Whether two requests are of the same agent, by the lines that it is told and its tools."""
-    kinds = [
-        {*told.system.splitlines(), *[f"tool {name}" for name in told.tools]}
-        for told in (one, other)
-    ]
-    both = kinds[0] | kinds[1]
-    likeness = len(kinds[0] & kinds[1]) / len(both) if both else 1.0
+    here, there = ({*told.system.splitlines(), *told.tools} for told in (one, other))
+    likeness = len(here & there) / len(here | there) if here or there else 1
     return bool(one.tools) == bool(other.tools) and likeness >= ALIKE

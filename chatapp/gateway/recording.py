@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from chatapp.agent import async_tasks, events
@@ -15,13 +16,13 @@ from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import Request
 from chatapp.gateway.sessions import find_conversation
-from chatapp.models import ModelCall, Turn
+from chatapp.models import Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
 from chatapp.providers.sdk_provider import StreamedReply
+from chatapp.providers.stream_errors import said_in
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
-from chatapp.transfer.source_texts import fields
 from chatapp.turns import actions
 from condense import noop
 
@@ -62,14 +63,14 @@ class Recording:
             self._first = time.monotonic() if self._first is None else self._first
             self._chunks.append(chunk)
             self._more.set()
-            self._task = self._task or recordings.start(self)
+            self._task = self._task or _start(self)
 
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
             self.lost, self.is_over = lost, True
             self._more.set()
-            self._task = self._task or recordings.start(self)
+            self._task = self._task or _start(self)
 
     @property
     def is_stream(self) -> bool:
@@ -138,7 +139,7 @@ class Recording:
             if self.status in OK:
                 ended.take(request_bytes.decode(whole))
             else:
-                ended.error = _error_in(whole, self.status)
+                ended.error = REFUSED.format(status=self.status, said=_error_in(whole))
         except ErrorEvent as error:
             ended.error = str(error.body)[:LONGEST_ERROR]
         except ValueError:
@@ -148,7 +149,7 @@ class Recording:
             self._more.clear()
 
     def _outcome(self, ended: "Ended", problem: str) -> store.Outcome:
-        reply, draft, status = ended.reply, ended.draft(), ModelCall.Status
+        reply, draft = ended.reply, ended.draft()
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
         is_whole = reply.finished and not ended.error
@@ -159,7 +160,7 @@ class Recording:
             usage = replace(usage, output=max(usage.output, sizes.COUNTER.count(draft.written)))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
         columns = {
-            "status": status.SUCCEEDED if is_whole else status.FAILED,
+            "status": "succeeded" if is_whole else "failed",
             "usage_measured": is_whole,
             "draft": "" if is_whole else kept_draft(draft),
             "error": problem,
@@ -197,44 +198,35 @@ class Ended:
         return PartialReply(blocks, self.reply.usage)
 
 
-def _error_in(body: bytes, status: int) -> str:
+def _error_in(body: bytes) -> str:
     """Return the words of an error that the provider answered with."""
-    try:
-        told = fields(request_bytes.decode(body))
-    except ValueError:
-        told = {}
-    error = told.get("error")
-    said = fields(error).get("message") or (error if isinstance(error, str) else "")
-    words = str(said or body.decode(errors="replace"))[:LONGEST_ERROR]
-    return REFUSED.format(status=status, said=words)
+    with suppress(ValueError):
+        return said_in(request_bytes.decode(body))[:LONGEST_ERROR]
+    return body.decode(errors="replace")[:LONGEST_ERROR]
 
 
-class Recordings:
-    """Those of this process; one whose answer is over goes before later ones of its owner."""
-
-    def __init__(self) -> None:
-        self._running: dict[asyncio.Task[None], Recording] = {}
-
-    def start(self, recording: Recording) -> "asyncio.Task[None]":
-        """Record beside everything else."""
-        owner, running = recording.request.owner.pk, self._running.items()
-        before = [task for task, one in running if one.is_over and one.request.owner.pk == owner]
-
-        async def run() -> None:
-            if before:
-                await asyncio.wait(before)
-            await recording.run()
-
-        # A request's own context would take its thread for queries along when it ends.
-        task = asyncio.create_task(run(), context=contextvars.Context())
-        self._running[task] = recording
-        task.add_done_callback(self._running.pop)
-        return task
-
-    async def settle(self) -> None:
-        """Wait until all that has come to its end is stored."""
-        while self._running:
-            await asyncio.wait([*self._running])
+# The recordings of this process.
+_running: dict[asyncio.Task[None], Recording] = {}
 
 
-recordings = Recordings()
+def _start(recording: Recording) -> asyncio.Task[None]:
+    """Record beside everything else, behind what of its owner has come to its end."""
+    owner = recording.request.owner.pk
+    before = [one for one, of in _running.items() if of.is_over and of.request.owner.pk == owner]
+
+    async def run() -> None:
+        if before:
+            await asyncio.wait(before)
+        await recording.run()
+
+    # A request's own context would take its thread for queries along when it ends.
+    task = asyncio.create_task(run(), context=contextvars.Context())
+    _running[task] = recording
+    task.add_done_callback(_running.pop)
+    return task
+
+
+async def settle() -> None:
+    """Wait until all that has come to its end is stored."""
+    while _running:
+        await asyncio.wait([*_running])

@@ -69,6 +69,4 @@ class Request:
     @property
     def problem(self) -> str:
         """Say what of it is not on record as messages, "" for nothing."""
-        if not self.body.value:
-            return UNREADABLE
-        return ODD if self.history.odd else ""
+        return UNREADABLE if not self.body.value else ODD if self.history.odd else ""

@@ -140,12 +140,8 @@ def create_gateway_token(request: Request) -> HttpResponse:
         return refuse(request, translate("A token needs a name of at most 60 characters."))
     scope = ApiToken.Scope.GATEWAY
     token = credentials.create_api_token(owner=request.user, scope=scope, **form.cleaned_data)
-    context = {
-        "token": token,
-        "form": form,
-        "address": request.build_absolute_uri("/gateway"),
-        "own_key": "own_key" in request.POST,
-    }
+    address, own_key = request.build_absolute_uri("/gateway"), "own_key" in request.POST
+    context = {"token": token, "form": form, "address": address, "own_key": own_key}
     return render(request, "settings/token.html", context)
 
 

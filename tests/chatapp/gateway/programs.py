@@ -13,8 +13,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp.accounts import credentials
+from chatapp.gateway import recording
 from chatapp.gateway.application import gateway
-from chatapp.gateway.recording import recordings
 from chatapp.models import ApiToken, Conversation, Profile, message_store
 
 BASE = "http://testserver/gateway"
@@ -112,7 +112,7 @@ async def visit(path: str, token: str, body: bytes = b"", **more: Any) -> Answer
     """Return the whole answer to a request, once it is on record."""
     one = Visit(path, token, body, **more)
     await one.task
-    await recordings.settle()
+    await recording.settle()
     return one.answer
 
 
@@ -124,7 +124,7 @@ def said_in(conversation: Conversation) -> list[tuple[str, str]]:
 
 async def talks() -> list[list[tuple[str, str]]]:
     """Return what every conversation shows, the oldest first."""
-    await recordings.settle()
+    await recording.settle()
 
     def read() -> list[list[tuple[str, str]]]:
         return [said_in(one) for one in Conversation.objects.order_by("created_at")]

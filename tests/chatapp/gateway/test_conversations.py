@@ -11,7 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp.models import ClientConversation, Conversation, Profile, Rewind
+from chatapp.models import Conversation, Profile
 from tests.chatapp.gateway.programs import body_of, said_in, token_of, visit
 from tests.standin.raw_server import RawServer, Script
 

@@ -8,8 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
+from chatapp.gateway import recording
 from chatapp.gateway.bodies import LARGEST
-from chatapp.gateway.recording import recordings
 from chatapp.models import ApiToken, Conversation, ModelCall, Preferences
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
@@ -35,7 +35,7 @@ async def test_a_client_that_leaves_ends_the_call_and_what_came_is_kept(
     one.leave()
     await one.task
     await upstream.left.wait()
-    await recordings.settle()
+    await recording.settle()
     call = await ModelCall.objects.select_related("message", "turn").aget()
     assert call.message
     assert call.turn
@@ -56,7 +56,7 @@ async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: 
     assert (await ModelCall.objects.aget()).status == "interrupted"
     one.leave()
     await one.task
-    await recordings.settle()
+    await recording.settle()
     assert (await Conversation.objects.aget()).last_seq == 2
 
 
