@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from chatapp import errors
-from chatapp.accounts import credentials
+from chatapp.accounts.credentials import find_gateway_token
 from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.gateway import chat_completions, messages, responses
@@ -105,18 +105,11 @@ async def _body(receive: Any) -> bytes:
 
 
 async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
-    token = await reading(_admit)(call)
-    dialect, method = call.dialect, call.scope["method"]
-    if (listed := _MODELS.fullmatch(call.path)) and method == "GET":
-        await _answer(send, 200, await reading(_models)(token, listed[1] or ""))
+    dialect, is_read = call.dialect, call.scope["method"] == "GET"
+    if (listed := _MODELS.fullmatch(call.path)) and is_read:
+        await _answer(send, 200, await reading(_models)(call, listed[1] or ""))
         return
-    if call.path not in dialect.paths | dialect.beside:
-        raise Refusal(404, _("There is nothing at this address."))
-    if method != "POST":
-        raise Refusal(405, _("This address doesn't accept that method."))
-    model = await _model_of(call, token, body)
-    own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
-    upstream = await reading(find_upstream)(token, dialect.provider, model, own_key=own_key)
+    token, upstream = await reading(_admitted)(call, body)
     program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
     told = (upstream.profile, call.headers, body, program[0] if program else "")
     request = Request(token, dialect, *told)
@@ -144,9 +137,7 @@ def _admit(call: Call) -> ApiToken:
     request.META["REMOTE_ADDR"] = (call.scope.get("client") or ("",))[0]
     request.META["HTTP_X_FORWARDED_FOR"] = call.headers.get("x-forwarded-for", "")
     client_address(lambda _request: HttpResponse())(request)
-    # No request waits for a note of its token's use: the record has it.
-    named = credentials.open_tokens().filter(digest=ApiToken.digest_of(call.token))
-    found = named.select_related("owner", "profile").first()
+    found = find_gateway_token(call.token)
     if found is None:
         limit = GuessLimit(request, realm="api")
         if limit.is_reached:
@@ -166,24 +157,29 @@ def _admit(call: Call) -> ApiToken:
     return found
 
 
-async def _model_of(call: Call, token: ApiToken, body: bytes) -> str:
-    """Return the model that a request names, where the token does not say who answers."""
-    encoding = call.headers.get("content-encoding", "")
-    if encoding:
-        body = await asyncio.to_thread(decoded, body, encoding)
-    if token.profile and token.profile.provider == call.dialect.provider:
-        return ""
-    return str((await asyncio.to_thread(read_body, body, "")).value.get("model") or "")
+def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
+    """Return a request's token, and where it goes; raise Refusal."""
+    token, dialect = _admit(call), call.dialect
+    if call.path not in dialect.paths | dialect.beside:
+        raise Refusal(404, _("There is nothing at this address."))
+    if call.scope["method"] != "POST":
+        raise Refusal(405, _("This address doesn't accept that method."))
+    if encoding := call.headers.get("content-encoding", ""):
+        body = decoded(body, encoding)
+    is_chosen = token.profile and token.profile.provider == dialect.provider
+    model = "" if is_chosen else str(read_body(body, "").value.get("model") or "")
+    own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
+    return token, find_upstream(token, dialect.provider, model, own_key=own_key)
 
 
-def _models(token: ApiToken, name: str) -> bytes:
+def _models(call: Call, name: str) -> bytes:
     """Return the models of a user's profiles, or one of them, as both APIs have them."""
     dated: dict[str, Any] = {"created": 0, "created_at": "1970-01-01T00:00:00Z"}
     found = {
         one.model: {"id": one.model, "object": "model", "type": "model", **dated}
         | {"display_name": one.name, "owned_by": one.provider, "max_tokens": one.max_output}
         | {"context_length": one.context_window, "max_input_tokens": one.context_window}
-        for one in token.owner.profiles.all()
+        for one in _admit(call).owner.profiles.all()
         if one.spec.url
     }
     if name and name not in found:

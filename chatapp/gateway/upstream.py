@@ -71,9 +71,10 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
 
     A client with its ``own_key`` needs none. Raises Refusal.
     """
-    usable = token.owner.profiles.filter(provider=provider).select_related("owner", "origin__owner")
-    chosen = usable.filter(pk=token.profile_id).first() if token.profile_id else None
-    profile = chosen or usable.filter(model=model).first()
+    profile = token.profile
+    if profile is None or profile.provider != provider:
+        usable = token.owner.profiles.filter(provider=provider, model=model)
+        profile = usable.select_related("owner", "origin__owner").first()
     if profile is None and own_key:
         return Upstream(None, provider_spec(provider).url, None, None)
     if profile is None:

@@ -160,8 +160,10 @@ def check_spending(pk: uuid.UUID) -> None:
 
 def check_spending_by(owner: User) -> None:
     """Raise SpendingLimitReached where a user may call no model any more, wherever that is."""
-    own = Preferences.objects.filter(owner=owner).first() or Preferences(owner=owner)
-    _check(uuid.UUID(int=0), Limits(owner.pk, False, None, own.month_budget, own.allowance))
+    own = getattr(owner, "preferences", None) or Preferences()
+    limits = Limits(owner.pk, monthly=own.month_budget, allowance=own.allowance)
+    if limits.are_set:
+        _check(uuid.UUID(int=0), limits)
 
 
 def check_spending_of(conversation: Conversation, preferences: Preferences) -> None:
