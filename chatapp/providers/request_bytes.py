@@ -108,6 +108,14 @@ class _Frames:
 
     def take(self, line: bytes) -> Iterator[object]:
         """Yield the values that a line completes."""
+        if not (self._data or self._is_bare):
+            # As most streams are framed, in a fraction of the time.
+            if line.startswith(b"data: {") and line.endswith(b"}\n"):
+                self._data.append(line[6:-1])
+                yield from self._event(line[6:-1], is_over=False)
+                return
+            if line == b"\n" and not self._name:
+                return
         line = line.removeprefix(codecs.BOM_UTF8)
         field, _, value = line.rstrip(b"\r\n").partition(b":")
         is_over = line.isspace() and not self._is_bare

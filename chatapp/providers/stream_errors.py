@@ -24,6 +24,7 @@ _WORDINGS = {
     400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
 }
 _SAYING = ("message", "Message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
+_KEYS = frozenset(_SAYING)
 
 
 def error_in(said: object) -> object:
@@ -37,6 +38,8 @@ def error_in(said: object) -> object:
             "delta": {"stop_reason": str(end)}
         } if FAILED.search(end):
             return {"message": f"finish_reason: {end}"}
+        case Mapping() if _KEYS.isdisjoint(said):
+            return None
         case Mapping() if not said.get("choices") and str(said.get("code")) not in {"0", "200"}:
             return said if any(isinstance(said.get(key), str | list) for key in _SAYING) else None
     return None
