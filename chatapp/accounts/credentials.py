@@ -137,7 +137,7 @@ def find_gateway_token(token: str) -> ApiToken | None:
     found = select(ApiToken, _HELD, ApiToken.digest_of(token), **related)
     for one in found:
         if hasattr(one, "preferences"):
-            one.owner.preferences = one.preferences  # type: ignore[attr-defined] # the same user's
+            one.owner.preferences = one.preferences
         if one.profile:
             one.profile.owner = one.owner
     return found[0] if found else None

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ import brotli
 from chatapp.gateway.dialects import Refusal
 from chatapp.sentences import translate as _
 
-try:
+if sys.version_info >= (3, 14):
     from compression import zstd
-except ImportError:
-    from backports import zstd  # type: ignore[no-redef] # the same before Python 3.14
+else:
+    from backports import zstd
 
 # Bytes of a body, as it is sent and as it is read.
 LARGEST = 64 * 1024 * 1024
@@ -66,7 +67,7 @@ def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
     if name not in {*_PLAIN, *_DECODERS}:
         raise ValueError(name)
     made = None if name in _PLAIN else _DECODERS[name]()
-    read = getattr(made, "decompress", None) or getattr(made, "process", bytes)
+    read = getattr(made, "decompress", None) or getattr(made, "process", None) or bytes
 
     def take(chunk: bytes) -> bytes:
         try:

@@ -1,6 +1,5 @@
 """The Messages API: its requests and streams."""
 
-from collections.abc import Mapping
 from typing import Any, override
 
 import condense
@@ -42,8 +41,7 @@ def _session_in(name: str) -> str:
     """Return the session in a user id of Claude Code, in its form of today or the one before."""
     told = request_bytes.decode_input(name) if name.startswith("{") else {}
     before, _, session = name.rpartition("_session_")
-    found = told.get("session_id") if isinstance(told, Mapping) else None
-    return str(found) if found else session if before else ""
+    return str(told.get("session_id") or (session if before else ""))
 
 
 def _refuse(status: int, said: str) -> Json:

@@ -9,7 +9,7 @@ import condense
 from chatapp.gateway.dialects import Dialect, Told
 from chatapp.models import HistoryLink
 from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.source_texts import texts_in
+from chatapp.transfer.source_texts import fields, texts_in
 from chatapp.transfer.transcripts import Block
 
 # Headers that name a session, the surest first; the body's own name comes after the first two.
@@ -54,14 +54,14 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
 
 def asks_for_summary(headers: Mapping[str, str], told: Told) -> bool:
     """Whether a client is about to replace its history: no part of the talk."""
-    last = next((one for one in reversed(told.items) if _role(one) != "system"), {})
-    is_trigger = isinstance(last, Mapping) and last.get("type") == "compaction_trigger"
+    last = next((one for one in reversed(told.items) if _role(one) != "system"), None)
+    is_trigger = fields(last).get("type") == "compaction_trigger"
     begins = any(_SUMMARY.match(text) for text in texts_in(last))
     return is_trigger or begins or bool(_KIND.search(headers.get("x-codex-turn-metadata", "")))
 
 
 def _role(item: object) -> object:
-    return item.get("role") if isinstance(item, Mapping) else None
+    return fields(item).get("role")
 
 
 def _short(name: str) -> str:

@@ -64,7 +64,8 @@ class Request:
         name = self.told.follows
         link = there.filter(message__call__reply_id=name).first() if name else None
         root = naming.root_of(self.owner.pk, self.dialect.name)
-        return naming.read_history(self.told, self.dialect, root, link and bytes(link.digest))
+        before = bytes(link.digest) if link else None
+        return naming.read_history(self.told, self.dialect, root, before)
 
     @property
     def problem(self) -> str:

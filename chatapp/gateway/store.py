@@ -123,7 +123,8 @@ def _in_common(entries: Sequence[Entry], known: Mapping[bytes, Message]) -> int:
 
 def _brought_back(locked: Conversation, rewind: uuid.UUID | None) -> bool:
     """Show a version again to which the client went back; False where that can't be."""
-    record = Rewind.objects.filter(pk=rewind, version__isnull=False).first()
+    known = Rewind.objects.filter(version__isnull=False)
+    record = known.filter(pk=rewind).first() if rewind else None
     try:
         if record:
             show_version(locked, record)
@@ -167,7 +168,7 @@ def _stored(locked: Conversation, message: condense.Message, **columns: Any) -> 
 
 def _log_of(pk: uuid.UUID, seqs: Sequence[int]) -> RequestLog:
     """Return the request log of a conversation, which knows the messages that may be sent."""
-    log = _logs[pk] = _logs.pop(pk, None) or RequestLog(pk)
+    log = _logs[pk] = _logs.pop(pk) if pk in _logs else RequestLog(pk)
     new = [one for one in seqs if one and not log.knows(one)]
     log.learn(Message.objects.filter(conversation=pk, seq__in=new))
     while len(_logs) > MOST_LOGS:

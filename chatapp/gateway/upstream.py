@@ -111,7 +111,7 @@ class _Pinned(AbstractResolver):
         del family
         told: Any = {"hostname": host, "port": port, "proto": 0, "flags": socket.AI_NUMERICHOST}
         families = {False: socket.AF_INET, True: socket.AF_INET6}
-        return [{**told, "host": one, "family": families[":" in one]} for one in self._addresses]
+        return [told | {"host": one, "family": families[":" in one]} for one in self._addresses]
 
     async def close(self) -> None:
         """Keep nothing open."""
@@ -142,8 +142,8 @@ async def sent(
 
     known = await clients()
     async with known.use(("gateway", str(url.origin()), upstream.guard, addresses), make) as client:
-        passed = {"headers": headers, "data": body, "allow_redirects": False}
-        async with client.post(url, **passed) as answer:
+        sending = client.post(url, headers=headers, data=body, allow_redirects=False)
+        async with sending as answer:
             yield answer
 
 

@@ -59,7 +59,7 @@ class ClientConversation(models.Model):
         indexes = (models.Index(fields=("session",), name="client_session"),)
 
     def __str__(self) -> str:
-        return self.program
+        return str(self.program)
 
 
 class HistoryLink(models.Model):

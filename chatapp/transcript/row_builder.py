@@ -97,9 +97,6 @@ def page_rows(
 ) -> list[Row]:
     """Return the rows of a page, what one rewind set aside folded into one row."""
     rewinds = rewinds_of(conversation.pk)
-    # What a client has set aside is only its own to show again.
-    for one in rewinds if conversation.writer else ():
-        one.is_undoable = False
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), live={})
     first = messages[0].position if messages and not is_first else None
     events = place_events(
@@ -107,8 +104,9 @@ def page_rows(
     )
     placed = [*builder.placed(is_last=upper is None), *events]
     in_force = [one for one in rewinds if one.undone_at is None]
-    versions = {} if conversation.writer else builder.versions
-    return fold(placed, in_force, versions, is_first=is_first)
+    return fold(
+        placed, in_force, builder.versions, is_first=is_first, fixed=bool(conversation.writer)
+    )
 
 
 def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:

@@ -40,8 +40,11 @@ def fold(
     versions: Mapping[Place, Versions],
     *,
     is_first: bool,
+    fixed: bool = False,
 ) -> list[Row]:
     """Return the rows in reading order, each rewind with all it hides as one row.
+
+    None of them is shown again from here where they are ``fixed``.
 
     It stands where the first thing that it hides was written. What the rewind hid may begin on an
     earlier page, where this is not the first one.
@@ -64,8 +67,8 @@ def fold(
             rewind=rewind,
             name=labels.rewind_name(rewind, known.count if known else 0),
             words=labels.seen_words(rewind),
-            undoable=getattr(rewind, "is_undoable", False) and not rest,
-            shown=known is not None and rewind.rewind_parent is None and not rest,
+            undoable=getattr(rewind, "is_undoable", False) and not (rest or fixed),
+            shown=known is not None and not (rewind.rewind_parent or rest or fixed),
             rest=rest,
             slim=rewind.cause != Rewind.Cause.REWOUND,
             rows=tuple(one.row for one in run),

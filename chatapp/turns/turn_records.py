@@ -69,9 +69,8 @@ def keep_passed_on(call: ModelCall, reason: str) -> None:
     if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
         message = condense.Message("assistant", draft.content)
         tokens = condense.count_message(message, sizes.COUNTER)
-        columns = {"tokens": tokens, "stop_reason": INTERRUPTED}
-        before = HistoryLink.newest_in(call.conversation_id)
-        row = message_store.append_message(call.conversation_id, message, **columns)
+        talk, before = call.conversation_id, HistoryLink.newest_in(call.conversation_id)
+        row = message_store.append_message(talk, message, tokens=tokens, stop_reason=INTERRUPTED)
         HistoryLink.put_behind(before or b"", row)
     turn = Turn.objects.note(call.conversation, Turn.Status.INTERRUPTED, reason)
     account_for(call, error=reason, draft=kept_draft(draft), message=row, turn=turn)

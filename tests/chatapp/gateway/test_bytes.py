@@ -12,7 +12,10 @@ from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.gateway.programs import Answer, visit
 from tests.standin.raw_server import RawServer, Script
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
 TOOL = {"name": "read", "description": "Read.", "input_schema": {"type": "object"}}
 TALK = [
