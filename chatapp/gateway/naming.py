@@ -98,10 +98,7 @@ def root_of(owner: int, dialect: str) -> bytes:
 
 
 def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
-    """Return the messages that a request shows.
-
-    They follow an answer whose digest was ``before``, which is then their first.
-    """
+    """Return the messages that a request shows, behind an answer whose digest was ``before``."""
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
     odd = 0
     for number, item in enumerate(told.items):

@@ -40,10 +40,7 @@ OK = range(200, 300)
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer, whose chunks are given to ``take`` as they pass.
-
-    One that is not ``is_kept`` is no part of a conversation, and not recorded.
-    """
+    """One request and its answer; what is no part of a conversation is not ``is_kept``."""
 
     request: Request
     is_kept: bool = True
@@ -92,14 +89,12 @@ class Recording:
                 await async_tasks.tick()
 
     async def run(self) -> None:
-        """Store the request, what has come of the answer twice a second, and its end.
-
-        A request that can't be read is on record with its bytes, in a conversation of its own.
-        """
+        """Store the request, what has come of the answer twice a second, and its end."""
         saver, request = RetriedWrites(Nobody()), self.request
         try:
             opened = await self._open(saver, request)
         except Exception:
+            # Its bytes are on record all the same, in a conversation of their own.
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
         ended = Ended(request.dialect.reply())

@@ -13,11 +13,7 @@ from chatapp.transfer.source_texts import fields, joined, listed
 from chatapp.transfer.transcripts import blocks_in
 
 # How an answer ends that is whole, or as whole as it gets.
-_ENDS = {
-    "response.completed": "end_turn",
-    "response.incomplete": "max_tokens",
-    "response.failed": "error",
-}
+_ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
 
 
 class _Transcript(Rollout):
@@ -46,11 +42,10 @@ class _Reply(StreamedReply):
     @override
     def take(self, event: Any) -> Iterator[events.StreamEvent]:
         told = fields(event)
-        kind, response = str(told.get("type", "")), fields(told.get("response"))
-        place = told.get("output_index")
+        kind = str(told.get("type", "")).removeprefix("response.")
+        response, place = fields(told.get("response")), told.get("output_index")
         if told.get("object") == "response":
-            ended = f"response.{told.get('status')}"
-            kind, response = ended if ended in _ENDS else "response.completed", told
+            kind, response = str(told.get("status") or "completed"), told
         if isinstance(name := response.get("id"), str):
             yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
         if isinstance(place, int) and isinstance(told.get("item"), Mapping):

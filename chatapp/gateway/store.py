@@ -3,10 +3,10 @@
 import hashlib
 import json
 import uuid
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -40,8 +40,6 @@ from chatapp.telemetry import note_call
 # Requests of so many conversations are stored as differences to the one before.
 MOST_LOGS = 100
 
-_logs: OrderedDict[uuid.UUID, RequestLog] = OrderedDict()
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -63,19 +61,14 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         summarises = locked.last_seq and naming.asks_for_summary(request.headers, request.told)
         seqs = [0] * len(entries) if summarises else _take(locked, entries)
         purpose = ModelCall.Purpose.SUMMARY if summarises else ModelCall.Purpose.CHAT
-        call = insert(
-            ModelCall(
-                conversation_id=locked.pk,
-                owner=this_process(),
-                created_at=now(),
-                purpose=purpose,
-                profile_name=request.profile.name if request.profile else "",
-                provider=request.dialect.provider,
-                model=request.model,
-                usage_measured=False,
-            )
-        )
-        log = _log_of(locked.pk, seqs)
+        call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
+        call.purpose, call.model = purpose, request.model
+        call.profile_name = request.profile.name if request.profile else ""
+        call.provider, call.usage_measured = request.dialect.provider, False
+        insert(call)
+        log = _log_of(locked.pk)
+        new = [one for one in seqs if one and not log.knows(one)]
+        log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         written = log.write(call.pk, _as_sent(request, seqs))
         used = {"used_at": now(), "program": request.program}
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
@@ -99,9 +92,9 @@ def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
         for message in known.values():
             message.refresh_from_db(fields=["rewind_parent"])
         common = _in_common(entries, known)
-    fresh = entries[common:]
     # What a system prompt's authority adds behind an old message comes again with each request.
-    fresh = fresh if not common or any(not one.is_told for one in fresh) else ()
+    is_new = not common or not all(one.is_told for one in entries[common:])
+    fresh = entries[common:] if is_new else ()
     _part(locked, entries[:common], known, len(fresh))
     seqs = [
         0 if one.is_told or one.digest not in known else known[one.digest].seq
@@ -166,14 +159,9 @@ def _stored(locked: Conversation, message: condense.Message, **columns: Any) -> 
     return message_store.append_message(locked.pk, message, tokens=tokens, **columns)
 
 
-def _log_of(pk: uuid.UUID, seqs: Sequence[int]) -> RequestLog:
-    """Return the request log of a conversation, which knows the messages that may be sent."""
-    log = _logs[pk] = _logs.pop(pk) if pk in _logs else RequestLog(pk)
-    new = [one for one in seqs if one and not log.knows(one)]
-    log.learn(Message.objects.filter(conversation=pk, seq__in=new))
-    while len(_logs) > MOST_LOGS:
-        _logs.popitem(last=False)
-    return log
+@lru_cache(MOST_LOGS)
+def _log_of(pk: uuid.UUID) -> RequestLog:
+    return RequestLog(pk)
 
 
 def _as_sent(request: Request, seqs: Sequence[int]) -> SentRequest:

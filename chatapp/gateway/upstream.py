@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -78,11 +78,7 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
     if profile is None and own_key:
         return Upstream(None, provider_spec(provider).url, None, None)
     if profile is None:
-        label = provider_spec(provider).label
-        said = _(
-            "None of your profiles of “{label}” has the model “{model}”.", label=label, model=model
-        )
-        raise Refusal(404, said)
+        raise Refusal(404, _("None of your profiles has the model “{model}”.", model=model))
     reached = reached_by(profile)
     key = reached["api_key"]
     if not (key or own_key) and profile.spec.asks_key(reached["base_url"]):
@@ -121,18 +117,14 @@ class _Pinned(AbstractResolver):
 async def sent(
     upstream: Upstream, url: URL, headers: Sequence[tuple[str, str]], body: bytes
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """Yield the answer as it comes, neither decoded nor redirected.
-
-    Raises AddressRefused, OSError, TimeoutError or aiohttp's own errors.
-    """
+    """Yield the answer as it comes, neither decoded nor redirected; raise as FAILURES are."""
     addresses = await upstream.guard.addresses(str(url)) if upstream.guard else None
 
     def make() -> aiohttp.ClientSession:
-        pinned: Mapping[str, Any] = {"resolver": _Pinned(addresses)} if addresses else {}
+        pinned: dict[str, Any] = {"ssl": tls()}
+        pinned |= {"resolver": _Pinned(addresses)} if addresses else {}
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                ssl=tls(), limit=0, keepalive_timeout=KEPT_SECONDS, **pinned
-            ),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_SECONDS, **pinned),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
