@@ -11,8 +11,10 @@ from chatapp.models import (
     AttachmentTotal,
     BackgroundDraft,
     Checkpoint,
+    ClientConversation,
     CondensingPrompt,
     Conversation,
+    HistoryLink,
     ImportRun,
     McpServer,
     Message,
@@ -57,6 +59,8 @@ def fill(conversation: Conversation) -> None:
     McpServer.objects.create(owner=owner, name="Maps", address="maps")
     run = ImportRun.objects.begin(owner, "")
     Source.objects.create(conversation=conversation, form="palimpsest", run=run)
+    ClientConversation.objects.create(conversation=conversation, program="x", is_open=False)
+    HistoryLink.objects.create(message=newest, digest=bytes(32))
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
     AttachmentTotal.objects.create(owner=owner, size=1)
     ServerSettings.read().save()
