@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client as Browser
 
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, Profile, Rewind
 from tests.chatapp.gateway.programs import body_of, said_in, token_of, visit
 from tests.standin.raw_server import RawServer, Script
 
@@ -173,3 +174,46 @@ async def test_no_request_joins_another_session(
     owners = dict(zip(tokens, ("alice", "bob"), strict=True))
     expected = Counter((owners[one.token], tuple(one.history)) for one in clients)
     assert Counter(await sync_to_async(read)()) == expected
+
+
+async def test_a_version_that_the_client_goes_back_to_is_shown_again(
+    answers: RawServer, token: str
+) -> None:
+    """Nothing is stored twice."""
+    one = Client(answers, token, "claude")
+    for text in ("Begin.", "Left.", "On."):
+        await one.say(text)
+    left, one.history = one.history, one.history[:2]
+    await one.say("Right.")
+    one.history = left
+    await one.say("More.")
+
+    def read() -> tuple[list[tuple[str, str]], int, list[str]]:
+        (talk,) = mains()
+        causes = [str(rewind.cause) for rewind in Rewind.objects.order_by("created_at")]
+        return told_by(talk), talk.last_seq, causes
+
+    assert await sync_to_async(read)() == (one.history, 10, ["edited", "edited"])
+
+
+async def test_a_history_that_its_client_replaced_is_a_row_with_the_originals(
+    answers: RawServer, token: str, browser: Browser
+) -> None:
+    """A title that was asked for first stands beside it, in the archive."""
+    one = Client(answers, token, "opencode", "Begin.")
+    await one.title()
+    await one.say("Begin.")
+    await one.say("Go on.")
+    await one.compact("All of it.")
+
+    def read() -> str:
+        (talk,) = mains()
+        (side,) = talk.side_requests.all()
+        assert side.conversation.archived_at
+        assert told_by(talk) == one.history
+        return browser.get(f"/c/{talk.pk}/").content.decode()
+
+    shown = await sync_to_async(read)()
+    assert "The client replaced its history" in shown
+    assert "Go on." in shown
+    assert "Side request:" in shown

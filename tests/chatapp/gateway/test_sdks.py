@@ -1,7 +1,12 @@
 """Programs with the vendors' SDKs work through the gateway as without it, and are recorded."""
 
-from chatapp.models import Conversation, ModelCall
-from tests.chatapp.gateway.programs import claude, talks
+import json
+from typing import Any
+
+from chatapp.models import Conversation, Message, ModelCall
+from tests.chatapp.gateway.programs import claude, gpt, talks, visit
+from tests.standin.behaviours import ToolCall
+from tests.standin.raw_server import RawServer, Script
 from tests.standin.server import Standin
 
 
@@ -27,3 +32,53 @@ async def test_a_conversation_over_the_messages_api_is_on_record(
     assert [one.status for one in calls] == ["succeeded", "succeeded"]
     assert all(one.cost and one.usage_measured for one in calls)
     assert (await Conversation.objects.aget()).title == "How are you?"
+
+
+async def test_a_conversation_over_chat_completions_is_on_record_with_its_tools(
+    standin: Standin, gpt_token: str
+) -> None:
+    """Results of tools that follow each other are one message, as calls of one reply are."""
+    client = gpt(gpt_token)
+    standin.reply("Both.", tools=[ToolCall("read", {"a": 1}), ToolCall("read", {"a": 2})])
+    standin.reply("Done.")
+    history: list[Any] = [{"role": "system", "content": "Be brief."}]
+    history += [{"role": "user", "content": "Read both."}]
+    tool = {"name": "read", "parameters": {"type": "object", "properties": {}}}
+    asked: Any = {"model": "gpt-6.1-sol", "tools": [{"type": "function", "function": tool}]}
+    first = await client.chat.completions.create(messages=history, **asked)
+    said = first.choices[0].message
+    history.append(said.model_dump(exclude_none=True, exclude={"annotations", "audio"}))
+    for call in said.tool_calls or ():
+        history.append({"role": "tool", "tool_call_id": call.id, "content": "its text"})
+    stream = await client.chat.completions.create(messages=history, stream=True, **asked)
+    assert "".join([one.choices[0].delta.content or "" async for one in stream if one.choices])
+    talk = await talks()
+    assert [text for _role, text in talk[0]] == ["Read both.", "Both.", "", "Done."]
+    results = await Message.objects.aget(holds_results=True)
+    assert results.results == 2
+
+
+def response(number: int, text: str) -> Script:
+    """Return an answer of the Responses API as a stream."""
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text"}]}
+    item["content"][0]["text"] = text  # type: ignore[index] # it is a list
+    whole = {"id": f"resp_{number}", "output": [item], "usage": {"input_tokens": 7}}
+    events = (
+        {"type": "response.output_text.delta", "output_index": 0, "delta": text},
+        {"type": "response.completed", "response": whole},
+    )
+    return Script([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events])
+
+
+async def test_an_answer_that_is_named_as_the_one_before_is_continued(
+    upstream: RawServer, token: str
+) -> None:
+    """The request has nothing of the history."""
+    for number, text in enumerate(("First.", "Second.")):
+        upstream.script.append(response(number, text))
+        asked = {"model": "gpt-6.1-sol", "stream": True, "input": f"Say {number}."}
+        asked |= {"previous_response_id": "resp_0"} if number else {}
+        await visit("/v1/responses", token, json.dumps(asked).encode())
+    assert await talks() == [
+        [("user", "Say 0."), ("assistant", "First."), ("user", "Say 1."), ("assistant", "Second.")]
+    ]
