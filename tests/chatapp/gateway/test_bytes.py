@@ -3,11 +3,12 @@
 import gzip
 import json
 
+import brotli
 import pytest
 from asgiref.sync import sync_to_async
 from backports import zstd
 
-from chatapp.models import Manifest, ModelCall
+from chatapp.models import Manifest, Message, ModelCall
 from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.gateway.programs import Answer, visit
 from tests.standin.raw_server import RawServer, Script
@@ -167,3 +168,16 @@ async def test_responses_go_to_their_own_door_with_all_their_items(
         assert upstream.bodies[-1] == body
         assert upstream.heads[-1].startswith(b"POST " + path.encode())
     assert await recorded() == [body, body]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "br"])
+async def test_a_compressed_answer_stays_compressed_and_is_read(
+    upstream: RawServer, token: str, encoding: str
+) -> None:
+    """Only the copy that is recorded is decoded."""
+    made = {"gzip": gzip.compress, "zstd": zstd.compress, "br": brotli.compress}[encoding](STREAM)
+    headers = ("content-type: text/event-stream", f"content-encoding: {encoding}")
+    upstream.script.append(Script([made[:9], made[9:]], headers=headers))
+    answer = await visit("/v1/messages", token, BODIES["a talk"], accept_encoding=encoding)
+    assert (answer.body, answer.header("content-encoding")) == (made, encoding)
+    assert (await Message.objects.alatest("seq")).content == [{"type": "text", "text": "Hé"}]

@@ -164,3 +164,18 @@ async def test_models_are_those_of_the_profiles(upstream: RawServer, token: str)
     one = await visit("/v1/models/claude-opus-5", token, method="GET")
     assert json.loads(one.body) in listed["data"]
     assert (await visit("/", "", method="HEAD")).status == 200
+
+
+async def test_a_request_that_comes_at_once_finds_the_answer_before_it(
+    upstream: RawServer, token: str
+) -> None:
+    """Its record waits for that of an answer that is over."""
+    history = json.loads(ASKED)["messages"]
+    for number in range(4):
+        upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+        body = {"model": "claude-opus-5", "stream": True, "messages": history}
+        await Visit("/v1/messages", token, json.dumps(body).encode()).task
+        history += [{"role": "assistant", "content": "Half a word."}]
+        history += [{"role": "user", "content": f"More {number}."}]
+    said = [(one["role"], one["content"]) for one in history[:-1]]
+    assert await talks() == [said]
