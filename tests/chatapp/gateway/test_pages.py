@@ -1,13 +1,16 @@
 """Pages: people make tokens, and see what programs have said."""
 
+import json
 import re
 
+import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.models import ClientConversation
-from tests.chatapp.gateway.programs import claude, talks
+from chatapp.models import ClientConversation, ModelCall
+from tests.chatapp.gateway.programs import claude, talks, visit
+from tests.standin.raw_server import RawServer, Script
 from tests.standin.server import Standin
 
 
@@ -48,3 +51,27 @@ async def test_a_recorded_conversation_is_its_clients_until_it_is_continued_here
     assert await talk.messages.filter(rewind_parent=None).acount() == 2
     await sync_to_async(browser.post)(f"/c/{talk.pk}/continue-here/")
     assert "Rewind to before this" in await sync_to_async(visit)("")
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/responses", "/v1/chat/completions"])
+async def test_the_record_of_a_call_has_its_bytes_and_every_page_shows_it(
+    upstream: RawServer, token: str, browser: Client, path: str
+) -> None:
+    """Whatever API it is of: inspector, export, costs, audit and search."""
+    text = {"role": "user", "content": "Find the wombat."}
+    body = json.dumps({"model": "gpt-6.1-sol", "input": [text], "messages": [text]}).encode()
+    upstream.script.append(Script([b"data: [DONE]\n\n"]))
+    await visit(path, token, body)
+    call = await ModelCall.objects.aget()
+
+    def read(place: str) -> bytes:
+        answer = browser.get(place)
+        assert answer.status_code == 200, place
+        return b"".join(answer) if answer.streaming else answer.content
+
+    here = f"/c/{call.conversation_id}"
+    for place in ("inspector/", "inspector/history/", f"calls/{call.pk}/", "audit/", "costs/"):
+        await sync_to_async(read)(f"{here}/{place}")
+    assert await sync_to_async(read)(f"{here}/calls/{call.pk}/request/") == body
+    for place in (f"{here}/export/", "/conversations/?q=wombat", f"{here}/"):
+        assert b"wombat" in await sync_to_async(read)(place)
