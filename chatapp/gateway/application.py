@@ -80,15 +80,12 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     beside = bool(token)
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
     # Some clients send something else as one of the two.
-    given = sorted((headers.get("x-api-key", ""), bearer), key=_is_other)
+    given = [headers.get("x-api-key", ""), bearer]
+    given.sort(key=lambda one: not one.startswith(ApiToken.PREFIX))
     token = token or given[0] or given[1]
     known = next((one for one in DIALECTS if path in one.paths | one.beside), None)
     spoken = messages.DIALECT if "anthropic-version" in headers else chat_completions.DIALECT
     return Call(scope, path, token, beside, headers, known or spoken)
-
-
-def _is_other(token: str) -> bool:
-    return not token.startswith(ApiToken.PREFIX)
 
 
 async def _body(receive: Any) -> bytes:

@@ -82,8 +82,7 @@ def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
 class Body:
     """A request's JSON object, and the bytes it came in: ``head + b",".join(parts) + tail``.
 
-    Each part is an item of the list that holds the client's history. Without such a list all of
-    the bytes are the head, and the only part is empty.
+    Each part is an item of the client's history. Without any the head has all of the bytes.
     """
 
     value: Mapping[str, Any]
@@ -106,10 +105,7 @@ def read_body(data: bytes, name: str) -> Body:
 
 
 def _read_object(text: str, name: str) -> tuple[dict[str, Any], list[int]]:
-    """Return an object, and where the bracket, commas and bracket of its list stand.
-
-    Of keys that come twice the last one counts, as everywhere.
-    """
+    """Return an object, and where the bracket, commas and bracket of its list stand."""
     value, cuts = dict[str, Any](), list[int]()
 
     def field(at: int) -> int:

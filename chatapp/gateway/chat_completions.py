@@ -1,8 +1,6 @@
 """Chat completions: their requests and streams."""
 
-from typing import Any
-
-from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
 from chatapp.importers.chat_completions import Messages
 from chatapp.providers.openai.reply import Reply
 from chatapp.transfer.source_texts import fields, joined, listed
@@ -21,11 +19,6 @@ def _read(body: Json) -> Told:
     )
 
 
-def _refuse(status: int, said: str) -> Json:
-    error: dict[str, Any] = {"message": said, "type": KINDS.get(status, "server_error")}
-    return {"error": {**error, "param": None, "code": None}}
-
-
 DIALECT = Dialect(
     name="chat_completions",
     provider="openai",
@@ -35,5 +28,5 @@ DIALECT = Dialect(
     read=_read,
     transcript=Messages,
     reply=Reply,
-    refuse=_refuse,
+    refuse=openai_error,
 )

@@ -21,10 +21,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a request says of itself; each ``item`` of its history is as the client wrote it.
-
-    It may name its ``session``, and an answer that it ``follows`` instead of a history.
-    """
+    """What a request says of itself: its history, its session, or an answer that it follows."""
 
     items: Sequence[Any]
     system: str = ""
@@ -56,6 +53,12 @@ class Dialect:
     def refusal(self, status: int, said: str) -> bytes:
         """Return an error as clients of this API read it."""
         return json.dumps(self.refuse(status, said)).encode()
+
+
+def openai_error(status: int, said: str) -> Json:
+    """Return an error as clients of OpenAI's APIs read it."""
+    kind = KINDS.get(status, "server_error")
+    return {"error": {"message": said, "type": kind, "param": None, "code": None}}
 
 
 # What an API calls each of our own refusals.

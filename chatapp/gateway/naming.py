@@ -73,8 +73,7 @@ def _short(name: str) -> str:
 class Entry:
     """A message of a history, with a digest of it and all before it.
 
-    It is ``told`` where it speaks with a system prompt's authority: such messages come and go, so
-    its digest is that of the one before.
+    What is ``told`` with a system prompt's authority comes and goes: it is in no digest.
     """
 
     role: str

@@ -6,7 +6,7 @@ from typing import Any, override
 
 import condense
 from chatapp.agent import events
-from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
 from chatapp.importers.codex import Rollout
 from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply, as_tokens
 from chatapp.transfer.source_texts import fields, joined, listed
@@ -92,10 +92,6 @@ def _read(body: Json) -> Told:
     )
 
 
-def _refuse(status: int, said: str) -> Json:
-    return {"error": {"message": said, "type": KINDS.get(status, "server_error"), "code": None}}
-
-
 DIALECT = Dialect(
     name="responses",
     provider="openai",
@@ -106,5 +102,5 @@ DIALECT = Dialect(
     read=_read,
     transcript=_Transcript,
     reply=_Reply,
-    refuse=_refuse,
+    refuse=openai_error,
 )

@@ -51,8 +51,7 @@ def _with_history(
 ) -> Conversation | None:
     """Return the conversation that has the longest beginning of a history.
 
-    One with an answer in it is nobody else's. A question alone may be anybody's: it is found by the
-    same kind of request, and where that has no name only while nothing has answered it.
+    A question alone may be anybody's: its request has to be alike, and nameless has to come first.
     """
     entries = [one for one in request.history.entries if not one.is_told]
     answered = next((n for n, one in enumerate(entries) if one.role == "assistant"), len(entries))
@@ -102,13 +101,11 @@ def _put_beside(conversation: Conversation, parent: Conversation | None) -> None
 
 @transaction.atomic
 def continue_here(*, conversation: Conversation) -> None:
-    """Make a conversation of another program one that goes on here; the next request begins anew.
-
-    Thinking was signed behind that program's prompt, and is not sent any more.
-    """
+    """Let a conversation of another program go on here; its next request begins another one."""
     lock(Conversation, conversation.pk)
     ClientConversation.objects.open().filter(pk=conversation.pk).update(is_open=False)
     HistoryLink.objects.filter(message__conversation=conversation).delete()
+    # It was signed behind that program's prompt.
     conversation.messages.all().stop_sending_thinking()
     if conversation.profile is None:
         default = preferences_of(conversation.owner).default_profile

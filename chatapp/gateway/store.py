@@ -176,10 +176,7 @@ def _as_sent(request: Request, seqs: Sequence[int]) -> SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a request ended: the answer's blocks, and ``columns`` of the call.
-
-    A ``turn`` with this status says why there is no whole answer, or what is missing on record.
-    """
+    """How a request ended; a ``turn`` of this status says why no more of it is on record."""
 
     blocks: Sequence[condense.Block]
     usage: condense.Usage

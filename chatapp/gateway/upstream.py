@@ -38,10 +38,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_r
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An address with the ``credentials`` for it, None where the client's own are passed on.
-
-    The ``guard`` judges an address that a user has chosen; without it the operator has.
-    """
+    """An address with its ``guard`` and ``credentials``, None where the client's are passed on."""
 
     profile: Profile | None
     base: str
@@ -67,10 +64,7 @@ class Upstream:
 
 
 def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) -> Upstream:
-    """Return where a request goes: the token's profile, or the one of its model.
-
-    A client with its ``own_key`` needs none. Raises Refusal.
-    """
+    """Return where a request goes: by its token, or its model; a client's ``own_key`` is enough."""
     profile = token.profile
     if profile is None or profile.provider != provider:
         usable = token.owner.profiles.filter(provider=provider, model=model)

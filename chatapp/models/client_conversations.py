@@ -91,8 +91,7 @@ class HistoryLink(models.Model):
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:
         """Return the digest of a message behind others, by what its client does not change in it.
 
-        That is its words without space, the ids of calls and results, and what else it shows: marks
-        for a cache move, reminders come and go, thinking and old results are left out.
+        Marks for a cache move, reminders come and go, thinking and old results are left out.
         """
         words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
