@@ -3,14 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from chatapp.agent import events
-from chatapp.agent.errors import LeftWaiting, ToolError
+from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, LimitReached, Refused
@@ -19,6 +19,7 @@ from chatapp.files.storage_use import check_room
 from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
 from chatapp.models.turns import leave_unclaimed
 from chatapp.sentences import translate as _
+from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
@@ -50,8 +51,8 @@ class Approvals:
         self.toolbox = toolbox
         self.saver = saver
         self.audience = audience
-        self._news = asyncio.Event()
-        self._leaving = False
+        self._answers = AnswerWait(saver)
+        self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
         """Return what the model is told where a call may not run, None where it may.
@@ -112,15 +113,6 @@ class Approvals:
         said: str = (await self._wait(asking, **asked)).answer
         return said
 
-    def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
-        self._leaving = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Look at what the person said."""
-        self._news.set()
-
     def _why_not(self, name: str) -> str:
         """Return the reason that forbids a tool, "" for an allowed one."""
         # Turns are long, and people may be asked for days: operators decide meanwhile.
@@ -143,17 +135,11 @@ class Approvals:
         return toolboxes.policy_of(name, conversation, self.run.profile)
 
     async def _wait(self, asking: Asking, **columns: Any) -> Question:
-        self._news.clear()
-        question = await self.saver.save(self._open, asking, columns)
-        if question.status == Question.Status.PENDING:
-            self.audience.publish(events.PersonAsked(asking.call.id))
-        while question.status == Question.Status.PENDING and not self._leaving:
-            await self._news.wait()
-            self._news.clear()
-            question = await self.saver.read(Question.objects.get, pk=question.pk)
-        if self._leaving:
-            # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(noop("The server is being stopped. The question stays."))
+        question = await self._answers.wait(
+            partial(self._open, asking, columns),
+            asked=lambda _question: events.PersonAsked(asking.call.id),
+            stays=noop("The server is being stopped. The question stays."),
+        )
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 
@@ -203,19 +189,13 @@ def answer_question(
     if len(words) > LONGEST_ANSWER:
         raise Refused(_("This answer is too long. Send it as a message instead."))
     with transaction.atomic():
-        turn = Turn.objects.locked(question.turn)
         asked = Question.objects.pending().filter(pk=question.pk)
-        changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
-        if changed and decision == ALWAYS:
-            conversation = Conversation.objects.get(pk=turn.conversation_id)
-            conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
-            conversation.save(update_fields=["tool_policies"])
-        if changed:
-            turn.offer(enqueue)
-    if changed:
-        return
-    question.refresh_from_db(fields=["status"])
-    if question.status in {Question.Status.PENDING, Question.Status.WITHDRAWN}:
-        raise Refused(_("Nobody waits for this any more: the turn was stopped."))
-    if question.status != status:
-        raise Refused(_("This was decided already, in another tab."))
+        said = {"status": status, "answer": words.strip()}
+        if store_answer(asked, question.turn, enqueue, **said):
+            if decision == ALWAYS:
+                conversation = Conversation.objects.get(pk=question.turn.conversation_id)
+                conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
+                conversation.save(update_fields=["tool_policies"])
+            return
+    nobody_waits = _("Nobody waits for this any more: the turn was stopped.")
+    refuse_unless_same(question, {status}, nobody_waits=nobody_waits)

@@ -1,10 +1,10 @@
 """The engine's reviewer, kept in the database: what a person is shown outlives this process."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,7 +12,6 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import LeftWaiting
 from chatapp.context import sizes
 from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
@@ -20,6 +19,7 @@ from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
 from chatapp.models.turns import leave_unclaimed
 from chatapp.sentences import translate as _
+from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.journal import ConversationJournal
 
 # Seconds from one state of a summary that is shown to the next.
@@ -40,17 +40,8 @@ class SummaryReviewer:
         self.by_hand = self.run.wish.review
         self._shows_all = False
         self._told, self._text = 0.0, ""
-        self._news = asyncio.Event()
-        self._leaving = False
-
-    def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
-        self._leaving = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Look at what the person said."""
-        self._news.set()
+        self._answers = AnswerWait(self.saver)
+        self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def left_open(self) -> Review | None:
         """Return what this turn waited for in another process, until it is taken up."""
@@ -98,22 +89,12 @@ class SummaryReviewer:
         return by_model and self.run.preferences.review_automatic
 
     async def _wait(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:
-        self._news.clear()
-        review = await self.saver.save(self._open, attempt, proposal)
-        if review.status == _PENDING:
-            self.audience.publish(events.ReviewAsked(review.pk))
-        while review.status == _PENDING and not self._leaving:
-            until = review.applies_at
-            left = await self.saver.read(_seconds_until, until) if until else None
-            try:
-                await asyncio.wait_for(self._news.wait(), left)
-            except TimeoutError:
-                await self.saver.save(self._expire, review)
-            self._news.clear()
-            review = await self.saver.read(Review.objects.get, pk=review.pk)
-        if self._leaving:
-            # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(condense.noop("The server is being stopped. The summary waits."))
+        review = await self._answers.wait(
+            partial(self._open, attempt, proposal),
+            asked=lambda review: events.ReviewAsked(review.pk),
+            expire=self._expire,
+            stays=condense.noop("The server is being stopped. The summary waits."),
+        )
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review
@@ -150,10 +131,6 @@ def _newest(turn: Turn) -> Review | None:
     """Return the review that a turn waits for, or that was answered since nobody works on it."""
     running = Condensation.objects.filter(turn=turn, status=Condensation.Status.RUNNING)
     return Review.objects.filter(condensation__in=running).order_by("ordinal").last()
-
-
-def _seconds_until(moment: datetime) -> float:
-    return max(0.0, (moment - now()).total_seconds())
 
 
 # Characters.
@@ -197,16 +174,12 @@ def answer_review(
     elif decision == USE:
         said = _used(review)
     with transaction.atomic():
-        turn = Turn.objects.locked(waiting)
-        answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
-        changed = asked.change(**said, **answered)
-        if changed and decision == AGAIN:
-            attempt = Condensation.objects.filter(pk=review.condensation_id)
-            attempt.change(focus=said["focus"])
-        if changed:
-            turn.offer(enqueue)
-    if not changed:
-        _refuse_unless_same(review, decision)
+        if store_answer(asked, waiting, enqueue, **said, answered_by=user, typed=None):
+            if decision == AGAIN:
+                attempt = Condensation.objects.filter(pk=review.condensation_id)
+                attempt.change(focus=said["focus"])
+            return
+    _refuse_unless_same(review, decision)
 
 
 def hold_review(*, review: Review, summary: str, focus: str) -> bool:
@@ -290,8 +263,5 @@ _SAME = {
 
 
 def _refuse_unless_same(review: Review, decision: str) -> None:
-    review.refresh_from_db(fields=["status"])
-    if review.status in {Review.Status.PENDING, Review.Status.WITHDRAWN}:
-        raise Refused(_("Nobody waits for this any more: the condensation was stopped."))
-    if review.status not in _SAME[decision]:
-        raise Refused(_("This was decided already, in another tab."))
+    nobody_waits = _("Nobody waits for this any more: the condensation was stopped.")
+    refuse_unless_same(review, _SAME[decision], nobody_waits=nobody_waits)

@@ -5,6 +5,7 @@ person's hand only: it is answered, or the turn that asks is stopped.
 """
 
 import uuid
+from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -93,6 +94,8 @@ class Question(Recorded):
     answered_at = models.DateTimeField(null=True)
 
     objects = QuestionQuerySet.as_manager()
+    # A question waits for a person however long.
+    applies_at: datetime | None = None
 
     class Meta:
         constraints = (
