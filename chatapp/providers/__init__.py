@@ -33,7 +33,7 @@ def provider_spec(name: str) -> ProviderSpec:
 
 
 def keyless_spec() -> ProviderSpec:
-    """Return the provider that answers without a key, for those who have none yet."""
+    """Return the provider that answers without a key, for users without one."""
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 

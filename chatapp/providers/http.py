@@ -86,16 +86,16 @@ def open_client(
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Return what certificates are checked with; reading them takes longer than a short call."""
+    """Return the TLS context of all clients; loading it takes longer than a short call."""
     return httpx2.create_ssl_context()
 
 
 async def paced(
     reads: AsyncIterator[list[object]], seconds: float, is_over: Callable[[], bool]
 ) -> AsyncIterator[list[object]]:
-    """Yield what a stream says, on the beat of all streams until it ``is_over``.
+    """Yield the events of a stream, on the beat of all streams until it ``is_over``.
 
-    Raises TimeoutError when nothing comes for so many ``seconds``.
+    Raises TimeoutError after so many ``seconds`` without an event.
     """
     async_tasks.STREAMS.add(reads)
     while True:
@@ -111,14 +111,14 @@ async def paced(
 
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """A client with a ``close``, and how many calls use it."""
+    """A client with a ``close``, and the number of calls that use it."""
 
     client: Any
     users: int = 0
 
 
 class Clients:
-    """The clients of one event loop, by what they are made of; the last used is the last one."""
+    """The clients of one event loop by their parameters, the last used at the end."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -178,6 +178,6 @@ async def _life() -> _Life:
 
 
 async def close_clients() -> None:
-    """Close the clients of the event loop that runs, where it is not shut down in order."""
+    """Close the clients of the running event loop, in case nothing shuts it down in order."""
     if known := _of_loops.get(asyncio.get_running_loop()):
         await known[1].aclose()

@@ -82,7 +82,7 @@ class ResilientProvider:
         return stamped(reply, writer.origin, self.model.name) if writer else reply
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return what the provider counts, None where it fails."""
+        """Return the provider's token count, None if it fails."""
         try:
             counted: int | None = await (await self.provider()).count_tokens(request)
         except Exception:
@@ -91,7 +91,7 @@ class ResilientProvider:
         return counted
 
     async def list_models(self) -> tuple[ListedModel, ...]:
-        """Return the models that the server lists, none where its API has no list."""
+        """Return the models that the server lists, none if its API has no list."""
         try:
             listing = getattr(await self.provider(), "list_models", None)
             return await listing() if listing else ()

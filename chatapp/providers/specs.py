@@ -27,14 +27,14 @@ class ModelSpec:
 
     @property
     def figures(self) -> dict[str, int | Decimal]:
-        """Limits and prices, and what it can't take, by the names they have in a profile."""
+        """Limits, prices and lack of image input, by their names in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         return {**limits, "text_only": not self.images, **_figures(self.prices)}
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model as a server lists it, with what it says of its limits and prices."""
+    """A model as a server lists it, with its limits and prices if the server states them."""
 
     id: str
     context_window: int | None = None
@@ -43,7 +43,7 @@ class ListedModel:
 
     @property
     def figures(self) -> dict[str, int | Decimal]:
-        """What is known of it, by the names it has in a profile."""
+        """Its known limits and prices, by their names in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         known: dict[str, int | Decimal] = {name: value for name, value in limits.items() if value}
         return {**known, **(_figures(self.prices) if self.prices else {})}
@@ -112,11 +112,11 @@ class ProviderSpec:
 
     @property
     def first_profile(self) -> str:
-        """What the first profile of a user is called."""
+        """The name of a user's first profile."""
         return self.profile_name or self.label
 
     def find_model(self, model: str) -> ModelSpec | None:
-        """Return what is known about a model, None for one that is not listed."""
+        """Return the spec of a model, None if it is not listed."""
         return {one.id: one for one in self.models}.get(model)
 
     def prices_of(self, model: str) -> condense.Prices:
@@ -130,7 +130,7 @@ class ProviderSpec:
         )
 
     def asks_key(self, url: str) -> bool:
-        """Whether calls to an address need a key; an empty one means the provider's own."""
+        """Return True if calls to an address need a key; an empty address is the provider's own."""
         if not self.needs_key or not url or url == self.url:
             return self.needs_key
         known = next((one for one in self.presets if one.url == url.rstrip("/")), None)

@@ -40,7 +40,7 @@ class OfflineProvider:
         self._sleep = sleep
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the prompt's size, which is also what a call reports as used."""
+        """Return the prompt's size, the same number that a call reports as usage."""
         return (await asyncio.to_thread(self._read, request))[0]
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:

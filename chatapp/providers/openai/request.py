@@ -69,7 +69,7 @@ class Traits:
 
 
 class RequestWriter(Learning):
-    """Writes the requests to one model; what it made of a message is kept for the next."""
+    """Writes the requests to one model, and keeps each message's bytes for the next request."""
 
     def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without the parts that it has ``refused``."""
@@ -225,7 +225,7 @@ def _image(block: condense.ImageBlock) -> Json:
 
 
 def _said(block: condense.Block) -> str:
-    """Return what a block says in words, "" where it says nothing to this API."""
+    """Return a block as text, "" if this API takes nothing of it."""
     match block:
         case condense.TextBlock(text):
             return text
@@ -253,7 +253,7 @@ class ChatFormat(MessagesFormat):
     """The system prompt is a message, a tool's call a text, and its result a message of its own."""
 
     def frame(self, body: Mapping[str, Any]) -> Frame:
-        """Return what stands beside the conversation's messages."""
+        """Return the system prompt, the tools and the parameters of a request."""
         known = {"messages", "tools"}
         first = [one for one in listed(body.get("messages")) if one.get("role") == "system"]
         functions = [_mapping(tool.get("function")) for tool in listed(body.get("tools"))]
