@@ -28,7 +28,7 @@ SPEC = ToolSpec(
 
 
 async def run(history: History, arguments: Arguments) -> str:
-    """Return what the message says, and how to read on where it is long."""
+    """Return a message's text from a start; a part ends with a note to read on."""
     text = await history.read(arguments.number)
     if text is None:
         raise ToolError(f"This conversation has no message {arguments.number}.")

@@ -43,7 +43,7 @@ _Pattern = Any  # re2's compiled pattern
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to search for, and where."""
+    """The pattern, and the folder and files to search."""
 
     pattern: str = argument("Regular expression (RE2 syntax), matched line by line.")
     path: str = argument("File or folder to search, relative to the workspace.", default=".")
@@ -103,7 +103,7 @@ def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
 
 @dataclass(slots=True)
 class _Used:
-    """Blocks of lines that were found, and what it has cost so far."""
+    """The found blocks of lines, and the search's cost so far."""
 
     found: list[str] = field(default_factory=list)
     matches: int = 0
@@ -124,7 +124,7 @@ class _Used:
 
 
 def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> None:
-    """Add the file's matching lines to what was found."""
+    """Add the file's matching lines to the found blocks."""
     try:
         data = workspace.read_text(path).encode()
     except ToolError:

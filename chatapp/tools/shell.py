@@ -49,7 +49,7 @@ _SCRATCH = "/tmp"  # noqa: S108 - it is none of this machine's
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a command: its exit code, how long it took, and where its output is."""
+    """The result of a command: exit code, seconds, and the file of its output."""
 
     code: int
     seconds: float
@@ -58,7 +58,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands in one folder; ``outputs`` is where what they put out is kept."""
+    """Runs commands in the folder ``root`` and keeps their outputs in ``outputs``."""
 
     root: Path
     outputs: Path
@@ -86,7 +86,7 @@ class Shell:
         return Ran(code, time.monotonic() - started, output)
 
     async def _keep(self, process: asyncio.subprocess.Process, output: Path) -> None:
-        """Write what comes to a file, and show the end of it now and then."""
+        """Write a command's output to a file, and show its end from time to time."""
         assert process.stdout  # noqa: S101 - it was asked for
         end, size, shown = b"", 0, 0.0
         with output.open("wb") as file:
@@ -100,7 +100,7 @@ class Shell:
 
 
 def make_room(outputs: Path) -> Path:
-    """Return where another output goes; the oldest are removed where it would be too much."""
+    """Return a path for a new output; the oldest are removed if they take too much room."""
     outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)
     room = MAX_ALL - MAX_KEPT
@@ -112,9 +112,9 @@ def make_room(outputs: Path) -> Path:
 
 
 async def clear_up(process: asyncio.subprocess.Process) -> None:
-    """Wait until a supervisor has ended, and end what it has left: a command may have killed it.
+    """Wait until a supervisor has ended, and end its remaining processes.
 
-    ``process.wait`` would wait for all who hold its output, too.
+    A command may have killed it. ``process.wait`` would wait for all that hold its output, too.
     """
     if process.returncode is None:
         ended, handle = asyncio.Event(), os.pidfd_open(process.pid)
@@ -129,7 +129,7 @@ async def clear_up(process: asyncio.subprocess.Process) -> None:
 
 
 def hide_environment() -> None:
-    """Keep what a process of the same user can read of this one to nothing: no key is in it."""
+    """Hide this process's memory and environment, which hold keys, from others of its user."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
@@ -176,14 +176,14 @@ async def start_supervised(
 
 
 def bubblewrap() -> str | None:
-    """Return where bubblewrap is, None where there is none that works."""
+    """Return the path of bubblewrap, None if none works."""
     program = shutil.which("bwrap")
     return program if program and _works(program) else None
 
 
 @cache
 def _works(program: str) -> bool:
-    """Whether the system lets it make a sandbox, which not every container does."""
+    """Return True if the system lets it make a sandbox; some containers do not."""
     probe = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     tried = subprocess.run(probe, capture_output=True, check=False)  # noqa: S603 - all fixed
     return tried.returncode == 0

@@ -100,7 +100,7 @@ def _become(
 
 
 def end_session(leader: int) -> None:
-    """End what belongs to a session, but not its leader; what is being made is found next time."""
+    """End the processes of a session, except its leader; repeat until none is found."""
     while found := _members(leader):
         for process in found:
             # Held first, so that none makes another while the others are ended.
@@ -141,7 +141,7 @@ def _members(leader: int) -> set[int]:
 
 
 def _is_limited(process: int) -> bool:
-    """Return whether a process has a command's hard CPU limit."""
+    """Return True if a process has a command's hard CPU limit."""
     _, most = resource.prlimit(process, resource.RLIMIT_CPU)
     return most not in {resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1]}
 

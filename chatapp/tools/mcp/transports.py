@@ -47,7 +47,7 @@ _BEGIN = 'IFS= read -r line; eval "$line"'
 
 
 class WebTransport:
-    """The SDK's transport to an address; ``problem`` says what it had to refuse."""
+    """The SDK's transport to an address; ``problem`` is its reason for a refusal."""
 
     def __init__(self, server: Server, guard: Guard) -> None:
         self.problem = ""
@@ -57,7 +57,7 @@ class WebTransport:
         self._open = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Any:
-        """Return the streams to and from the server; raise ServerFailed where it may not be."""
+        """Return the streams to and from the server; raise ServerFailed for a refused address."""
         try:
             transport = await self._guard.transport(self._server.address)
         except AddressRefused as error:
@@ -231,6 +231,6 @@ class CommandTransport:
                     return
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
-        """Keep the end of what it complains of."""
+        """Keep the end of the server's stderr."""
         while chunk := await stderr.read(LAST_WORDS):
             self._last_words = (self._last_words + chunk)[-LAST_WORDS:]
