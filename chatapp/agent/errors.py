@@ -54,7 +54,7 @@ class UnknownProvider(AgentError):
 
 
 class ToolError(AgentError):
-    """A tool could not do what was asked; the text goes to the model as the result."""
+    """A tool failed; the text goes to the model as the result."""
 
 
 class Unreadable(ToolError):
@@ -66,7 +66,7 @@ class Unreadable(ToolError):
 
 
 class ServerFailed(ToolError):
-    """An MCP server could not do what was asked; the text is for people and the model."""
+    """An MCP server failed; the text is for people and the model."""
 
 
 class StepLimitReached(AgentError):
@@ -79,7 +79,7 @@ class StepLimitReached(AgentError):
 
 
 class SpendingLimitReached(AgentError):
-    """A spending limit is reached; the text says what to do."""
+    """A spending limit is reached; the text names the ways to go on."""
 
 
 class CondensingCancelled(AgentError):

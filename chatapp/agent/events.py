@@ -15,7 +15,7 @@ import condense
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as bytes, told of before it is sent; anything that was sent before it is over.
+    """A request as bytes, published before it is sent; an earlier request of the call is over.
 
     Its ``body`` is ``head + b",".join(fragments) + tail``. Each fragment is a message, and ``seqs``
     has its number in the conversation, or 0 where it was made for the request; ``digest`` is the
@@ -53,7 +53,7 @@ class ThinkingStarted:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStreamed:
-    """The model wrote some of what it thinks."""
+    """The model wrote a piece of its thinking."""
 
     text: str
 
@@ -82,7 +82,7 @@ class ToolUseStarted:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The provider said what the call has used so far; replaces an earlier report."""
+    """The provider reported the call's usage so far; replaces an earlier report."""
 
     usage: condense.Usage
 
@@ -112,7 +112,7 @@ class ReplyCompleted:
 
     @property
     def is_cut(self) -> bool:
-        """Whether it ended at the most tokens it may take, before the model had finished."""
+        """True if the reply ended at the limit of tokens, before the model had finished."""
         return self.stop_reason == "max_tokens"
 
 
@@ -137,7 +137,7 @@ StreamEvent = (
 
 
 def joined[E](told: Iterable[E]) -> Iterator[E]:
-    """Yield events; pieces in a row of text, or of what else was written, are one."""
+    """Yield events, with consecutive pieces of one kind of text joined into one."""
     kind: Any
     group: Any
     for kind, group in itertools.groupby(told, type):
@@ -160,7 +160,7 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class MessageAppended:
-    """Message ``seq`` was stored; it replaces what was streamed of it.
+    """Message ``seq`` was stored; it replaces its streamed text.
 
     It ``calls`` tools, or ``holds_results`` of them.
     """
@@ -179,10 +179,10 @@ class MessageAppended:
 
 @dataclass(frozen=True, slots=True)
 class ContextChanged:
-    """What the model sees now, in figures; sizes in tokens.
+    """The figures of the effective history; sizes in tokens.
 
-    A request takes ``tokens``. Before calibration its parts were thought to take as many as
-    ``system``, ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
+    A request takes ``tokens``. Before calibration its parts were estimated at ``system``,
+    ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
     :class:`condense.Budget`. A condensation may hide what ``hides`` counts, or nothing: because the
     model has ``said_nothing`` yet, or because nothing came since the last one.
     """
@@ -210,7 +210,7 @@ class ContextChanged:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool began to run, at ``since`` (Unix seconds); ``output`` is the end of what it said."""
+    """A tool began to run, at ``since`` (Unix seconds); ``output`` is the end of its output."""
 
     id: str
     name: str
@@ -289,7 +289,7 @@ class ReviewAsked:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswered:
-    """The person has said what becomes of the summary, or the time for it is over."""
+    """The person has decided on the summary, or the time for it is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +299,10 @@ class CondensingFellBack:
 
 @dataclass(frozen=True, slots=True)
 class CondensingEnded:
-    """The last attempt ended; what the model sees may have changed.
+    """The last attempt ended; the effective history may have changed.
 
-    ``kind`` is "condensed", "truncated" or "cleared", whether or not it came to that; ``status``
-    is "succeeded", "failed" or "cancelled".
+    ``kind`` is "condensed", "truncated" or "cleared", for failed attempts too; ``status`` is
+    "succeeded", "failed" or "cancelled".
     """
 
     kind: str
@@ -326,7 +326,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """What was told before is void: what follows is all that there is, told anew."""
+    """Earlier events are void; the following ones start again from the beginning."""
 
 
 TurnEvent = (

@@ -12,7 +12,7 @@ from chatapp.agent.errors import ToolError
 
 
 class Access(enum.StrEnum):
-    """What a tool does to the world outside the conversation."""
+    """A tool's access to the world outside the conversation."""
 
     READ = "read"
     WRITE = "write"
@@ -37,10 +37,10 @@ class Policy(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told about it.
+    """A tool as the model sees it.
 
-    ``tally`` tells people what was done: once, and ``{count}`` times to different things. Unless
-    the tool names a ``policy``, reading is allowed and anything else is asked about.
+    ``tally`` are two sentences for people: for one use, and for uses on ``{count}`` different
+    things. Unless the tool names a ``policy``, reading is allowed and anything else is asked about.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ToolSpec:
 
     @property
     def default_policy(self) -> Policy:
-        """Whether it may run where nobody has said anything about it."""
+        """The tool's policy while the user has set none."""
         return self.policy or (Policy.ALLOW if self.access is Access.READ else Policy.ASK)
 
     def to_api(self) -> dict[str, Any]:
@@ -66,9 +66,9 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool answered; ``text`` goes to the model, and ``images`` after it.
+    """A tool's answer; ``text`` goes to the model, and ``images`` after it.
 
-    ``user_words`` are what of the text the user said: an answer, or the reason of a refusal.
+    ``user_words`` are the user's part of the text: an answer, or the reason of a refusal.
     """
 
     text: str
@@ -84,13 +84,13 @@ class ToolOutcome:
 
 
 class Line(Protocol):
-    """What a call that runs may say to those who watch, and ask."""
+    """The line from a running call to the watchers: output and questions."""
 
     def show(self, output: str) -> None:
-        """Show the end of what it has put out so far; returns at once."""
+        """Show the end of the tool's output so far; returns at once."""
 
     async def ask(self, question: str, answers: Sequence[str], /) -> str:
-        """Return what a person answers; waits as long as it takes."""
+        """Return a person's answer; waits without a time limit."""
 
 
 class NoLine:
@@ -136,17 +136,17 @@ class ApprovalPort(Protocol):
     """Lets calls run, or not; asks a person where nobody has decided yet."""
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
-        """Return what the model is told where a call may not run, None where it may."""
+        """Return the refusal for the model if a call may not run, None if it may."""
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        """Return a person's answer; raise LeftWaiting after ``leave``."""
 
     def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
+        """Stop waiting for people: waiting calls raise LeftWaiting."""
 
 
 class Purpose(enum.StrEnum):
-    """What a model call is for."""
+    """The purpose of a model call."""
 
     CHAT = "chat"
     SUMMARY = "summary"
@@ -156,10 +156,10 @@ class Purpose(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What a provider says about a call besides its reply.
+    """A provider's facts about a call, apart from its reply.
 
-    ``cache_miss`` is why it could not read the prompt from its cache, ``missed_tokens`` how much of
-    it; ``transformations`` are the changes it made to what was sent.
+    ``cache_miss`` is the reason why it could not read the prompt from its cache, ``missed_tokens``
+    the size of the missed part; ``transformations`` are the changes it made to the request.
     """
 
     request_id: str = ""
@@ -216,7 +216,7 @@ class Provider(Protocol):
         """The model that answers."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the prompt's size in tokens as the vendor counts it, None where it cannot."""
+        """Return the prompt's size in tokens as the vendor counts it, None if it cannot."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
@@ -243,9 +243,9 @@ class CallOpening:
 
 @dataclass(frozen=True, slots=True)
 class PartialReply:
-    """What the model has written so far, as blocks, and the usage that was reported by then.
+    """The blocks that the model has written so far, and the usage reported by then.
 
-    A tool call's input is the JSON text that has come of it.
+    A tool call's input is the part of its JSON text that has arrived.
     """
 
     blocks: Sequence[Mapping[str, Any]] = ()
@@ -258,14 +258,14 @@ class PartialReply:
 
     @property
     def content(self) -> tuple[condense.Block, ...]:
-        """What the model may be sent of it: neither half a call, nor thinking without its end."""
+        """The part that may be sent to the model: no calls, and no thinking."""
         texts = [one["text"].strip() for one in self.blocks if one["type"] == "text"]
         said = "\n\n".join(filter(None, texts))
         return (condense.TextBlock(said),) if said else ()
 
     @property
     def shows(self) -> bool:
-        """Whether there is something in it to show to people."""
+        """True if it holds text or a call to show to people."""
         return any(block["type"] == "tool_use" or block["text"].strip() for block in self.blocks)
 
 
@@ -305,7 +305,7 @@ class Journal(Protocol):
         """The provider's name for the last reply of its model, "" without one."""
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order."""
+        """Return the effective history, in reading order."""
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
@@ -318,7 +318,7 @@ class Journal(Protocol):
         """Take a call off the record that is not made after all."""
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        """Store the partial reply of a call, soon or ``at_once``; returns immediately."""
 
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
@@ -332,10 +332,10 @@ class Journal(Protocol):
         """Put a tool on record before it runs, and return the run's number."""
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        """Keep what a tool returned, until the message with all results is stored."""
+        """Store a tool's outcome until the message with all results is stored."""
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
-        """Return what the first calls of a reply have returned, as far as it was kept."""
+        """Return the stored results of a reply's calls; calls without one are absent."""
 
 
 class ContextPort(Protocol):
@@ -351,21 +351,21 @@ class ContextPort(Protocol):
         """
 
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
-        """Return what is known of ``history``, which the model sees now."""
+        """Return the figures of ``history``, which is the effective history now."""
 
     def leave(self) -> None:
-        """Wait for no person any more: what waits raises LeftWaiting."""
+        """Stop waiting for people: a waiting review raises LeftWaiting."""
 
 
 class Audience(Protocol):
-    """Whoever watches the turn; publishing returns at once."""
+    """The watchers of a turn; publishing returns at once."""
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Tell the watchers what happened."""
+        """Publish an event to the watchers."""
 
 
 class Nobody:
-    """Watches what nobody waits for."""
+    """An audience without watchers."""
 
     def publish(self, event: events.TurnEvent) -> None:
         """Let it go."""
