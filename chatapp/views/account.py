@@ -27,7 +27,7 @@ PIECE = 1_000_000
 
 
 def sessions_of(request: Request) -> list[UserSession]:
-    """Return where the user is signed in, the last visit first."""
+    """Return the user's sessions, the latest visit first."""
     sessions: list[UserSession] = UserSession.objects.purge_and_list(request.user)
     return sorted(sessions, key=lambda one: one.last_seen_at, reverse=True)
 
@@ -71,7 +71,7 @@ def download_account(request: Request) -> HttpResponseBase:
 @signed_in("GET", "POST")
 @reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator] # it has no types
 def delete_account(request: Request) -> HttpResponse:
-    """Say what it means to delete the account; have it deleted after a week."""
+    """Explain the deletion of the account; schedule it for a week later."""
     if Deletion.objects.filter(user=request.user).exists():
         return redirect("settings_section", "account")
     if request.method == "GET":
