@@ -1,4 +1,4 @@
-"""Conversations as files: what a file is read as, and the form in which records are written."""
+"""Conversations as files: the pieces that a file is read as, and the form of written records."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +19,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Another conversation of a file begins; the ``title`` is what the file calls it."""
+    """Another conversation of a file begins; the ``title`` is its name in the file."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a file has beside its messages: an item of a ``section`` of docs/export.md."""
+    """An item of a file other than a message, in a ``section`` of docs/export.md."""
 
     section: str
     item: dict[str, Any]

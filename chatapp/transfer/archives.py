@@ -1,4 +1,4 @@
-"""Archives: the files of an export, packed or not, read where they are and within limits."""
+"""Archives: the files of an export, packed or not, read in place and within limits."""
 
 import io
 import re
@@ -103,7 +103,7 @@ class Archive(ExitStack):
 
 
 def key_of(name: str) -> str:
-    """Return by what messages name a file, the name itself where that is not in it."""
+    """Return the key by which messages name a file, or the whole name if it has none."""
     found = _KEY.match(name.rpartition("/")[2])
     return found[0] if found else name
 

@@ -95,7 +95,7 @@ class Chat(Transcript):
         return name
 
     def leave_out(self, reason: str, text: str = "") -> None:
-        """Note what of the message that comes next can't be used, and how it begins."""
+        """Note a reason why a part of the next message can't be used, with the text's beginning."""
         if text.strip():
             reason = say("{reason} “{text}”", reason=reason, text=text[:LONGEST_EXCERPT])
         self.refuse(len(self._nodes) + 1, condense.well_formed(reason))
@@ -170,9 +170,9 @@ class Chat(Transcript):
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
-        """Write all answers to the message ``seq`` of the user, and what followed each of them.
+        """Write all answers to the user's message ``seq``, each with its continuation.
 
-        What followed without an answer is one version.
+        A continuation without an answer is one version.
         """
         versions, unanswered = list[_Version](), list[_Node]()
         paths = [[question]]
@@ -193,7 +193,7 @@ class Chat(Transcript):
         yield self._write([*versions, ([], unanswered)] if unanswered else versions, seq)
 
     def _write(self, versions: list[_Version], root: int) -> Steps:
-        """Write versions of one place: answers to message ``root``, or edits of what comes next.
+        """Write versions of one place: answers to message ``root``, or edits of the next message.
 
         The one that is shown comes last.
         """

@@ -1,4 +1,4 @@
-"""Imports: they run beside everything else, each in its owner's name, and say how far they are."""
+"""Imports: background jobs, each in its owner's name, that report their progress."""
 
 import asyncio
 import logging
@@ -64,7 +64,7 @@ def begin_import(*, owner: User) -> ImportRun:
 
 
 def start_import(run: ImportRun, *, form: str, name: str) -> None:
-    """Have what lies in an import's folder imported, by a background job."""
+    """Start a background job that imports the files of an import's folder."""
     run.form, run.name, run.digest = form, name, digest_of(run.path)
     if settings.CLUSTER:
         run.worker = ""
@@ -81,13 +81,13 @@ def drop(run: ImportRun) -> None:
 
 
 def find_import(pk: uuid.UUID, owner: User) -> ImportRun | None:
-    """Return a user's import as it stands, None where none is known any more."""
+    """Return a user's import as it stands, None if it is unknown by now."""
     close_left(owner)
     return ImportRun.objects.filter(pk=pk, owner=owner).first()
 
 
 def find_running(owner: User) -> ImportRun | None:
-    """Return the import of a user that is not over yet, None where there is none."""
+    """Return the user's unfinished import, None if there is none."""
     close_left(owner)
     return ImportRun.objects.unfinished().filter(owner=owner).exclude(form="").first()
 
@@ -101,7 +101,7 @@ def close_left(*owners: User) -> None:
 
 
 def start_clearing() -> None:
-    """Begin to remove what ended processes have left of imports; each import tries it again."""
+    """Start removing the remains of imports of ended processes; each import tries it again."""
 
     def clear() -> None:
         try:
@@ -115,7 +115,7 @@ def start_clearing() -> None:
 
 
 def remove_left() -> None:
-    """Remove what is left of imports that are over: files, and parts of conversations."""
+    """Remove the remains of finished imports: files, and parts of conversations."""
     # An import has its row before it has its folder.
     folders = [*(Path(settings.DATA_DIR) / "imports").glob("*")]
     close_left()
@@ -128,13 +128,13 @@ def remove_left() -> None:
 
 
 async def run_import(pk: str, read: Read) -> None:
-    """Import what ``read`` makes of the files, unless the import is over."""
+    """Import the pieces that ``read`` yields from the files, unless the import is over."""
     if run := await _insist(partial(ImportRun.objects.claim, uuid.UUID(pk))):
         await _Attempt(run, read).live()
 
 
 class _Attempt:
-    """One process' work on an import: a thread reads and stores, and the event loop says how far.
+    """One process' work on an import: a thread reads and stores, the event loop reports progress.
 
     Conversations that an earlier attempt has imported stay as they are.
     """
@@ -213,7 +213,7 @@ class _Attempt:
         run.unused += 1
 
     def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """Yield the pieces, and note how many messages there are."""
+        """Yield the pieces, and count the messages among them."""
         for piece in pieces:
             go_on()
             self._run.messages += isinstance(piece, dict)

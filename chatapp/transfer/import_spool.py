@@ -1,4 +1,4 @@
-"""Spool: what a file holds, kept in unnamed files on the disk until it is stored in pieces.
+"""Spool: a file's items, kept in unnamed files on the disk until they are stored in pieces.
 
 The system removes them with the process that has them open.
 """

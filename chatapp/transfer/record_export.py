@@ -66,7 +66,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
 
 
 def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a row's stored sentences are in the reader's language, where that is another."""
+    """Return a row's stored sentences with their translations, if these differ."""
     stored = filter(None, (item.get("error"), *item.get("notes", ())))
     return {one: said for one in stored if (said := in_words(one)) != one}
 
@@ -82,7 +82,7 @@ def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
 def _items(
     table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows as they are written: without what is empty, and with numbers for keys."""
+    """Yield the rows as items: without empty values, and with numbers for keys."""
     known = numbers[table.section]
     rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
     for row in rows.iterator(chunk_size=BATCH):
@@ -113,7 +113,7 @@ def write_account(user: User, file: IO[bytes]) -> None:
 
 
 def _account(user: User) -> dict[str, Any]:
-    """Return who a user is and all that they have set."""
+    """Return a user's name and all of their settings."""
     rows = {name: [*map(_row, getattr(user, name).all())] for name in SET_BY_USER}
     who = {"name": user.username, "email": user.email, "joined": column_to_json(user.date_joined)}
     return {"user": who, "preferences": _row(user.preferences), **rows}

@@ -1,4 +1,4 @@
-"""Tables of a record: its sections, and the columns of each; docs/export.md tells others.
+"""Tables of a record: its sections and their columns; docs/export.md describes them.
 
 A column that is added to a model is part of its section without a word here.
 """
@@ -60,7 +60,7 @@ def renamed(item: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def with_names(content: Any, names: Mapping[str, str]) -> Any:
-    """Return what a summary or a marker says, with other names for the messages it carries."""
+    """Return a summary's or marker's content, with other names for the messages it carries."""
     said = condense.Message("user", condense.content_from_api(content))
     return condense.content_to_api(condense.readdress_pins(said, names).content)
 

@@ -54,7 +54,7 @@ DAMAGED = (
 
 @contextmanager
 def opened(path: Document) -> Iterator[BinaryIO]:
-    """Open a file, gzipped or not; raise OSError where that can't be."""
+    """Open a file, gzipped or not; raise OSError if that fails."""
     with cast(BinaryIO, path.open("rb")) as raw:
         begins = raw.read(len(BOM_UTF8))
         packed = begins.startswith(_GZIP_MAGIC)
@@ -261,7 +261,7 @@ def too_long(most: int) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file or a folder, by which its form is told.
+    """The beginning of a file or a folder, by which its format is recognised.
 
     ``names`` are those of the files; ``items`` are the first objects of its list or of its lines,
     and ``head`` is the text up to there.
@@ -274,7 +274,7 @@ class Sample:
 
 
 def take_sample(path: Document) -> Sample:
-    """Return the beginning of a file or a folder; what can't be read begins with nothing."""
+    """Return the beginning of a file or a folder; an unreadable one has no text or items."""
     if path.is_dir():
         return Sample(frozenset(one.name for one in path.iterdir()))
     names = frozenset({path.name})
