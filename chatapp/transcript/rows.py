@@ -43,7 +43,7 @@ class RecalledPart:
 
     @property
     def label(self) -> str:
-        """How many there are."""
+        """The number of passages, in words."""
         count = len(self.passages)
         if self.forgets:
             return _("Forgot {count} passage", "Forgot {count} passages", count=count)
@@ -96,7 +96,7 @@ class TurnCost:
 
 @dataclass(frozen=True, slots=True)
 class VersionChoice:
-    """Which version of a message or an answer is shown; ``earlier`` and ``later`` bring others.
+    """The shown version of a message or an answer; ``earlier`` and ``later`` show others.
 
     The rows of versions that were set aside have the same ``place``.
     """
@@ -110,7 +110,7 @@ class VersionChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RowPlace:
-    """The id of a row on the page, and where in its conversation it stands."""
+    """The id of a row on the page, and its place in the conversation."""
 
     id: str
     seq: int
@@ -216,10 +216,10 @@ class TurnRow(RowPlace):
 
 @dataclass(frozen=True, kw_only=True)
 class RewindRow(RowPlace):
-    """A rewind: ``rows`` are those that it set aside, ``words`` say how much it hid.
+    """A rewind: ``rows`` are those that it set aside, ``words`` count the hidden messages.
 
-    It is a version of a message or answer where it can be ``shown`` again, and only the ``rest``
-    of what it hid where an earlier page has the beginning. It is one ``slim`` line where it only
+    It is a version of a message or answer where it can be ``shown`` again, and only the ``rest`` of
+    the hidden ones where an earlier page has the beginning. It is one ``slim`` line where it only
     made room for something else, or was undone.
     """
 

@@ -1,4 +1,4 @@
-"""Proposal: a summary that waits for a person, with what it would come to."""
+"""Proposal: a summary that waits for a person, with the context it would lead to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

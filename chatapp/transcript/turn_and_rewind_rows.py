@@ -86,10 +86,10 @@ def place_events(
     first: int | None,
     end: int | None,
 ) -> Iterator[Placed]:
-    """Yield a row for what happened while the messages of one page were written.
+    """Yield a row for each event that happened while the messages of one page were written.
 
-    Each stands after the message that was the newest then. The seqs ``first`` and ``end`` bound
-    the page, None where it is the first or the last one.
+    Each stands after the message that was the newest then. The seqs ``first`` and ``end`` bound the
+    page, None where it is the first or the last one.
     """
     attempts = _within(conversation.condensations.all(), "at_seq", first, end)
     turns = _within(conversation.turns.answering(), "last_seq", first, end)
@@ -157,7 +157,7 @@ def _turns(
 
 
 def _undone(rewinds: Iterable[Rewind], first: int, end: int | None) -> Iterator[_Event]:
-    """Yield rewinds that were taken back; going between versions is told by the versions."""
+    """Yield undone rewinds, except changes between versions, which the versions show."""
     for one in rewinds:
         here = one.last_seq >= first and (end is None or one.last_seq < end)
         if here and one.undone_at and one.root_seq is None:
