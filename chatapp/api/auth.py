@@ -1,4 +1,4 @@
-"""Authentication by tokens, what their owners may reach, and refusals as JSON."""
+"""Authentication by tokens, the rows that their owners may reach, and refusals as JSON."""
 
 import logging
 import uuid
@@ -64,7 +64,7 @@ class Call(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """Lets in who has a token, whatever cookies they bring; what writes takes one of ``scopes``."""
+    """Admits holders of a token, never cookies; requests that write need one of ``scopes``."""
 
     def __init__(self, *scopes: ApiToken.Scope) -> None:
         super().__init__()
@@ -98,16 +98,16 @@ keepers = Bearer(ApiToken.Scope.ALL)
 
 
 class WellFormedParser(Parser):
-    """Reads bodies in which a text may hold what no database stores, such as half a surrogate."""
+    """Reads bodies whose texts may hold characters that no database stores: half a surrogate."""
 
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the body says, every text of it mended."""
+        """Return the body's JSON, with all its texts well-formed."""
         return cast("dict[str, Any]", condense.well_formed_json(super().parse_body(request)))
 
 
 class Api(NinjaAPI):
-    """The API; what is generated from its description is named after the views."""
+    """The API; operation ids in its description are the names of the views."""
 
     @override
     def get_openapi_operation_id(self, operation: Operation) -> str:
@@ -126,7 +126,7 @@ api = Api(
 
 
 def present(call: Call) -> QuerySet[Conversation]:
-    """Return the conversations of who asks, less what was deleted."""
+    """Return the requesting user's conversations, except deleted ones."""
     return Conversation.objects.owned_by(call.auth).present()
 
 
@@ -136,7 +136,7 @@ def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
 
 
 def resting_conversation(call: Call, pk: uuid.UUID) -> Conversation:
-    """Return a conversation of who asks, without what is only on record as running in it."""
+    """Return the user's conversation, after ending its turns that no process runs any more."""
     conversation = own_conversation(call, pk)
     actions.close_left_over(conversation)
     return conversation
@@ -149,7 +149,7 @@ def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say how to be let in."""
+    """Return the refusal of a request without a valid token."""
     answer = tell(request, 401, _(NO_TOKEN))
     answer["WWW-Authenticate"] = "Bearer"
     return answer
@@ -196,6 +196,6 @@ def _mistake(error: dict[str, Any]) -> str:
 
 
 def refuse(form: BaseForm) -> HttpError:
-    """Return why a form does not take what was sent."""
+    """Return a form's mistakes as an error."""
     mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][:TOLD]
     return HttpError(422, "; ".join(mistakes))

@@ -1,6 +1,6 @@
-"""Schemas: what the API answers, which rows' columns are in it, and what may be sent.
+"""Schemas: the shapes of answers, with the columns of their rows, and of requests.
 
-No key and no address can be among what is sent.
+A request can name no key and no address.
 """
 
 import uuid
@@ -50,7 +50,7 @@ def _column(model: type[Model], name: str) -> Any:
 
 
 class Page[T](Schema):
-    """A part of a list; ``next`` is what to send as ``after`` for the next one, if there is."""
+    """A part of a list; ``next`` is the value of ``after`` for the next part, if there is one."""
 
     items: list[T]
     next: str | None = None
@@ -87,7 +87,7 @@ MessageShape = row(
 
 
 class SeenShape(Schema):
-    """A message as the model sees it: what was cleared in it is one line."""
+    """A message as the model sees it: each cleared result in it is one line."""
 
     seq: int
     role: str
@@ -96,7 +96,7 @@ class SeenShape(Schema):
 
 
 class EffectiveShape(Schema):
-    """The effective history, in reading order, and what its messages take together."""
+    """The effective history, in reading order, and the tokens of its messages together."""
 
     tokens: int
     messages: list[SeenShape]
@@ -135,7 +135,7 @@ QuestionShape = row(
 
 
 class PinShape(Schema):
-    """What the model keeps word for word: message ``seq``, of which ``text`` is the beginning."""
+    """A message that the model keeps word for word, by its ``seq``; ``text`` is its beginning."""
 
     seq: int
     label: str
@@ -144,7 +144,7 @@ class PinShape(Schema):
 
 
 class PinsShape(Schema):
-    """All pins, the ``tokens`` that they take, and how many they may take at ``most``."""
+    """All pins, the ``tokens`` that they take, and the limit on those, ``most``."""
 
     tokens: int
     most: int
@@ -186,9 +186,9 @@ ReviewShape = row(
 
 
 class UndoShape(Schema):
-    """What an undo comes to: how many ``later`` condensations go with it, and the size after it.
+    """The result of an undo: the number of ``later`` condensations undone with it, and the size.
 
-    ``allowed`` is what fits; without a profile, both are unknown.
+    ``allowed`` is the limit of the size; without a profile, both are unknown.
     """
 
     later: int
@@ -257,7 +257,7 @@ class VerdictShape(Schema):
 
 
 class NewConversation(Schema):
-    """What a conversation begins with; without a title, its first message gives it one."""
+    """The start of a conversation; without a title, its first message gives it one."""
 
     title: str = Field("", max_length=200)
     profile: Key = None
@@ -315,9 +315,9 @@ class NewPin(Schema):
 
 
 class Answer(Schema):
-    """What a person says: "once", "always" (in this conversation), "deny", or an "answer".
+    """A person's answer: "once", "always" (in this conversation), "deny", or an "answer".
 
-    ``words`` are the answer, or why it is denied.
+    ``words`` are the answer, or the reason of a denial.
     """
 
     decision: Literal["once", "always", "deny", "answer"]
@@ -325,9 +325,9 @@ class Answer(Schema):
 
 
 class GoingBack(Schema):
-    """Where to go back to; the same ``key`` once more changes nothing.
+    """The message to go back to; the same ``key`` once more changes nothing.
 
-    With ``files``, those of the workspace are what they were then, too.
+    With ``files``, those of the workspace are restored, too.
     """
 
     to_seq: int = Field(ge=1, le=LARGEST)
