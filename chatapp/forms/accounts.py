@@ -76,7 +76,7 @@ ChangedForm, FirstForm, LinkedForm, SessionsForm = (
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types
-    """What a new passkey or security key is called, in the reader's language too."""
+    """The name of a new passkey or security key, with labels in the reader's language."""
 
     name = forms.CharField(label=_lazy("Name"), required=False)
 

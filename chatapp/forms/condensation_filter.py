@@ -27,7 +27,7 @@ _DAY = forms.DateInput({"type": "date"}, "%Y-%m-%d")
 
 
 class AttemptFilter(forms.Form):
-    """Narrows a list of attempts; what can't be meant narrows nothing."""
+    """Narrows a list of attempts; an invalid value narrows nothing."""
 
     text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
     title = forms.CharField(label=_("conversation"), max_length=200, required=False)
@@ -61,13 +61,13 @@ class AttemptFilter(forms.Form):
 
     @property
     def kept(self) -> list[tuple[str, Any]]:
-        """What is chosen without a field to see, by name, for the form to send along."""
+        """The chosen values of hidden fields, by name, for the form to send along."""
         hidden = (field.name for field in self.hidden_fields())
         return [(name, self.chosen[name]) for name in hidden if name in self.chosen]
 
     @property
     def narrows(self) -> bool:
-        """Whether anything but the outcome and the order is chosen."""
+        """True if anything but the outcome and the order is chosen."""
         return bool(self.chosen.keys() - {"outcome", "sort"})
 
     @property
@@ -77,11 +77,11 @@ class AttemptFilter(forms.Form):
 
     @property
     def fills_more_fields(self) -> bool:
-        """Whether something is chosen in one of these."""
+        """True if one of these fields has a value."""
         return any(field.name in self.chosen for field in self.more_fields)
 
     def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
-        """Return those that fit, whatever their outcome."""
+        """Return the attempts that match, with any outcome."""
         wanted = Q()
         for name, value in self.chosen.items():
             match name:
