@@ -26,12 +26,12 @@ def invite(*, by: User, role: str) -> str:
 
 
 def usable(token: str) -> Invitation | None:
-    """Return the invitation of a token; None where it is unknown, used, revoked or expired."""
+    """Return the invitation of a token; None if it is unknown, used, revoked or expired."""
     return Invitation.objects.usable().filter(digest=Invitation.digest_of(token)).first()
 
 
 def held_by(request: HttpRequest) -> Invitation | None:
-    """Return the invitation that this browser came with, None where it holds none that is good."""
+    """Return the invitation that this browser holds, None if it holds no valid one."""
     return usable(token) if (token := request.session.get(HELD, "")) else None
 
 
