@@ -1,4 +1,4 @@
-"""Next request of a conversation, as it would be sent now, and what is hidden from it."""
+"""Next request of a conversation, as it would be sent now, and the messages it leaves out."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -48,12 +48,12 @@ class NextRequest:
 
     @property
     def percent(self) -> float:
-        """How full the window is."""
+        """The filled share of the window, in percent."""
         return 100 * self.tokens / self.window
 
 
 def read_next_request(conversation: Conversation) -> NextRequest | None:
-    """Return what the model would be sent next, None where no profile answers."""
+    """Return the next request to the model, None if no profile answers."""
     profile = conversation.answering
     if profile is None:
         return None

@@ -37,7 +37,7 @@ def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
 
 
 def read_body(call: ModelCall) -> bytes | None:
-    """Return the bytes of a call's request, None where they are not on record any more."""
+    """Return the bytes of a call's request, None if they are not on record any more."""
     parts = _read(RequestReader(call.conversation_id), call)
     return parts.body if parts else None
 
@@ -53,7 +53,7 @@ def _read(reader: RequestReader, call: ModelCall) -> Parts | None:
 
 
 def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
-    """Return a call's request, None where it is not on record or its parts are lost."""
+    """Return a call's request, None if it is not on record or its parts are lost."""
     parts = _read(reader, call)
     if parts is None:
         return None
