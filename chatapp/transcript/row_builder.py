@@ -327,7 +327,7 @@ class Builder:
         return made.order_by("started_at").values_list("pk", flat=True).first()
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
-        """Return the reason that hides a message, None if it is visible or only rewound."""
+        """Return the condensation behind a hidden message, None if none hides it."""
         for name in (message.condense_parent, message.truncation_parent):
             attempt = self._hiders.get(name) if name else None
             made = attempt.message if attempt else None
