@@ -41,7 +41,7 @@ def load_importer(name: str) -> ModuleType:
 
 
 def read_file(form: str, path: Path) -> Iterator[Piece]:
-    """Return what a file holds; raises OSError without one, and Unusable where it can't be used."""
+    """Return the pieces of a file; raise OSError without one, and Unusable for an unusable one."""
     found = load_importer(form)
     if hasattr(found, "read_chat"):
         return read_chats(path, found.read_chat)
@@ -49,14 +49,14 @@ def read_file(form: str, path: Path) -> Iterator[Piece]:
 
 
 async def import_files(run: str) -> None:
-    """Import what was sent for an ``ImportRun``, as a background job."""
+    """Import the files of an ``ImportRun``, as a background job."""
     await run_import(run, read_file)
 
 
 def recognise(path: Path) -> str | None:
-    """Return the format of a file or of a task's folder by its name, None where none is known.
+    """Return the format's name for a file or a task's folder, None if it is unknown.
 
-    Several files, or those in an archive, are only known where a format's files hold many
+    Several files, or those in an archive, are only recognised if a format's files hold many
     conversations. Raises Unusable for an archive that can't be read.
     """
     if found := _recognise(take_sample(path)):

@@ -27,7 +27,7 @@ def recognise(sample: Sample) -> bool:
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
-    """Return a conversation, None for what is none."""
+    """Return the conversation of an item, None if it is none."""
     found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
     if not isinstance(found, list):
         return None
