@@ -86,7 +86,7 @@ _WIDTHS = {"thinmathspace": _THIN, "mediummathspace": "0.222em", "thickmathspace
 # While a paragraph streams, its finished formulas are asked for again and again.
 @functools.lru_cache(maxsize=512)
 def to_mathml(latex: str, *, display: bool) -> str | None:
-    """Return the formula as MathML, unsanitised, or None where not all of it is understood."""
+    """Return the formula as MathML, unsanitised, or None unless all of it is understood."""
     try:
         # The library's patterns take quadratic time in runs of spaces. Lines stay, as they end
         # comments.
@@ -164,14 +164,14 @@ def _read(latex: str, *, display: bool) -> Element:
 
 
 def _has_loose_rows(tree: Element) -> bool:
-    """Whether lines are broken, or aligned, where there are no rows."""
+    """Return True if the formula has line breaks or alignment marks outside of rows."""
     return any(
         "linebreak" in one.attrib or (one.tag, one.text) == ("mi", "&") for one in tree.iter()
     )
 
 
 def _mend(tree: Element) -> None:
-    """Rewrite what the library writes and browsers do not know, or draw otherwise."""
+    """Rewrite elements that browsers do not know, or draw otherwise."""
     for element in tree.iter():
         if element.tag in {"mi", "mn", "mo"}:
             _mend_sign(element)
@@ -197,7 +197,7 @@ def _mend(tree: Element) -> None:
 
 
 def _mend_size(element: Element, name: str) -> None:
-    """Sizes are named no more; what is written as one may be no size, or any."""
+    """Replace a named size by its value; remove one that is no plain size."""
     size = element.attrib.pop(name)
     plain = size.removeprefix("negative")
     if plain in _WIDTHS:

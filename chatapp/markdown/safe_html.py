@@ -169,7 +169,7 @@ def _unfold(found: re.Match[str]) -> str:
 
 
 def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """Whether a table's rows leave out too many cells, which the parser would add."""
+    """Return True if a table's rows leave out too many cells, which the parser would add."""
     if not silent or state.parentType != "table":
         return False
     if state.tokens[-1].type == "thead_close":
@@ -195,7 +195,7 @@ def code_box(language: str, code: str) -> str:
 
 
 class Renderer(RendererHTML):
-    """Writes HTML where that differs from plain CommonMark; methods are named after tokens."""
+    """Writes HTML for tokens that differ from plain CommonMark; methods are named after tokens."""
 
     def fence(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
         """A fenced code block, plain while it is being written."""
@@ -274,7 +274,7 @@ class Renderer(RendererHTML):
         return f"<li{self.renderAttrs(token)}>{'☑' if token.meta['checked'] else '☐'} "
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        """A link, with its place where its text does not name it."""
+        """A link, with its host if its text does not name that."""
         end = next(i for i in range(idx, len(tokens)) if tokens[i].type == "link_close")
         text = self.renderInlineAsText(tokens[idx + 1 : end], options, env)
         tokens[idx].attrs |= describe_link(str(tokens[idx].attrs["href"]), text)
@@ -302,7 +302,7 @@ class Renderer(RendererHTML):
 
 
 def describe_link(address: str, text: str) -> dict[str, str | int | float]:
-    """Return the attributes that tell the reader of ``text`` where the link leads."""
+    """Return the attributes that show the reader of ``text`` the link's real address."""
     place = _read_authority(address).rpartition("@")[2]
     if address.lower().startswith("mailto:"):
         # Who gets the mail.
@@ -328,7 +328,7 @@ def _normalize(host: str) -> str:
 
 
 def _typeset(token: Token, env: Any) -> str | None:
-    """Return the formula as MathML, None where it is not understood or too much by now."""
+    """Return the formula as MathML, None if it is not understood or there are too many."""
     left = env.get(_FORMULAS_LEFT, _MAX_FORMULAS) - len(token.content) - _FORMULA
     if left < 0:
         return None
@@ -339,7 +339,7 @@ def _typeset(token: Token, env: Any) -> str | None:
 
 @functools.cache
 def _cleaner() -> nh3.Cleaner:
-    """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
+    """Return the allow-list that every piece of HTML passes, independent of the renderer."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
     tables = {"a", "span", "table", "tbody", "td", "th", "thead", "tr"}
     kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}

@@ -54,7 +54,7 @@ class OpenCode:
         self._may_end = re.compile(rf" {{0,3}}{mark[0]}*[ \t]*")
 
     def add(self, text: str) -> tuple[str, str] | None:
-        """Take more text; return the whole source and what follows it once the block is closed."""
+        """Take more text; once the block is closed, return its whole source and the rest."""
         if self._line is None:
             rest, newline, text = text.partition("\n")
             self.pieces.append(rest + newline)
@@ -149,7 +149,7 @@ class MarkdownStream:
         self._begin("")
 
     def _add(self, words: str) -> str:
-        """Take more text; return what is in the code block that it begins."""
+        """Take more text; return the beginning of the code block that it opens, or ""."""
         self._pieces.append(words)
         self.size += len(words)
         if "\n" not in words or self.size < self._read_at:
