@@ -51,7 +51,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many files were put into a workspace, and those that were left out, each with why."""
+    """The number of files put into a workspace, and each one left out with the reason."""
 
     count: int
     left_out: list[tuple[str, str]]
@@ -69,14 +69,14 @@ def too_much() -> Refused:
 
 @dataclass(slots=True)
 class _Total:
-    """What an upload has come to so far."""
+    """The sums of an upload so far."""
 
     files: int = 0
     entries: int = 0
     size: int = 0
 
     def add(self, *, files: int = 0, entries: int = 0, size: int = 0) -> None:
-        """Count more of it; refused beyond what an upload may have."""
+        """Add to the sums; refused beyond the limits of an upload."""
         self.files += files
         self.entries += entries
         self.size += size
@@ -125,7 +125,7 @@ class _Bounded:
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next; refused where it is too much."""
+        """Return the next bytes; refused beyond the limit."""
         data = self._file.read(min(size, self.left + 1) if size >= 0 else self.left + 1)
         self.left -= len(data)
         if self.left < 0:
@@ -170,7 +170,7 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
 
 
 def list_files(workspace: Workspace) -> Iterator[Entry]:
-    """Yield the files of a workspace, the first of them where there are many."""
+    """Yield the files among the first ``MAX_LISTED`` entries of a workspace."""
     with suppress(ToolError):
         for entry in islice(workspace.walk("."), MAX_LISTED):
             if entry.kind == "file":
@@ -178,7 +178,7 @@ def list_files(workspace: Workspace) -> Iterator[Entry]:
 
 
 def pack_workspace(folder: Path) -> bytes:
-    """Return the files of a workspace as a zip; refused where they are too many or too large."""
+    """Return the files of a workspace as a zip; refused if they are too large."""
     workspace, packed, size = Workspace(folder), io.BytesIO(), 0
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry in list_files(workspace):

@@ -81,5 +81,5 @@ def lay_out_samples(*, beside: int) -> Path:
 
 
 def _size(text: str) -> int:
-    """Return about what a text takes when it is read: each line comes with its number."""
+    """Return the approximate tokens of a text when it is read, with a number for each line."""
     return sizes.COUNTER.count(text) + 2 * text.count("\n")
