@@ -26,13 +26,13 @@ _Rank = tuple[int, int, int, str]
 
 
 def mention_of(path: str) -> str:
-    """Return a path as a message names it: in quotes where it has spaces."""
+    """Return a path as a message names it: in quotes if it has spaces."""
     path = path.replace('"', "%22")
     return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
 
 
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
-    """Return the paths that go best with what was typed, the best first; a folder's has a slash.
+    """Return the paths that best match the typed text, the best first; a folder's has a slash.
 
     One that begins so goes before one whose name does, holds it, or has its letters in their order.
     What the workspace ignores is left out.
@@ -43,7 +43,7 @@ def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
 
 
 def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[str], bool]:
-    """Return whether a path, a folder's with a slash, is left out by the rules in the root."""
+    """Return a test for paths that the root's rules leave out; a folder's path has a slash."""
     lines: list[str] = []
     for name in rules:
         with suppress(ToolError):
@@ -61,7 +61,7 @@ def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[str
 
 
 def _rank(path: str, wanted: str) -> _Rank | None:
-    """Return where a path stands among those that go with ``wanted``, None where it does not."""
+    """Return a path's rank among those that match ``wanted``, None if it does not match."""
     folded = path.casefold()
     name = folded.rstrip("/").rpartition("/")[2]
     letters = iter(folded)

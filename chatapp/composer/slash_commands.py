@@ -1,4 +1,4 @@
-"""Slash commands, built in and people's own; and what they and paths in a message stand for."""
+"""Slash commands, built in and people's own; the blocks of commands and paths in a message."""
 
 import asyncio
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """What the page itself does when this is typed."""
+    """A command that the page itself carries out."""
 
     name: str
     description: Promise
@@ -57,7 +57,7 @@ RESERVED = frozenset(one.name for one in BUILT_IN)
 
 
 def is_built_in(text: str) -> bool:
-    """Whether a text is a command that a conversation's page carries out."""
+    """Return True if a text is a command that a conversation's page carries out."""
     name, arguments = called_in(text) or ("", "")
     return name in RESERVED and (not arguments or name == "condense")
 
@@ -79,10 +79,10 @@ def saved_commands(owner: User) -> dict[str, Command]:
 
 
 async def bring(conversation: Conversation, text: str, *, strict: bool) -> Brought:
-    """Return what the command and the paths in a message stand for.
+    """Return the blocks for the command and the paths in a message.
 
-    What is not understood is text, or raises Unclear where it is ``strict``. Raises Refused where
-    the message is too long.
+    An unclear command or path is text, or raises Unclear if ``strict``. Raises Refused if the
+    message is too long.
     """
     check_message(text, alone=False)
     blocks: list[condense.Block] = []
