@@ -72,7 +72,7 @@ class AttemptRunner:
     _characters: int = field(default=0, init=False)
 
     def __post_init__(self, id_: str) -> None:
-        """Describe the attempt, and give the strategy what it works with."""
+        """Describe the attempt, and give the strategy its kit."""
         strategy, ladder, kit = self.strategy, self.ladder, self.kit
         situation, prompt = ladder.situation, ""
         try:
@@ -144,7 +144,7 @@ class AttemptRunner:
         await self._failed(veto, ())
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
-        """Close the record with all that was spent, and say what comes next."""
+        """Close the record with the attempt's cost, and name the strategy that follows."""
         bill = self.kit.bill
         error.cost = max(error.cost, bill.cost)
         error.calls = max(error.calls, len(bill.calls))
@@ -217,9 +217,9 @@ class AttemptRunner:
         return described
 
     async def _reduce(self) -> Reduction:
-        """Return what holds: where a validator rejects a summary, a second one if it pays.
+        """Return the strategy's reduction; repair a rejected summary once, if that pays.
 
-        Whatever a strategy raises is a failure of this rung only.
+        An exception of a strategy is a failure of this rung only.
         """
         try:
             reduction = await self._judged(self.kit)
@@ -248,7 +248,7 @@ class AttemptRunner:
             raise CondenseError(said, details=describe(error)) from error
 
     async def _judged(self, kit: Kit) -> Reduction:
-        """Return what the strategy makes, with what hooks add and validators say of it."""
+        """Return the strategy's reduction, with additions of hooks and verdicts of validators."""
         situation = self.ladder.situation
         kit = replace(kit, loop=asyncio.get_running_loop())
         reduction = await run_apart(self.strategy.reduce(situation, kit))
@@ -269,9 +269,9 @@ class AttemptRunner:
         return replace(judged, verdicts=verdicts, usage=bill.usage, cost=bill.cost)
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
-        """Return the reduction with what a hook adds, unless that is too much.
+        """Return the reduction with a hook's addition, or without it if that takes too much.
 
-        Raises DidNotShrink where facts would be lost for it that an earlier one had kept, and the
+        Raises DidNotShrink if that would lose facts that an earlier ledger had kept, and the
         request can be sent as it is.
         """
         situation = self.ladder.situation

@@ -37,7 +37,7 @@ class Attempt:
 
 
 class CondensationLog(Protocol):
-    """Whoever keeps the record; each method is told once per event, in order.
+    """The keeper of the record; each method is called once per event, in order.
 
     After ``started`` comes exactly one of ``succeeded``, ``failed`` and ``cancelled``.
     """
