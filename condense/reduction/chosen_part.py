@@ -30,10 +30,10 @@ LINE = "[Output of {name}, {size:,} characters, condensed. What it said:]\n{summ
 
 
 class ChosenMessages(ByModel):
-    """Hides messages in a row behind a summary, which stands where the last of them stood.
+    """Hides messages in a row behind a summary, which takes the place of the last of them.
 
-    What stands before them stays in sight, so behind that a marker stands for them: before a
-    summary nothing is.
+    If messages before them stay visible, the summary is a marker: a real summary has nothing
+    visible before it.
     """
 
     name = "chosen_messages"
@@ -87,7 +87,7 @@ class FromOriginals(ByModel):
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation; raise NothingToCondense where that summary is not visible."""
+        """Return a condensation; raise NothingToCondense if the chosen summary is hidden."""
         at, effective = _picked_at(situation), situation.effective
         if at < 0:
             raise NothingToCondense(noop("This summary is hidden from the model already"))
@@ -99,13 +99,13 @@ class FromOriginals(ByModel):
 
 
 def _picked_at(situation: Situation) -> int:
-    """Return where the first message that was chosen stands, -1 where none is visible."""
+    """Return the index of the first chosen message, -1 if none is visible."""
     ids = situation.chosen.ids if situation.chosen else ()
     return next((at for at, one in enumerate(situation.effective) if one.id in ids), -1)
 
 
 def alone(situation: Situation) -> Situation:
-    """Return the situation as small as what was chosen: how long a summary should be goes by it."""
+    """Return the situation with the size of the chosen part, which sets the summary's length."""
     tokens = sum([one.tokens or len(one.text) // 4 for one in situation.picked])
     return replace(situation, tokens=TokenCount(tokens))
 
@@ -124,7 +124,7 @@ async def _hide_part(
 
 
 class ChosenResult(ByModel):
-    """Has a summary stand in place of what one tool returned; its message stays."""
+    """Replaces the result of one tool call by a summary; its message stays."""
 
     name = "chosen_result"
     label = noop("chosen tool output")
