@@ -1,4 +1,4 @@
-"""Budgets: how much of a context window may be used, and the threshold that it is condensed at."""
+"""Budgets: the usable part of a context window, and the threshold of a condensation."""
 
 import logging
 import math
@@ -104,7 +104,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A percentage of the whole window, and ``source``, in one word, where it comes from."""
+    """A percentage of the whole window, and its ``source`` in one word."""
 
     percent: float
     source: str
@@ -147,7 +147,7 @@ class PerProfile:
     percents: Mapping[str, float | None] = field(default_factory=dict)
 
     def __call__(self, query: ThresholdQuery) -> Threshold | None:
-        """Return the profile's own, None where it has none."""
+        """Return the profile's own threshold, None if it has none."""
         own = self.percents.get(query.profile)
         return None if own is None or own == INHERIT else Threshold(own, "profile")
 
@@ -197,9 +197,9 @@ def _warn(found: Threshold) -> None:
 
 
 def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:
-    """Return how many tokens a turn adds: the median of the latest, 0 before one is complete.
+    """Return the tokens that a turn adds: the median of the latest, 0 before one is complete.
 
-    A turn begins with what the user says and ends where the next one begins.
+    A turn begins with a message of the user and ends at the next one.
     """
     starts = [
         index

@@ -1,4 +1,4 @@
-"""Situations: what a condensation starts from; reductions: what it comes to."""
+"""Situations: the state before a condensation; reductions: its result."""
 
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -93,7 +93,7 @@ class Situation:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the context is to be made smaller: who wants it, or which limit it has reached."""
+        """The reason for a condensation: a request, a refusal, or the limit that is reached."""
         if self.trigger is not Trigger.AUTO:
             return "asked" if self.trigger is Trigger.MANUAL else "refused"
         wanted = self.automatic and not self.in_tool_loop
@@ -102,12 +102,12 @@ class Situation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the context exceeds what a request may hold, by the provider's word or ours."""
+        """True if the context exceeds the limit of a request, by the provider's word or ours."""
         return self.trigger is Trigger.FORCED or self.tokens.value > self.budget.allowed
 
     @property
     def fits(self) -> bool:
-        """Whether a request may still be sent as it is: nobody refused it, and a reply has room."""
+        """True if a request may still be sent as it is: nobody refused it, and a reply has room."""
         return self.trigger is not Trigger.FORCED and self.tokens.value <= self.budget.capacity
 
     @property
@@ -118,14 +118,14 @@ class Situation:
 
     @property
     def picked(self) -> tuple[Message, ...]:
-        """What is to be read of what was chosen, as far as it is there; none where nothing was."""
+        """The chosen messages, or their originals; none if none was chosen."""
         chosen = self.chosen or Chosen(())
         return chosen.originals or tuple([one for one in self.effective if one.id in chosen.ids])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
+    """A validator's verdict: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
 
     One that ``rejects`` has a summary by a model written again, or replaced by the ledger.
     """
@@ -177,16 +177,16 @@ class Reduction:
 
     @property
     def count(self) -> int:
-        """How many messages it hides, or how many results it clears."""
+        """The number of messages it hides, or of results it clears."""
         cleared = self.message.tags.cleared.values()
         return sum([len(lines) for lines in cleared]) or len(self.hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """What is added to a reduction: ``blocks`` for the model, the rest for the record.
+    """An addition to a reduction: ``blocks`` for the model, the rest for the record.
 
-    ``what`` are the blocks in words for people, who are told where there is no room for them.
+    ``what`` names the blocks for people, in a note that there was no room for them.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -195,7 +195,7 @@ class Addition:
     what: str = ""
 
     def left_out(self) -> "Addition":
-        """Return what is still to be said where the blocks are too much."""
+        """Return the addition without its blocks: only the record of files without room."""
         if self.folded is None:
             return Addition()
         dropped = [FoldedFile(one.path, reason=SkipReason.TOO_MUCH) for one in self.folded.files]
@@ -203,10 +203,10 @@ class Addition:
 
 
 class Gauge:
-    """Measures one situation and what may become of it, all in the same unit.
+    """Measures one situation and its possible reductions, all in the same unit.
 
-    Histories are always estimated with the counter. ``scale`` converts those estimates to the
-    unit of the situation's own number, which the provider may have measured.
+    Histories are always estimated with the counter. ``scale`` converts those estimates to the unit
+    of the situation's own number, which the provider may have measured.
     """
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
@@ -222,7 +222,7 @@ class Gauge:
 
     @property
     def cautious_scale(self) -> float:
-        """The scale at which a refused request fills what the reply leaves of the window."""
+        """The scale at which a refused request fills the window, less the reply's share."""
         if self.situation.trigger is Trigger.FORCED and self.before:
             return max(self.scale, self.situation.budget.capacity / self.before)
         return self.scale
