@@ -17,7 +17,7 @@ RECENTLY = noop("Context was condensed recently; skipping this attempt")
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Return, ascending, each ``i`` where ``messages[:i] | messages[i:]`` splits no tool pair.
+    """Return, ascending, each ``i`` for which ``messages[:i] | messages[i:]`` splits no tool pair.
 
     0 and ``len(messages)`` are always among them.
     """
@@ -64,10 +64,11 @@ class Pairing:
 
 
 def pair_calls(messages: Iterable[Message]) -> Pairing:
-    """Return which calls of a history were answered with what.
+    """Return the calls of a history with their results, and those without one.
 
     A call pairs with the first later result that carries its id. Once a later reply uses the id
-    again, what it named before stays unanswered; within one reply, the first call comes first.
+    again, the earlier call of that id stays unanswered; within one reply, the first call comes
+    first.
     """
     answered: list[AnsweredCall] = []
     unanswered: list[tuple[int, ToolUseBlock]] = []
@@ -89,7 +90,7 @@ def pair_calls(messages: Iterable[Message]) -> Pairing:
 
 
 def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
-    """Raise NothingToCondense where a summary of ``hidden`` would say nothing new.
+    """Raise NothingToCondense if a summary of ``hidden`` would have nothing new.
 
     After a condensation at least two more messages are needed, as in Roo Code.
     """

@@ -22,17 +22,17 @@ class InForce:
         return cls(frozenset(summaries), frozenset(markers))
 
     def hide(self, message: Message) -> bool:
-        """Whether one of them names itself as what hides this message."""
+        """Return True if one of them hides this message."""
         tags = message.tags
         return tags.condense_parent in self.summaries or tags.truncation_parent in self.markers
 
 
 def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return what the model sees, derived from the tags of a whole history.
+    """Return the messages that the model sees, derived from the tags of a whole history.
 
-    With a summary in force: the last one and what follows it, without tool results whose call is
-    gone; otherwise all messages that no marker in force hides. What visible markers cleared is one
-    line each. Costs no more than the part behind the last summary.
+    With a summary in force: the last one and the messages after it, without tool results whose call
+    is gone; otherwise all messages that no marker in force hides. Each result that a visible marker
+    cleared is one line. Costs no more than the part behind the last summary.
     """
     start = _last_summary(messages)
     newest = [messages[index] for index in range(start or 0, len(messages))]
@@ -62,7 +62,7 @@ def _last_summary(messages: Sequence[Message]) -> int | None:
 
 
 def _without_orphans(tail: Sequence[Message]) -> list[Message]:
-    """Return the messages without results of calls that are gone, and without what that empties."""
+    """Return the messages without results of calls that are gone; drop those left empty."""
     calls = {use.id for message in tail if message.role == "assistant" for use in message.tool_uses}
     known = (calls - {""}) | {None}
     kept: list[Message] = []
@@ -78,7 +78,7 @@ def _without_orphans(tail: Sequence[Message]) -> list[Message]:
 
 
 def _called_by(block: Block) -> str | None:
-    """Return the id of the call that a block answers, None for what is no result."""
+    """Return the id of the call that a block answers, None for other blocks."""
     match block:
         case ToolResultBlock(id_) | OpaqueBlock({"type": "tool_result", "tool_use_id": str(id_)}):
             return id_
