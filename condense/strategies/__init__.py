@@ -23,7 +23,7 @@ GROUP = "palimpsest.strategies"
 
 
 class Described(Protocol):
-    """What the class of a strategy says about itself, so that people can choose it by name."""
+    """The attributes of a strategy's class by which people choose it."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
@@ -81,7 +81,7 @@ def _missing(strategy: type[Any]) -> str:
 
 
 def unregister_strategy(name: str) -> None:
-    """Forget what was registered under a name; what comes with the package is there again."""
+    """Remove a registered strategy; a built-in one of that name is available again."""
     _registry.unregister(name)
 
 
