@@ -1,4 +1,4 @@
-"""Calibration: how far a provider's tokenizer is from our estimates, learned from its reports."""
+"""Calibration: the ratio of a provider's tokenizer to our estimates, learned from its reports."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -81,13 +81,13 @@ class Calibration:
         return TokenCount(max(0, round(expected)) + media)
 
     def extend(self, measured: int, newer: int, *, media: int = 0) -> TokenCount:
-        """Return a measured size with what came since, which is estimated at ``newer``."""
+        """Return a measured size plus later content, which is estimated at ``newer``."""
         added = round((newer - media) * self.line.slope) + media
         return TokenCount(measured + added, measured=not newer)
 
 
 def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
-    """Solve the weighted least squares of how far the line is from (0, 1), in two unknowns."""
+    """Return the line of weighted least squares, with (0, 1) as its prior."""
     cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
     c = s = 0.0
     for age, (report, doubt) in enumerate(zip(reversed(reports), reversed(doubts), strict=True)):

@@ -1,4 +1,4 @@
-"""Counting: token counters and what each offers, sums of counts, and a memory for them."""
+"""Counting: token counters, sums of counts, and a memory for them."""
 
 import gzip
 import hashlib
@@ -113,13 +113,13 @@ class TokenCounter(Protocol):
     """Anything that counts tokens; synchronous, and safe to call from several threads."""
 
     def count(self, content: Content) -> int:
-        """Return how many tokens the content takes."""
+        """Return the number of tokens of the content."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """A number of tokens, and whether a provider measured it or the engine estimated it."""
+    """A number of tokens, ``measured`` by a provider or estimated by the engine."""
 
     value: int
     measured: bool = False
@@ -136,7 +136,7 @@ class CachedCounter:
         self._known = Memory[int](size)
 
     def count(self, content: Content) -> int:
-        """Return the wrapped counter's count, from memory where it is known."""
+        """Return the wrapped counter's count, from memory if it is known."""
         if isinstance(content, str):
             # JSON of a long text would hold up all threads while it is made.
             kind, data = b"text", content.encode(errors="surrogatepass")
@@ -147,7 +147,7 @@ class CachedCounter:
 
 
 def count_message(message: Message, counter: TokenCounter) -> int:
-    """Return the message's own token count where it is known, else count its content."""
+    """Return the message's own token count if it is known, else count its content."""
     return counter.count(message.content) if message.tokens is None else message.tokens
 
 
@@ -162,7 +162,7 @@ def compact(value: object) -> str:
 
 
 class PromptCounter:
-    """Counts what a content takes in a prompt, with OpenAI's vocabulary.
+    """Counts the tokens of a content in a prompt, with OpenAI's vocabulary.
 
     A vendor with another tokenizer measures more or less, in a proportion that
     :class:`condense.Calibration` learns. The vocabulary is loaded at the first count, once per
@@ -192,7 +192,7 @@ class PromptCounter:
         return tokens
 
     def _opaque(self, data: Json) -> int:
-        """Count reasoning and documents by what they say, anything else by its JSON."""
+        """Count reasoning and documents by their text, other blocks by their JSON."""
         match data:
             case {"type": "thinking", "thinking": str(text)}:
                 return self.count(text)
@@ -261,7 +261,7 @@ def _size(content: Content, length: Callable[[str], int], *, image: int) -> int:
 
 
 def _lines(block: Block) -> Iterable[str]:
-    """Return what is counted of a block: nothing for reasoning and documents."""
+    """Return the counted lines of a block: none for reasoning and documents."""
     match block:
         case TextBlock(text):
             return [text]
