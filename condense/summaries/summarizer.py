@@ -123,7 +123,7 @@ class ToolCallChunk:
 
 @dataclass(frozen=True, slots=True)
 class UsageChunk:
-    """What the call has used so far and its cost in USD; replaces an earlier chunk."""
+    """The call's usage so far and its cost in USD; replaces an earlier chunk."""
 
     usage: Usage
     cost: Decimal = Decimal(0)
@@ -162,11 +162,11 @@ class Summarizer(Protocol):
 
     @property
     def supports_images(self) -> bool:
-        """Whether image blocks may be sent."""
+        """True if image blocks may be sent."""
 
     @property
     def caches_prompts(self) -> bool:
-        """Whether a request that begins like the last one is cheaper; missing means no."""
+        """True if a request that begins like the last one is cheaper; missing means no."""
 
     def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call.
@@ -184,7 +184,7 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
 
 @dataclass(slots=True)
 class Transcription:
-    """What one call has answered so far, and the tool it called instead, if any.
+    """The answer of one call so far, and the tool it called instead, if any.
 
     ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
     """
@@ -203,7 +203,7 @@ class Transcription:
 
     @property
     def parsed(self) -> ParsedSummary:
-        """The summary in the answer, and the analysis beside it."""
+        """The summary and the analysis in the answer."""
         return parse_summary(self.text)
 
 
@@ -221,7 +221,7 @@ class Bill:
 
     @property
     def cost(self) -> Decimal:
-        """What all calls cost so far, in USD."""
+        """The cost of all calls so far, in USD."""
         return sum([call.cost for call in self.calls], Decimal(0))
 
 
@@ -231,12 +231,13 @@ async def ignore(_text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
+    """The condenser's tools for a strategy: the model, the counter, ids, and a bill.
 
-    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
-    every model call goes on the ``bill``. ``is_enough`` tells a strategy that could hide more
-    whether a reduction hides enough. ``lacking`` is what an earlier summary of the same attempt
-    was rejected for, one sentence each. The model is called on ``loop``, where that is given.
+    ``new_id`` returns a fresh id at each call; ``on_text`` receives the summary as it is written;
+    every model call goes on the ``bill``. ``is_enough`` returns True if a reduction hides enough,
+    for a strategy that could hide more. ``lacking`` are the faults that an earlier summary of the
+    same attempt was rejected for, one sentence each. The model is called on ``loop``, if that is
+    given.
     """
 
     summarizer: Summarizer
@@ -250,10 +251,10 @@ class Kit:
 
 
 async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
-    """Return the whole answer, telling who listens each piece, and put the call on the bill.
+    """Return the whole answer; pass each piece to ``on_text``, and put the call on the bill.
 
-    Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
-    too long, either with the cost of the whole bill; and Vetoed where the call does.
+    Raises SummaryFailed when the call raises, SummaryOverflow if the error is that the request is
+    too long, either with the cost of the whole bill; and Vetoed if the call does.
     """
     if kit.loop not in (None, asyncio.get_running_loop()):
         return await run_on(kit.loop, transcribe(request, kit))
@@ -279,7 +280,7 @@ async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
 
 
 async def _chunks(request: SummaryRequest, kit: Kit) -> AsyncGenerator[Chunk]:
-    """Yield the call's chunks; whatever happens to the listener, the call is closed."""
+    """Yield the call's chunks; the call is closed even if the consumer fails."""
     stream: AsyncIterator[Chunk] | None = None
     try:
         stream = kit.summarizer.stream(replace(request, attempt_id=kit.bill.attempt_id))
