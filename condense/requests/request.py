@@ -109,7 +109,7 @@ def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Me
 
 
 def _lightened(content: Content, excess: int) -> tuple[Content, int]:
-    """Return the content without its first images and documents, and what is still too much."""
+    """Return the content without its first images and documents, and the remaining excess."""
     blocks: list[Block] = []
     for block in content if isinstance(content, tuple) else ():
         weight = _weight((block,)) if excess > 0 else 0
@@ -148,7 +148,7 @@ def replace_images(
 
 
 def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
-    """Return the content with a text for each image, itself where it has none."""
+    """Return the content with a text for each image, itself if it has none."""
     blocks: list[Block] = []
     for block in content if isinstance(content, tuple) else ():
         if isinstance(block, ImageBlock) or (
@@ -292,7 +292,7 @@ class _Repair:
         return candidate
 
     def answer(self) -> Message:
-        """Return a message that answers all open calls, where the history has none."""
+        """Return a message that answers all open calls, for a history that has none."""
         message = Message(role="user", content=(), id=f"{self.caller}-results")
         return self.answered(message)
 
