@@ -83,7 +83,7 @@ class Sections:
         return self._used + max(0, len(self.sections) - 1)
 
     def add(self, path: str, definitions: str) -> None:
-        """Take a file's section, cut where only a part fits; raise Unfoldable where none does."""
+        """Add a file's section, cut if only a part fits; raise Unfoldable if none does."""
         section = frame(path, definitions)
         if self.is_spent or self._with(section) > self.limit:
             section = self._cut(path, definitions)
@@ -112,5 +112,5 @@ def frame(path: str, definitions: str) -> str:
 
 
 def _defused(text: str) -> str:
-    """Keep a file from closing its own block: what it says is data."""
+    """Escape closing tags in a file's text, so that it can't end its own block."""
     return text.replace(_CLOSING, _CLOSING.replace("/", "\\/"))

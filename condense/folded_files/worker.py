@@ -46,10 +46,10 @@ def grammar(name: str) -> tuple[Language, Query]:
 
 
 def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[Row], bool]:
-    """Return the rows of definitions, and whether the source has syntax errors.
+    """Return the rows of definitions, and True if the source has syntax errors.
 
     A query captures ``@definition`` (shown always) or ``@section`` (shown when long), the ``@name``
-    that decides which line is shown, and ``@inject.LANGUAGE`` for what another grammar reads.
+    whose line is shown, and ``@inject.LANGUAGE`` for a part in another grammar.
     """
     language, query = grammar(name)
     parser = Parser(language, included_ranges=ranges) if ranges else Parser(language)

@@ -29,7 +29,7 @@ class Workspace:
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:
-        """Return where a path leads, symlinks followed; raise Unfoldable where it may not go."""
+        """Return the real path of a file, symlinks followed; raise Unfoldable if it is closed."""
         spelled = os.path.normpath(os.path.join(self._root, path))  # noqa: PTH118 - much faster than Path
         try:
             real = os.path.realpath(spelled)
@@ -44,7 +44,7 @@ class Workspace:
         return real
 
     def read(self, real: str) -> bytes:
-        """Return the bytes of a located file; raise Unfoldable where they are no source text."""
+        """Return the bytes of a located file; raise Unfoldable if they are no source text."""
         try:
             with open_file(real) as file:
                 found = os.fstat(file.fileno())
