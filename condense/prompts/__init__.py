@@ -43,12 +43,12 @@ def load_prompt(key: str, **values: object) -> str:
 
 
 def register_prompt(key: str, text: str, *, priority: float = 0) -> None:
-    """Have a text found by a key, in place of what it stood for."""
+    """Register a text under a key, in place of the earlier one."""
     _registry.register(key, text.strip(), priority=priority)
 
 
 def unregister_prompt(key: str) -> None:
-    """Forget what was registered under a key; the engine's own text is there again."""
+    """Remove a registered text; the engine's own text is found under its key again."""
     _registry.unregister(key)
 
 
@@ -77,7 +77,7 @@ def condense_instruction(
 
 
 def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
-    """Return the instruction for another try, where an earlier one was ``lacking`` something."""
+    """Return the instruction for another try, if an earlier one was ``lacking`` something."""
     if not lacking:
         return instruction
     named = "\n".join([f"- {one}" for one in lacking])
