@@ -1,4 +1,4 @@
-"""Memory: what was worked out last, up to a size, so that it is not worked out again."""
+"""Memory: the latest results up to a size, so that they are not computed again."""
 
 import threading
 from collections import OrderedDict
@@ -19,7 +19,7 @@ class Memory[V]:
         self._lock = threading.Lock()
 
     def get(self, key: bytes, make: Callable[[], V]) -> V:
-        """Return what is remembered under a key, else what ``make`` returns."""
+        """Return the stored value of a key, else store the result of ``make``."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

@@ -17,7 +17,7 @@ _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def well_formed(text: str) -> str:
-    """Return text that UTF-8 and a database can carry; what they can't becomes U+FFFD."""
+    """Return text that UTF-8 and a database can carry; other characters become U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:
