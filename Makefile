@@ -53,6 +53,7 @@ lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python -m tests.tooling.messages --check
+	$(PYTHON_IN)/python -m tests.tooling.grammar
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: messages
