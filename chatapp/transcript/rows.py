@@ -187,10 +187,10 @@ class CondensationRow(RowPlace, AttemptWords):
 
 @dataclass(frozen=True, kw_only=True)
 class FailureRow(RowPlace, AttemptWords):
-    """An attempt that came to nothing, and that no other replaced.
+    """An attempt that hid nothing, and that no other replaced.
 
-    ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
-    unless it is not known what it was of: the ``scope`` says that as JSON, empty for all.
+    ``failed`` is False if it was cancelled or had nothing to do. It is ``repeatable`` unless its
+    part is unknown: ``scope`` is that part as JSON, "" for the whole conversation.
     """
 
     failed: bool

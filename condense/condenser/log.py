@@ -57,7 +57,7 @@ class CondensationLog(Protocol):
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
-        """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
+        """The try failed; ``fell_back_to`` names the strategy tried next."""
 
     async def cancelled(self, attempt: Attempt) -> None:
         """The user, or a shutdown, took the try back."""
@@ -89,7 +89,7 @@ class AttemptSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """The try came to nothing; the error has its cost and its model calls."""
+    """The try failed; the error has its cost and its model calls."""
 
     attempt: Attempt
     error: CondenseError
