@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 
 class Memory[V]:
-    """Values by their keys, of which so much is kept as ``most`` says; safe to share by threads.
+    """Values by their keys, ``most`` in size; the threads of a process may share it.
 
-    ``size_of`` says what a value counts; the least recently used go first.
+    ``size_of`` returns the size of a value; the least recently used are dropped first.
     """
 
     def __init__(self, most: int, size_of: Callable[[V], int] = lambda _value: 1) -> None:

@@ -194,14 +194,14 @@ Cleared = Mapping[str, Mapping[str, str]]
 class Tags:
     """The tags that hide a message, and those of a summary or marker.
 
-    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name what hides the message;
-    ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a summary, on a truncation's and
-    on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
-    ``hides`` has the ids of the messages that this summary or marker hid or cleared, for it to be
-    redone. ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results:
-    by the id of the message that carries them, then by that of their call. ``pinned`` says that the
-    model keeps the message word for word, also while it is hidden; ``unbound`` that its thinking is
-    not sent any more, since the messages before it have changed.
+    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name the summary, marker or
+    rewind that hides the message; ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a
+    summary, on a truncation's and on a clearing's marker, and ``undone`` is true if this summary or
+    marker was undone. ``hides`` has the ids of the messages that this summary or marker hid or
+    cleared, for it to be redone. ``cleared`` has, on a clearing's marker, the lines that stand in
+    place of tool results: by the id of the message that carries them, then by that of their call. A
+    ``pinned`` message is kept word for word, also while it is hidden; the thinking of an
+    ``unbound`` one is not sent any more, since the messages before it have changed.
     """
 
     condense_id: str | None = None
@@ -224,9 +224,9 @@ NO_TAGS = Tags()
 class Message:
     """One message of a conversation.
 
-    ``seq`` counts appended messages in one conversation, from 1; ``position`` is where the message
-    stands in reading order: its own ``seq``, or that of the last message a summary or marker hides.
-    ``tokens`` is the message's own token count where it is known.
+    ``seq`` counts appended messages in one conversation, from 1; ``position`` is its place in
+    reading order: its own ``seq``, or that of the last message a summary or marker hides.
+    ``tokens`` is the message's own token count, None if unknown.
     """
 
     role: Role

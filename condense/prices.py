@@ -10,7 +10,7 @@ MILLION = Decimal(1_000_000)
 class Usage:
     """Tokens of one model call, as the provider reported them.
 
-    As in Anthropic's API, ``input`` leaves out what was read from or written to the prompt cache.
+    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache.
     """
 
     input: int = 0

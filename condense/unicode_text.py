@@ -1,8 +1,8 @@
 """Text and JSON as every store and every wire can carry them.
 
 A model may write half a surrogate pair, ``NaN`` or a thousand brackets; a file's name may hold
-bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended once, where words
-come in.
+bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended once, at the
+entrance.
 """
 
 import math

@@ -145,9 +145,9 @@ def providers_in_use() -> set[str]:
 
 
 def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
-    """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read.
+    """Return the profile's provider; raise DecryptionFailed if its key can't be read.
 
-    Its answers have ``most`` tokens where that is given, and less than the profile's limit.
+    Its answers have at most ``most`` tokens if that is less than the profile's limit.
     """
     reached = _reached_by(profile)
     if most is not None:

@@ -44,8 +44,8 @@ def say_used(request: HttpRequest) -> HttpResponse:
 def accept(request: HttpRequest, save: Callable[[], User], *, needed: bool) -> User:
     """Return the account that ``save`` stores, with its invitation's role; that is used up.
 
-    Without an invitation it is a member's, unless one is ``needed``. Whose invitation another
-    browser used meanwhile is told so, as an ImmediateHttpResponse.
+    Without an invitation it is a member's, unless one is ``needed``. Raises ImmediateHttpResponse
+    with a page if another browser has used the invitation meanwhile.
     """
     held = held_by(request)
     unused = Invitation.objects.filter(pk=held.pk if held else 0, used_at=None)

@@ -163,8 +163,7 @@ def step_down(user: User) -> None:
 def ask_to_delete(user: User, *, session_key: str | None) -> None:
     """Have an account deleted after ``GRACE``; all its sessions but this one end.
 
-    Until then its tokens and links open nothing, and no model is called for it. Refused where
-    nobody would be operator any more.
+    Until then its tokens and links open nothing. Refused if no operator would remain.
     """
     step_down(user)
     Deletion.objects.get_or_create(user=user, defaults={"due_at": now() + GRACE})

@@ -1,7 +1,7 @@
 """The events of a turn, named in the past tense.
 
-``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told. The
-latter may travel to another process, so they are small: what is long is read where it is stored.
+A provider yields ``StreamEvent``, and the watchers of a turn receive ``TurnEvent``. The latter may
+travel to another process, so they are small: long texts are read from their rows.
 """
 
 import itertools
@@ -18,7 +18,7 @@ class SentRequest:
     """A request as bytes, published before it is sent; an earlier request of the call is over.
 
     Its ``body`` is ``head + b",".join(fragments) + tail``. Each fragment is a message, and ``seqs``
-    has its number in the conversation, or 0 where it was made for the request; ``digest`` is the
+    has its number in the conversation, or 0 if it was made for the request; ``digest`` is the
     body's SHA-256.
     """
 
@@ -183,8 +183,8 @@ class ContextChanged:
 
     A request takes ``tokens``. Before calibration its parts were estimated at ``system``,
     ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
-    :class:`condense.Budget`. A condensation may hide what ``hides`` counts, or nothing: because the
-    model has ``said_nothing`` yet, or because nothing came since the last one.
+    :class:`condense.Budget`. A condensation may hide the messages that ``hides`` counts, or none:
+    the model has ``said_nothing`` yet, or nothing came since the last one.
     """
 
     tokens: int
@@ -313,8 +313,8 @@ class CondensingEnded:
 class TurnEnded:
     """Nothing of the turn runs any more, which ``status`` says in words.
 
-    A ``reason`` that no row has is told at the composer: an "error" or "info", as ``kind`` says,
-    with ``details`` to copy. With ``has_row`` a row of the transcript says how it ended.
+    A ``reason`` that no row has is shown at the composer: its ``kind`` is "error" or "info", and it
+    has ``details`` to copy. With ``has_row`` a row of the transcript describes the end.
     """
 
     status: str

@@ -147,10 +147,9 @@ class AgentLoop(ABC):
     async def run(self) -> None:
         """Work until the model calls no tool any more; begin with calls that have no results yet.
 
-        Raises ProviderError, StepLimitReached, LeftEarly or condense.CondenseError. However it
-        ends, a cancellation included, what was written so far is stored first, and every call
-        answered.
-        After LeftWaiting nothing is: whoever takes the turn up asks the same person again.
+        Raises ProviderError, StepLimitReached, LeftEarly or condense.CondenseError. At any end, a
+        cancellation included, the partial reply is stored first, and every call answered. After
+        LeftWaiting nothing is: the process that resumes the turn asks the same person again.
         """
         try:
             self._history = tuple(await self.journal.effective_history())

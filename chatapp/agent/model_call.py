@@ -234,7 +234,7 @@ class ProviderSummarizer:
     """A ``condense.Summarizer`` over the provider that also answers the chat, or another one.
 
     With ``apart`` it is another one, which has read nothing of the conversation yet. The
-    ``journal`` has the accounts, and the ``audience`` is told of a wait.
+    ``journal`` records its calls, and the ``audience`` receives its waits.
     """
 
     provider: Provider

@@ -193,7 +193,7 @@ class Model:
     """The model a profile names, with its limits in tokens and its prices in USD.
 
     With ``caches_prompts`` a request that begins like the last one is read from a cache. ``effort``
-    is how much it shall think, one of the specs' EFFORTS, "" for what it does by itself. One that
+    is the amount of thinking, one of the specs' EFFORTS, "" for the model's own. One that
     ``compacts`` can be asked for a compaction.
     """
 
@@ -231,7 +231,7 @@ class Provider(Protocol):
 class CallOpening:
     """One model call that is about to be made; the rest is as in its record.
 
-    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is what is sent.
+    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is the sent one.
     """
 
     purpose: Purpose
@@ -276,11 +276,10 @@ ReplyReader = Callable[[], PartialReply]
 class CallRecord:
     """One model call that is over, successful or not, for the accounts.
 
-    ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
-    ``draft`` is what the model wrote in it, and one that ``is_given_up`` was read without a word.
-    ``sent`` are the messages that the request showed, the conversation's where it is part of it;
-    ``attempt_id`` names the attempt to condense that made the call. ``number`` is the one that the
-    journal gave it when it began.
+    ``usage`` is the provider's report. It is incomplete for a call that broke off: ``draft`` is the
+    partial reply, and one that ``is_given_up`` was cancelled. ``sent`` are the messages of the
+    conversation that the request showed; ``attempt_id`` names the condensation attempt that made
+    the call. ``number`` is the one that the journal gave it when it began.
     """
 
     purpose: Purpose
@@ -310,8 +309,8 @@ class Journal(Protocol):
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises TurnEnded where somebody else has ended the turn, and SpendingLimitReached where no
-        more may be spent.
+        Raises TurnEnded if another process has ended the turn, and SpendingLimitReached if no more
+        may be spent.
         """
 
     async def withdraw_call(self, number: int) -> None:

@@ -96,7 +96,7 @@ def attach_file(
 ) -> Attachment:
     """Keep a file for a message, which names it by its id when it is sent.
 
-    It is refused where the model of that conversation, or of the default profile, can't read it.
+    It is refused if the model of that conversation, or of the default profile, can't read it.
     """
     if conversation:
         profile = own_conversation(request, conversation).profile

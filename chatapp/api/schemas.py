@@ -29,8 +29,7 @@ _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
     """Return the schema of a model's columns, in this order; of a reference it has the key.
 
-    What has no column, or is told otherwise, is among ``more`` with its type, or with that and a
-    default.
+    ``more`` has the types, with defaults or without, of other fields and of columns to change.
     """
     given = {column: more.pop(column, None) or _column(model, column) for column in columns.split()}
     return create_model(name, __base__=Schema, __doc__=doc, **given, **more)
@@ -266,8 +265,8 @@ class NewConversation(Schema):
 class NewMessage(Schema):
     """A message; ``nonce`` makes it harmless to send it again.
 
-    In a ``literal`` text, what looks like a command or a path is text. ``attachments`` are the ids
-    of files that wait to be sent.
+    In a ``literal`` text, commands and paths are plain text. ``attachments`` are the ids of files
+    that wait to be sent.
     """
 
     text: str
@@ -279,8 +278,8 @@ class NewMessage(Schema):
 class Condensing(Schema):
     """A condensation by hand; the same ``nonce`` once more begins nothing.
 
-    ``focus`` is what it should keep above all. With ``review`` it waits for a word on its summary
-    before it applies.
+    ``focus`` is to be kept above all. With ``review`` it waits for an answer on its summary before
+    it applies.
     """
 
     nonce: uuid.UUID = Field(default_factory=uuid.uuid4)

@@ -1,6 +1,6 @@
 """``@path`` in a text: the file, image or folder of the workspace that it adds to the message.
 
-Whatever names nothing in the workspace is text, as the rest of a mail address is.
+A path that is not in the workspace is text, such as the rest of a mail address.
 """
 
 import errno
@@ -34,8 +34,8 @@ def mention_of(path: str) -> str:
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
     """Return the paths that best match the typed text, the best first; a folder's has a slash.
 
-    One that begins so goes before one whose name does, holds it, or has its letters in their order.
-    What the workspace ignores is left out.
+    Paths that begin with the text come first, then names that do, then those that contain it.
+    Ignored paths are left out.
     """
     wanted = typed.casefold().removeprefix("/").removeprefix("./")
     ranked = (_rank(path, wanted) for path in _paths(workspace, ignored_in(workspace)))
@@ -98,8 +98,8 @@ _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterator[condense.Block]:
     """Yield a block for each path that a text mentions, in their order, each once.
 
-    One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
-    is text else.
+    A path that exists or leads outside, and can't be added, raises ToolError if ``strict``, and is
+    text otherwise.
     """
     kept_away, room = ignored_in(workspace, MENTION_RULES), MOST_TEXT
     seen: set[tuple[str, ...]] = set()
@@ -140,7 +140,7 @@ def missing_in(workspace: Workspace, text: str) -> list[str]:
 def _path_in(workspace: Workspace, written: str) -> str:
     """Return the path that is meant: a sentence may end behind it, or it with such a sign.
 
-    "" where none leads to something. Raises ToolError where that may not be looked at.
+    "" if no path exists. Raises ToolError if it may not be read.
     """
     for one in (written, written.rstrip(_PUNCTUATION)):
         path = one.removeprefix("/")

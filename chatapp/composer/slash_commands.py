@@ -65,7 +65,7 @@ def is_built_in(text: str) -> bool:
 def own_commands(conversation: Conversation) -> dict[str, Command]:
     """Return the commands of the owner and of the workspace, by name.
 
-    Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
+    No command replaces a built-in one, and no command of the workspace one of the owner's.
     """
     found = commands_in(Workspace(folder_of(conversation)))
     allowed = {one.name: one for one in found if one.name not in RESERVED}
@@ -136,7 +136,7 @@ async def missing_from(conversation: Conversation, text: str) -> str:
 def begin_again(*, conversation: Conversation) -> Conversation:
     """Return a new conversation with the profile and the workspace of another, which stays.
 
-    Raises Refused where the owner may not read that workspace any more.
+    Raises Refused if the owner may not read that workspace any more.
     """
     workspace_of(conversation, make=False)
     return start_conversation(

@@ -1,8 +1,8 @@
 """Snapshots of a workspace's files: taken before they are changed, and restored on request.
 
 They are commits of a repository of the server's own, one for each folder; a ``.git`` of the user's
-is neither used nor touched. What git would do to files of itself (line ends, filters, hooks, what a
-folder ignores) is switched off: a file comes back with the bytes that it had.
+is neither used nor touched. Git's own changes to files (line ends, filters, hooks, ignore rules)
+are switched off: a file comes back with the bytes that it had.
 """
 
 import contextlib

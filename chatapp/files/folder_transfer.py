@@ -1,7 +1,7 @@
 """Files of a workspace: put there by people, one by one or as an archive, and taken out again.
 
 An archive is as hostile as a path that a model writes: each entry goes through the same checks,
-links and devices are left out, and all that has to be unpacked counts, whether it is kept or not.
+links and devices are left out, and all unpacked bytes count, of files that are left out, too.
 """
 
 import bz2
@@ -87,7 +87,7 @@ class _Total:
 def import_files(*, folder: Path, files: Iterable[tuple[str, IO[bytes]]]) -> Imported:
     """Put files into a workspace under their paths; archives are unpacked.
 
-    Refused where there is more than an upload may have; what was put there by then stays.
+    Refused beyond the limits of an upload; files that were put there by then stay.
     """
     workspace, total, left_out = WritableWorkspace(folder), _Total(), list[tuple[str, str]]()
     for path, data in _unpacked(files, total):

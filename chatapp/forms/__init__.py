@@ -38,7 +38,7 @@ def check_address(url: str) -> None:
 class SecretInput(forms.Widget):
     """Makes a widget one for a secret, which no page shows.
 
-    Where another field was wrong, the page holds it sealed, and only its ``owner`` can send it.
+    If another field is wrong, the page holds the secret sealed, and only its ``owner`` can send it.
     """
 
     owner: int | None = None

@@ -271,7 +271,7 @@ class ProfileForm(ThresholdChoice):
     def unsaved(self) -> Profile | None:
         """Return the profile as the form says, to be tried and not saved; None without a model.
 
-        What is missing or wrong besides is as it was, or made up.
+        Missing figures are the stored ones, or safe guesses.
         """
         if {"provider", "model", "base_url"} & self.errors.keys():
             return None

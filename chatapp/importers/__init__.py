@@ -1,10 +1,10 @@
 """Importers of recorded conversations, one file per format and named after it.
 
-A format is a file of this folder with three things; nothing else names it. ``LABEL`` is what people
-call it. ``recognise`` tells whether a file with this sample at its beginning is of this format.
-``read_transcript`` yields the messages of a path in order, and what could not be used. Where files
-hold many conversations, there is a ``read_chat`` for one of them instead. ``WHERE`` may say where
-people find such files.
+A format is a file of this folder with three things; nothing else names it. ``LABEL`` is its name
+for people. ``recognise`` returns True if a file with this sample at its beginning is of this
+format. ``read_transcript`` yields the messages of a path in order, and the unusable parts. If files
+hold many conversations, there is a ``read_chat`` for one of them instead. ``WHERE`` may describe
+the place of such files.
 """
 
 from collections.abc import Iterator

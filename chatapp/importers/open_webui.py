@@ -1,6 +1,6 @@
 """Exports of Open WebUI: a list of chats, whose ``history`` has all branches.
 
-What a model thought and which tools it called stands in its text, between tags.
+A model's thoughts and tool calls are in its text, between tags.
 """
 
 import html

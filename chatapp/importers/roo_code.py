@@ -1,7 +1,7 @@
 """Task folders of Roo Code: the model's messages with their tags, and the page's messages.
 
-``api_conversation_history.json`` is enough; ``ui_messages.json`` has what condensing cost. Words of
-users are in tags of their own, next to results and surroundings. What a tool wrote may hold the
+``api_conversation_history.json`` is enough; ``ui_messages.json`` has the costs of condensing. Words
+of users are in tags of their own, next to results and surroundings. A tool's output may hold the
 same tags, so that none counts after a result's heading, but for the tools whose results are the
 user's words.
 """

@@ -29,10 +29,10 @@ def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
 class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
-    ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside; ``starts`` is where it would be condensed. The first
-    ``cached`` tokens should be in the provider's cache until about the moment ``cached_until``,
-    None where nothing is known of one.
+    ``hiders`` are the records that hide something of the conversation from it, ``rewound`` counts
+    the messages that rewinds have set aside; ``starts`` is the size at which it would be condensed.
+    The first ``cached`` tokens should be in the provider's cache until about the moment
+    ``cached_until``, None if no time is known.
     """
 
     cards: Sequence[parts.Card]

@@ -219,9 +219,9 @@ def _text_parts(
 class Card:
     """The part of a request that is of one kind; ``percent`` is its share of the window.
 
-    ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
-    is known of that. ``segment`` is the colour of the context bar that it belongs to, ``shade`` how
-    many kinds before it have that colour.
+    ``cached`` are the tokens of it that were read from the provider's cache, None if unknown.
+    ``segment`` is the colour of the context bar that it belongs to, ``shade`` the number of earlier
+    kinds with that colour.
     """
 
     kind: str

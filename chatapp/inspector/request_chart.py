@@ -62,7 +62,7 @@ class Column:
 class Chart:
     """The columns, oldest first; the chart is ``most`` tokens high.
 
-    The ``limit`` is where the context is condensed now, None without a profile.
+    The ``limit`` is the size at which the context is condensed now, None without a profile.
     """
 
     columns: Sequence[Column]

@@ -16,7 +16,7 @@ class StoredRequest:
     """A call with the bytes of its request; they ``match`` the hash that was stored with it.
 
     In neutral words the request is a ``frame``, and ``messages`` with those that each is made of;
-    what nobody can read says nothing.
+    both are empty if it can't be read.
     """
 
     call: ModelCall

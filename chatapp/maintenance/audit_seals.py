@@ -62,8 +62,8 @@ def _key() -> Ed25519PrivateKey:
 def make_seal(owner: User | None = None) -> str:
     """Return a seal of every chain, as JSON; messages since the last entry get one first.
 
-    A seal of one ``owner``'s chains has their entries, too. Raises BadSeal where other machines
-    would make another key for theirs.
+    A seal of one ``owner``'s chains has their entries, too. Raises BadSeal if other machines would
+    make another key for theirs.
     """
     if settings.CLUSTER and not settings.SEAL_KEY:
         raise BadSeal(_("SEAL_KEY is not set: each machine would seal with a key of its own."))

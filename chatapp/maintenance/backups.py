@@ -1,8 +1,8 @@
 """Backups: a server's data in one file, made while the server runs.
 
-A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment; what PostgreSQL
-holds is copied to such a file row by row), the workspaces below ``workspaces/``, the keys where
-they were asked for, and at the end ``backup.json``, which names the SHA-256 of every other file.
+A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment; PostgreSQL's
+rows are copied to such a file), the workspaces below ``workspaces/``, the keys on request, and at
+the end ``backup.json``, which names the SHA-256 of every other file.
 """
 
 import contextlib
@@ -86,8 +86,8 @@ class Backup:
 def write_backup(source: Source, path: Path) -> Backup:
     """Write a backup to ``path``, readable by its owner only, complete or not at all.
 
-    Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, where it
-    can't be written. What a backup has left in that folder that was killed is removed first.
+    Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, if it can't
+    be written. Remains of a killed backup in that folder are removed first.
     """
     backup = Backup()
     for left in path.parent.glob(f"{_DRAFT}*"):
@@ -199,8 +199,8 @@ class _Writer:
 def unpack(path: Path, folder: Path) -> Backup:
     """Unpack a backup into an empty folder, and check every file against its hash.
 
-    What would lie or lead outside the folder is left out. Raises BadArchive, and OSError where the
-    folder can't be written.
+    Entries and links that lead outside the folder are left out. Raises BadArchive, and OSError if
+    the folder can't be written.
     """
     backup = Backup()
     try:

@@ -1,8 +1,8 @@
 """Erasure of an account: each row and file of a user's, in pieces, and again after a restore.
 
-Foreign keys tell what belongs to a user, so a model that is new is erased as well. Audit chains
-stay, without what opens their digests. A list of who was erased, by numbers and dates, lies beside
-the backups: these still hold the account.
+A user's rows are found by their foreign keys, so a model that is new is erased as well. Audit
+chains stay, without the openings of their digests. A list of erased users, by numbers and dates,
+lies next to the backups: these still hold the account.
 """
 
 import json

@@ -69,8 +69,8 @@ def copy_rows(
 ) -> Copied:
     """Fill the tables of ``target``, which is in use and in a transaction; or replace their rows.
 
-    What the target can't hold is mended as ``models.fields`` does it, numbers and lines that are
-    too long as well. Raises NotCopied where a row can't be stored.
+    Values that the target can't hold are mended as ``models.fields`` does it, such as numbers and
+    lines that are too long. Raises NotCopied if a row can't be stored.
     """
     copied, all_of_them = Copied(), tables()
     _clear(target, all_of_them, replace=replace)

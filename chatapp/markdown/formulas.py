@@ -171,7 +171,7 @@ def _is_formula(opening: str, content: str, after: str) -> bool:
     """Return True if the text in a line between these marks is a formula.
 
     Brackets may be escaped, and dollars be money, so prose stays prose. A word may go on after a
-    dollar, and so may what a shell puts together.
+    dollar, and so may a shell's variable.
     """
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()

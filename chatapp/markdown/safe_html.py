@@ -1,7 +1,7 @@
 """GitHub-flavoured markdown to safe HTML, with few tags of its own and without images.
 
 The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image:
-a page that loads a remote image tells its server what the model wrote into the address.
+loading a remote one would send its server the address, and any text that the model put into that.
 """
 
 import functools

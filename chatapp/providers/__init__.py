@@ -51,8 +51,8 @@ def create_provider(
     """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
-    chosen, and without it the operator has. What the server has ``refused`` is left out of
-    requests, and ``keep`` gets it with more. Raises UnknownProvider.
+    chosen, and without it the operator has. Parts that the server has ``refused`` are left out of
+    requests, and ``keep`` receives them with later ones. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())

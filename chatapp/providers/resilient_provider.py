@@ -39,8 +39,9 @@ class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
     ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
-    It sends ``key`` with its calls. What the server ``refused`` earlier is not tried again;
-    ``keep`` gets it with more. ``random`` gives numbers from 0 to 1 that spread the waits.
+    It sends ``key`` with its calls. Parts that the server ``refused`` earlier are not tried again;
+    ``keep`` receives them with later ones. ``random`` gives numbers from 0 to 1 that spread the
+    waits.
     """
 
     def __init__(

@@ -127,9 +127,8 @@ class StreamedReply(ABC):
 class SdkProvider(ABC):
     """Streams replies of one model; never retries a failure on its own.
 
-    A vendor's class says which ``sdk`` it uses, and what else it takes to make its client, write
-    its requests and read what comes back. ``path`` is where replies are asked for, and
-    ``request_id`` the header that names a request.
+    A vendor's class names its ``sdk``, makes its client, writes its requests and reads its events.
+    ``path`` is the address of replies, and ``request_id`` the header that names a request.
     """
 
     spec: ClassVar[ProviderSpec]

@@ -80,15 +80,15 @@ def short_name(model: str) -> str:
 class ProviderSpec:
     """A vendor, as its folder's ``spec`` module describes it.
 
-    ``factory`` is where its provider is made, imported when one is first needed; the first of the
-    ``models`` is what a new profile starts with. ``url`` is its own address, empty where it needs
-    no network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
-    server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
-    ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
-    not among them need a key, too. ``takes_effort`` and ``takes_temperature`` say which wishes of a
-    profile it can be told, ``names_conversations`` whether its models can be asked for a title.
-    What ``writes_at_once`` has nothing to write before it is needed.
-    ``format`` is where the class is that reads its requests.
+    ``factory`` is the dotted path of its class, imported when one is first needed; the first of the
+    ``models`` is the one of a new profile. ``url`` is its own address, empty if it needs no
+    network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
+    server's key and address for it; ``tool_prompt_tokens`` is the size of its own prompt for tools.
+    ``presets`` are other servers of its kind, and ``key_elsewhere`` is True if servers that are not
+    among them need a key, too. ``takes_effort`` and ``takes_temperature`` are True if it takes
+    these settings of a profile, ``names_conversations`` if its models can be asked for a title. A
+    provider that ``writes_at_once`` needs no draft in advance. ``format`` is the dotted path of the
+    class that reads its requests.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """The agent's tools: each works with the one thing that it names, and reaches nothing else.
 
 Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``. A file of
-this folder that has a ``SPEC`` is a tool; nothing else names it. The type of what ``run`` takes
-first says what the tool works with: the workspace's files, or a port of ``ports``. One that writes
-has a ``preview`` too, which says what would change.
+this folder that has a ``SPEC`` is a tool; nothing else names it. The type of ``run``'s first
+argument decides the object that the tool works with: the workspace's files, or a port of ``ports``.
+One that writes has a ``preview`` too, which returns the changes.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Finds lines in files by a regular expression.
 
-RE2 runs it, in time linear in the text and in bounded memory whatever the pattern is, and without
-holding Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
+RE2 runs it, in time linear in the text and in bounded memory for every pattern, and without holding
+Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
 """
 
 import itertools

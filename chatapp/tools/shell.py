@@ -1,7 +1,7 @@
 """Commands in the workspace: nothing of the server's environment, and all within limits.
 
-Where there is bubblewrap, a command sees the system read-only, the workspace, and nothing else of
-this machine's files; without it, it sees what the server's user sees.
+With bubblewrap, a command sees the system read-only, the workspace, and nothing else of this
+machine's files; without it, it sees all files that the server's user sees.
 """
 
 import asyncio
@@ -152,8 +152,8 @@ async def start_supervised(
 
     Raises ToolError for a ``root`` that is no folder, is a link, or lies behind one.
 
-    It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
-    which the command does not get then, or of another pipe. ``options`` are the process's.
+    It ends when its time is up, or when the other end of ``lifeline`` closes: of its input, which
+    the command does not get then, or of another pipe. ``options`` are the process's.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
@@ -198,7 +198,7 @@ def sandboxed(root: Path, found: int, *others: Path) -> list[str]:
     """Return bubblewrap's command line for a sandbox; empty without bubblewrap.
 
     It sees the folder that is open as ``found`` in the place of ``root``, and ``others``. It may
-    start a process, once, to see whether bubblewrap works.
+    start a process, once, to test bubblewrap.
     """
     program = bubblewrap()
     if program is None:

@@ -3,12 +3,12 @@
     python -I supervisor.py SECONDS MEGABYTES PROCESSES LIFELINE COMMAND…
 
 It ends the command and all that it has started when the time is up, or when the lifeline ends: that
-is the server's end of a pipe, which closes with the server however it dies. Where that is standard
-input, the command has nothing to read. What it leaves running is ended with it. The exit code is
-the command's, or one of those below.
+is the server's end of a pipe, which closes with the server at any end of that. If that is standard
+input, the command has nothing to read. Processes that it leaves running are ended with it. The exit
+code is the command's, or one of those below.
 
-It leads a session, so that the server finds what is left where a command has ended its supervisor.
-What has a session of its own is the server's child then, and has the limit of a command.
+It leads a session, so that the server finds the remains if a command has ended its supervisor. A
+process with a session of its own is the server's child then, and has the limit of a command.
 """
 
 import contextlib
@@ -116,9 +116,9 @@ def end_session(leader: int) -> None:
 def _members(leader: int) -> set[int]:
     """Return the processes of a session, and all that descend from its leader or from them.
 
-    Those that have ended are left out, and so is the leader. What commands left to this process,
-    as they have ended their supervisors, belongs to it, too: ended as well, since it may have made
-    another while this was looking.
+    Those that have ended are left out, and so is the leader. Processes that fell to this one, since
+    their commands have ended their supervisors, belong to it, too, also those that have ended: they
+    may have made others meanwhile.
     """
     children: dict[int, list[int]] = {}
     waiting, own = [leader], os.getpid()

@@ -1,8 +1,8 @@
 """Text files as tools change them: patches of blocks that replace lines, and differences.
 
-A block is looked for as it is written first. Where it stands nowhere, trailing space is left out
-of account, then the indentation, then any white space; the replacement takes on the indentation
-that the text has. All of a patch is applied, or nothing.
+A block is first searched as it is written. If it is not found, trailing space is ignored, then the
+indentation, then any white space; the replacement takes on the indentation that the text has. All
+of a patch is applied, or nothing.
 """
 
 import difflib

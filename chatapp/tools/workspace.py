@@ -9,7 +9,7 @@ line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that w
 Paths that go in are read in the same way.
 
 A file that is written is there whole, or as it was before. Nothing is written into a ``.git``
-folder: what lies there runs with the user's next command.
+folder: its hooks run with the user's next command.
 """
 
 import contextlib
@@ -89,7 +89,7 @@ class Entry:
 class Workspace:
     """Reads files and folders below ``root``; every failure is a ToolError.
 
-    Errors name a path as it was given, never where it is on this machine.
+    Errors name a path as it was given, never its place on this machine.
     """
 
     def __init__(self, root: Path) -> None:

@@ -40,8 +40,8 @@ TABLE_COLUMNS = (
 class AttemptLine(AttemptWords):
     """One attempt; ``words`` describe its cause, its way and its result.
 
-    ``status`` is how it stands: what it made may have been rewound since. ``instead`` is what
-    happened in place of one that came to nothing.
+    ``status`` is its state now: its result may have been rewound since. ``instead`` describes the
+    attempt that replaced one without a result.
     """
 
     status: str
@@ -146,7 +146,7 @@ def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
 class ReviewLine:
     """One review that is over: ``who`` answered, and the ``lines`` that they changed.
 
-    What was stopped before it was answered has what was ``typed`` until then.
+    One that was stopped before it was answered has the text that was ``typed`` until then.
     """
 
     review: Review

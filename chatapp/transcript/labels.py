@@ -42,8 +42,8 @@ class Fact:
     """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
 
     ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
-    what the summary says in its place. ``index`` is its place in the record's receipt, and
-    ``source`` the message that it is from, where that is known.
+    the summary's text in its place. ``index`` is its place in the record's receipt, and ``source``
+    the message that it is from, if that is known.
     """
 
     index: int

@@ -219,10 +219,9 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it, or was so when it was sent, is no part.
-    ``asked`` is what a person is asked about a call, by its place among the message's calls;
-    ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
-    that have no answer yet wait for one.
+    Recalled passages and surroundings are no parts. ``asked`` are the questions about calls, by the
+    call's place among the message's calls; ``denied`` are the places of those that a person did not
+    allow. Calls of an ``unfinished`` turn that have no answer yet wait for one.
     """
     places = itertools.count()
     for index, block in enumerate(message.blocks):
@@ -322,9 +321,9 @@ def _card(
     asked: Question | None,
     state: str,
 ) -> ToolCard:
-    """Return a call's card, in this state unless something came of it.
+    """Return a call's card, in this state unless it has a result.
 
-    What is stored of its result goes before what is live.
+    A stored result goes before the live one.
     """
     text, seconds, since = "", None, None
     is_denied = state == "denied"

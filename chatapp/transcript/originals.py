@@ -73,7 +73,7 @@ class Original:
 class Originals:
     """One page of hidden messages in reading order; ``left`` counts those after it.
 
-    ``earlier`` and ``later`` are where other pages begin.
+    ``earlier`` and ``later`` are the starts of other pages.
     """
 
     shown: Sequence[Original]

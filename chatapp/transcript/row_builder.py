@@ -119,8 +119,8 @@ def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
 class Builder:
     """Builds the rows of some consecutive messages of one conversation.
 
-    ``rewinds`` are all of the conversation, ``turns`` what those that end here took, and ``live``
-    is what runs has told so far.
+    ``rewinds`` are all of the conversation, ``turns`` the costs of those that end here, and
+    ``live`` the states of running tools.
     """
 
     def __init__(

@@ -110,9 +110,9 @@ def _rows(
 
 
 def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
-    """Return the first of some messages, or with ``back`` the last, and the cut where they end.
+    """Return the first of some messages, or with ``back`` the last, and the cut at their end.
 
-    The cut is "" where there are no others.
+    The cut is "" if there are no others.
     """
     order = ("-position", "-seq") if back else ("position", "seq")
     found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)

@@ -26,7 +26,7 @@ class Placed:
     """A row, its place in reading order, and the rewind that took it along.
 
     The first number of ``key`` is a position, the second one the seq it was written at, halves
-    being what happened between two messages.
+    being events between two messages.
     """
 
     key: tuple[float, float]
@@ -43,8 +43,8 @@ def fold(
 ) -> list[Row]:
     """Return the rows in reading order, each rewind with all it hides as one row.
 
-    It stands where the first thing that it hides was written. What the rewind hid may begin on an
-    earlier page, where this is not the first one.
+    Its place is that of the first message that it hides. Hidden messages may begin on an earlier
+    page, unless this is the first one.
     """
     held: defaultdict[UUID | None, list[Placed]] = defaultdict(list)
     for one in placed:
@@ -89,7 +89,7 @@ def place_events(
     """Yield a row for each event that happened while the messages of one page were written.
 
     Each stands after the message that was the newest then. The seqs ``first`` and ``end`` bound the
-    page, None where it is the first or the last one.
+    page, None if it is the first or the last one.
     """
     attempts = _within(conversation.condensations.all(), "at_seq", first, end)
     turns = _within(conversation.turns.answering(), "last_seq", first, end)

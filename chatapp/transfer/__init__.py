@@ -10,7 +10,7 @@ from chatapp import errors
 class Problem:
     """A part of no use: the ``index`` of the item, from 1, and the reason as a sentence.
 
-    What is said of all items has the index 0.
+    A reason that holds for all items has the index 0.
     """
 
     index: int

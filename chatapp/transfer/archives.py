@@ -49,7 +49,7 @@ class Archive(ExitStack):
     """The files of an export: a ZIP, several files in a folder, or one.
 
     ``documents`` hold conversations; ``problems`` has the name of each file that is left out, and
-    why. Raises Unusable where an archive can't be read.
+    the reason. Raises Unusable if an archive can't be read.
     """
 
     def __init__(self, path: Path) -> None:

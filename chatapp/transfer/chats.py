@@ -1,6 +1,6 @@
 """Chats of other products: trees of messages, whose branches become versions.
 
-What a file of many conversations can't give is named with the conversation that it is missing in.
+Missing parts of a file of many conversations are reported with their own conversation.
 """
 
 import itertools
@@ -55,10 +55,10 @@ _Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
-    """One conversation, with the files of an archive; ``times`` are when it was made and changed.
+    """One conversation, with the files of an archive; ``times`` are those of its start and change.
 
-    ``newest`` is the id of the message at the end of what is shown. A call without a result, and a
-    result without a call, become text.
+    ``newest`` is the id of the last message that is shown. A call without a result, and a result
+    without a call, become text.
     """
 
     def __init__(
@@ -256,8 +256,8 @@ ReadChat = Callable[[Any, Archive], Chat | None]
 def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
 
-    It returns None for what is no conversation. Nothing more is read of a document that begins
-    with many of those.
+    It returns None for an item that is no conversation. The rest of a document that begins with
+    many of those is not read.
     """
     with Archive(path) as archive:
         for name, reason in archive.problems:

@@ -161,9 +161,9 @@ class _Attempt:
             await finish(work)
 
     def _work(self) -> str:
-        """Import all that was sent; return why it ended early, or why nothing was imported.
+        """Import all files; return the reason of an early end, or of an import of nothing.
 
-        What it names itself, it names in the owner's language.
+        Its own names and titles are in the owner's language.
         """
         STOP.set(self._stop)
         with translation.override(self._run.language or None):

@@ -22,7 +22,7 @@ BYTES = 1024 * 1024
 class Spool(ExitStack):
     """Items by the section that they belong to, in the order in which they came.
 
-    ``counts`` has how many there are of each section.
+    ``counts`` has their number by section.
     """
 
     def __init__(self) -> None:

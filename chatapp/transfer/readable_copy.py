@@ -1,7 +1,7 @@
 """Copies of a conversation to be read, as Markdown or as one HTML page that needs nothing else.
 
-Hidden messages are in them, and where they were condensed; what was rewound is not, nor what the
-server told the model of itself, nor what it thought.
+Hidden messages are in them, and the places of condensations; rewound messages are not, nor the
+server's own notes to the model, nor its thoughts.
 """
 
 import base64
@@ -48,9 +48,8 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 class Part:
     """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
 
-    A text's ``name`` is that of its footnotes. An image's ``data`` is what a browser shows it by; a
-    tool's ``text`` is what it was given, and its ``result`` what it answered, where that is to be
-    read.
+    A text's ``name`` is that of its footnotes. An image's ``data`` is its data URL; a tool's
+    ``text`` is its input, and its ``result`` the answer, if that is to be read.
     """
 
     kind: str

@@ -28,10 +28,10 @@ Numbers = Mapping[str, Mapping[Any, int]]
 
 
 def write_record(conversation: Conversation) -> Iterator[bytes]:
-    """Yield JSON as docs/export.md has it: messages, and all that became of them.
+    """Yield JSON as docs/export.md describes it: messages, and all records about them.
 
-    What is begun meanwhile is no part of it. Stored sentences are in it as they are stored, in
-    English, and once more in the language of whoever asks for the file.
+    Rows that are added meanwhile are no part of it. Stored sentences are in it as they are stored,
+    in English, and once more in the reader's language.
     """
     words = dict[str, str]()
     numbers = {table.section: _numbers(table, conversation) for table in TABLES}

@@ -64,9 +64,9 @@ def load_conversation(
 ) -> Conversation:
     """Store the pieces as a new conversation from this source; raise Refused if that fails.
 
-    A profile answers it that is large enough, and what is pinned stays so as long as it fits there.
-    Its title is the given one, the file's, or the file's name. It is stored in pieces, and hidden
-    until the last is stored; ``remove_parts`` deletes the pieces of a process that ended before.
+    A profile answers it that is large enough, and pins stay as long as they fit there. Its title is
+    the given one, the file's, or the file's name. It is stored in pieces, and hidden until the last
+    is stored; ``remove_parts`` deletes the pieces of a process that ended before.
     """
     with Spool() as spool:
         _take_in(pieces, spool, source)
@@ -223,8 +223,8 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
 def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
     """Store the rows of a section that is no message.
 
-    Returns by its key what each turn says of itself that was not over. They are stored as if they
-    were: nobody is to go on with them meanwhile.
+    Returns the status of each unfinished turn by its key. These are stored as finished, so that no
+    process resumes them meanwhile.
     """
     stored: models.QuerySet[Any] = models.QuerySet(BY_SECTION[section].model)
     unfinished = dict[uuid.UUID, str]()

@@ -229,8 +229,8 @@ class Rows:
     def message(self, item: Mapping[str, Any]) -> Message:
         """Return the row of the next message; raise Unusable.
 
-        It has the number that the file says: a fork lacks what its original had set aside. What a
-        summary or a marker says of messages, it says of those that are stored.
+        It has the file's number: a fork lacks the messages that its original had set aside. A
+        summary or a marker refers to the stored messages.
         """
         least = self.last_seq + 1
         seq = item.get("seq", least)

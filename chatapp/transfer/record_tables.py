@@ -21,7 +21,7 @@ class Table:
     """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
 
     ``references`` lead from a column to the section, another or this one, whose numbers stand in
-    it. What is ``left_out`` belongs to this server, or follows from the rest.
+    it. Columns that are ``left_out`` belong to this server, or follow from the rest.
     """
 
     section: str

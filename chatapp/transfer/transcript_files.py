@@ -79,9 +79,8 @@ def read_items(
 ) -> Iterator[Item | Problem]:
     """Yield the items of a list, or of an object's list of ``messages``, each with its number.
 
-    What the object has ``beside`` them under the keys of this is there at the end. At a break in
-    the file, and after ``most`` bytes, stands a Problem. Raises OSError when the file can't be
-    opened.
+    At the end ``beside`` has the object's values for its keys. A break in the file, or ``most``
+    bytes, yields a Problem. Raises OSError if the file can't be opened.
     """
     with opened(path) as file:
         yield from _numbered(_parse(BoundedFile(file, most), {} if beside is None else beside))

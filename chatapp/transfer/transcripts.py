@@ -49,7 +49,7 @@ class Transcript:
     """Messages in their order, with the records of conversation, calls and condensations.
 
     A format is a subclass whose ``take`` adds each item, and whose ``words_in`` knows the words of
-    its user by its own form alone: what a tool or a server wrote never counts.
+    its user by its own form alone: text of a tool or a server never counts.
     """
 
     # What condensed, as people call it.
@@ -276,7 +276,8 @@ def result_block(call_id: Any, output: Any, missing: Missing) -> Block:
 def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -> Iterator[Block]:
     """Yield the blocks of a message's parts under any name; an unknown part is its words.
 
-    ``name`` begins the id of a call without one. ``missing`` is asked for what has no words.
+    ``name`` begins the id of a call without one. ``missing`` returns the blocks of a part without
+    words.
     """
     newest = name
     parts = [value] if isinstance(value, str) and value.strip() else listed(value)

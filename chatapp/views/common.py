@@ -111,7 +111,7 @@ def came_from(request: HttpRequest) -> str:
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
     """Let in as ``signed_in`` does, and hand the view the user's conversation in place of its key.
 
-    A ``resting`` one is without what is only on record as running in it.
+    In a ``resting`` one, turns that no process runs any more are ended first.
     """
 
     def decorate(view: View) -> View:

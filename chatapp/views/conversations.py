@@ -80,8 +80,7 @@ def _home(
 def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
-    Without the field it begins with nothing; a field that nothing was typed into is refused. What
-    is refused stays on the page.
+    Without the field it starts empty; an empty field is refused. A refused form stays on the page.
     """
     prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
     try:

@@ -31,8 +31,7 @@ Rule = Literal["threshold", "allowed"]
 def output_limit(window: int, max_output: int | None = None) -> int:
     """Return the most tokens to ask a model for, and to keep free for them.
 
-    That is ``max_output``, what the model can write at most, or 8,192 where nobody knows; but no
-    more than a fifth of the window.
+    That is ``max_output``, or 8,192 if it is unknown; but no more than a fifth of the window.
     """
     return min(max_output or DEFAULT_OUTPUT, math.ceil(window * OUTPUT_SHARE))
 
@@ -114,9 +113,9 @@ class Threshold:
 class ThresholdQuery:
     """The facts that a threshold may depend on.
 
-    ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
-    conversation, nothing where the question is for none; ``user`` and ``conversation`` are the
-    caller's ids, "" where it has none.
+    ``profile`` is the caller's name for the model's settings, ``history`` the effective history of
+    a conversation, empty if there is none; ``user`` and ``conversation`` are the caller's ids, ""
+    if it has none.
     """
 
     budget: Budget

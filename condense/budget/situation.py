@@ -36,8 +36,8 @@ class Trigger(enum.StrEnum):
 class Chosen:
     """The ids of messages in a row that are to be condensed, and nothing else.
 
-    With a ``call`` it is only what that tool call, answered in the one message, returned. With
-    ``originals`` the one message is a summary, which is to be written again from these.
+    With a ``call`` it is only the result of that tool call in the one message. With ``originals``
+    the one message is a summary, which is to be written again from these.
     """
 
     ids: tuple[str, ...]
@@ -49,20 +49,20 @@ class Chosen:
 class Situation:
     """One conversation at the moment its context is looked at.
 
-    ``effective`` is what the model sees, in reading order, and ``tokens`` its current size with
-    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
-    has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
-    ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, ``feedback`` the user's verdicts on earlier summaries, and ``prompt_key``
-    names the prompt where the user has none. ``model`` is for whoever chooses it.
-    ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
-    text. ``chosen`` is what a manual run is about, where that is not all of it.
+    ``effective`` is the effective history, in reading order, and ``tokens`` its current size with
+    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history if the caller has
+    it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
+    ``prompt`` replaces the condensing prompt unless blank, a manual run should keep its ``focus``
+    above all, ``feedback`` are the user's verdicts on earlier summaries, and ``prompt_key`` names
+    the prompt if the user has none. ``model`` is for a hook that chooses that prompt.
+    ``environment`` is awaited when an automatic summary is applied, which ends with its text.
+    ``chosen`` is the part that a manual run condenses, None for all.
 
-    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
-    none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
-    ``in_tool_loop`` says that the newest message answers tool calls: the threshold then waits for
+    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 if none
+    was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    ``in_tool_loop`` is true if the newest message answers tool calls: the threshold then waits for
     the end of the turn, and only the limit interrupts it. ``user`` and ``conversation`` are the
-    caller's ids of whose context it is, for hooks.
+    caller's ids, for hooks.
     """
 
     effective: tuple[Message, ...]
@@ -144,8 +144,8 @@ class Reduction:
     it hides, or clears results of, in reading order. Both token counts are of the whole request,
     system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
     sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
-    for people, ``verdicts`` what validators found, and ``folded`` which files stand beside the
-    summary as signatures, None where none had been read.
+    for people, ``verdicts`` those of validators, and ``folded`` the files that follow the summary
+    as signatures, None if no file had been read.
     """
 
     kind: Kind

@@ -110,7 +110,7 @@ class Condenser:
     ) -> Reduction:
         """Go on with an attempt that was broken off while its ``draft`` was reviewed.
 
-        Returns what was applied, and raises as ``fit`` does; no other rung is tried.
+        Returns the applied reduction, and raises as ``fit`` does; no other rung is tried.
         """
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
@@ -182,8 +182,7 @@ class Condenser:
 def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
-    With ``clear`` superseded tool output goes first; ``alone`` leaves out what hides messages
-    without a summary where that fails.
+    ``clear`` adds a clearing in front; ``alone`` leaves out ledger and truncation as fallbacks.
     """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
     first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)

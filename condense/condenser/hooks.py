@@ -1,9 +1,8 @@
 """Hooks: an application's own steps around a condensation, and those that are there by default.
 
 None can break one: a hook that raises is logged, noted with the attempt, and otherwise as if it
-were not there. By default ledger and files stand beside a summary, and validators judge what a
-model wrote. Of fewer than ``BRIEF`` characters there may be nothing to say that takes sections, or
-more words than the ledger has.
+were not there. By default ledger and files follow a summary, and validators judge a model's text. A
+summary of fewer than ``BRIEF`` characters needs no sections, nor more words than the ledger.
 """
 
 import asyncio
@@ -70,12 +69,13 @@ class Hooks:
     """All hooks of a condenser, each kind called in order.
 
     ``should_condense`` is asked before the threshold decides, and answers in its place, with None
-    for "as it says"; not where the user wants nothing automatic, or a request is too long anyway.
-    ``before`` may change the plan, with None for "as it is", or return a Veto; ``after`` returns
-    blocks for the model to read after the summary, or an Addition to say something on record too;
-    ``validators`` judge what is then applied; ``on_error`` hears of a failed attempt before the
-    next rung, and may return a Veto against it; ``listeners`` are told each event and must return
-    at once. What an ``after`` hook adds is left out where the context would hardly shrink with it.
+    for no answer; not if automatic condensing is off, or a request is too long anyway. ``before``
+    may change the plan, with None for "as it is", or return a Veto; ``after`` returns blocks for
+    the model to read after the summary, or an Addition to say something on record too;
+    ``validators`` judge what is then applied; ``on_error`` is called after a failed attempt, before
+    the next rung, and may return a Veto against that; ``listeners`` receive each event and must
+    return at once. The blocks of an ``after`` hook are left out if the context would hardly shrink
+    with them.
     """
 
     should_condense: tuple[ShouldCondense, ...] = ()
@@ -261,12 +261,12 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
 
 @dataclass(frozen=True, slots=True)
 class AttachFoldedFiles:
-    """Adds the files that a summary hides the reading of, as signatures, and says so on record.
+    """Adds the files whose reading a summary hides, as signatures, with a record of them.
 
-    ``root`` is the workspace, neither a link nor behind one; ``ignore`` tells which paths in it are
-    not shown, in place of its ``.rooignore``. The last read comes first. All of them take 50,000
-    characters at most, less in a window under 200,000 tokens, and a third of what was gained. A
-    truncation gets none.
+    ``root`` is the workspace, neither a link nor behind one; ``ignore`` returns True for paths that
+    are not shown, in place of its ``.rooignore``. The last read comes first. All of them take
+    50,000 characters at most, less in a window under 200,000 tokens, and a third of the tokens
+    gained. A truncation gets none.
     """
 
     root: str | os.PathLike[str]

@@ -35,8 +35,8 @@ LADDER = (FreshStart.name, *FALLBACKS)
 class Policy:
     """The numbers for every conversation of a condenser; shares are of one, sizes in tokens.
 
-    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
-    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much). An
+    A window under ``small_window`` has no room for a summary and the work, so it is truncated. Each
+    rung must lower the effective history by ``least_progress`` (OpenHands demands as much). An
     automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
     Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
     call in every turn. With ``finds_contradictions`` another call compares each summary by a model
@@ -157,8 +157,8 @@ class Ladder:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
         A tenth is not asked of a truncation that makes the request fit, since no rung is below it,
-        nor of what a person chose; a summary that is written again may even be longer, if it fits.
-        Raises CondenseError where the strategy loses what is pinned.
+        nor of a part that a person chose; a summary that is written again may even be longer, if it
+        fits. Raises CondenseError if the strategy loses pins.
         """
         if loses_pins(self.situation, reduction):
             raise errors.CondenseError(

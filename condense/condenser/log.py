@@ -15,9 +15,9 @@ from condense.tokens.counters import TokenCount
 class Attempt:
     """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
 
-    ``effective`` is what the model sees when it begins, ``focus`` what a summary is to keep above
-    all, ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` is
-    what its calls may take, as :func:`condense.expected_usage` tells.
+    ``effective`` is the effective history at its start, ``focus`` is to be kept above all,
+    ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` are the
+    tokens that its calls may take, by :func:`condense.expected_usage`.
     """
 
     id: str
@@ -51,7 +51,7 @@ class CondensationLog(Protocol):
     async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
         """The reduction holds: apply it, in one transaction with its record.
 
-        Returns the size of the request after it where that is known better than ``tokens_after``.
+        Returns the size of the request after it if that is known better than ``tokens_after``.
         """
 
     async def failed(

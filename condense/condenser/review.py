@@ -23,8 +23,8 @@ class Proposal:
     """A reduction that is ready, and not applied yet.
 
     A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
-    is what an estimated token counts in the unit of the reduction's sizes. Where a model's summary
-    was ``refused``, that is used, changed or written again, and the reduction stands instead of it.
+    converts estimated tokens to the unit of the reduction's sizes. If a model's summary was
+    ``refused``, that is used, changed or written again, and the reduction replaces it otherwise.
     """
 
     reduction: Reduction

@@ -36,9 +36,9 @@ def fold_files(
     """Return the signatures of files in a workspace, the most important path first.
 
     It reads and waits, so call it in a thread: ``await asyncio.to_thread(fold_files, …)``.
-    ``limit`` is in UTF-16 code units; ``ignore`` tells which paths, relative to ``root``, are not
-    shown, in place of the workspace's ``.rooignore``. It never raises because of a file: that file
-    is skipped, and so is each that would begin after ``seconds``. A ``root`` that is not
+    ``limit`` is in UTF-16 code units; ``ignore`` returns True for paths, relative to ``root``, that
+    are not shown, in place of the workspace's ``.rooignore``. It never raises because of a file:
+    that file is skipped, and so is each that would begin after ``seconds``. A ``root`` that is not
     ``trusted`` may be no link and lie behind none.
     """
     workspace = Workspace(root, ignore, trusted=trusted)

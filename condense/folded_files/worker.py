@@ -1,7 +1,7 @@
 """Worker of the parser process: reads sources on stdin, answers with the rows of definitions.
 
 Started by signatures.py as a script of its own, so that it loads nothing of the package but the
-query files beside it. A request is one line of JSON, ``{"language", "size"}``, and the source's
+query files next to it. A request is one line of JSON, ``{"language", "size"}``, and the source's
 bytes. The answer is one line: ``{"spans": [[first, last, signature], …], "broken": true | false}``.
 """
 

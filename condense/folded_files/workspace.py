@@ -67,7 +67,7 @@ class Workspace:
 def _read_rules(root: Path) -> Ignore:
     """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
 
-    Where the file is there but cannot be read, everything is kept from the model.
+    If the file is there but cannot be read, everything is kept from the model.
     """
     try:
         with open_file(os.path.realpath(root / RULES)) as file:

@@ -29,9 +29,9 @@ def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
 
 
 def unread_tail(effective: Sequence[Message]) -> int:
-    """Return the index where the part that the model has not read begins.
+    """Return the index of the first message that the model has not read.
 
-    That is the user messages after the last reply and, where that reply called tools, the reply
+    Unread are the user messages after the last reply and, if that reply called tools, the reply
     itself: its results are unread or still to come. ``len(effective)`` when all has been read.
     """
     start = len(effective)

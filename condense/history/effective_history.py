@@ -112,7 +112,7 @@ def replace_hidden(
 ) -> tuple[Message, ...]:
     """Return the history with ``message``, a summary or marker, after the last one it hides.
 
-    What a clearing's marker stands for stays, with one line for each result it clears.
+    The messages of a clearing stay, with one line for each result it clears.
     """
     ids = frozenset(hidden)
     last = [place for place, one in enumerate(effective) if one.id in ids][-1]

@@ -1,7 +1,7 @@
 """Signed blocks: thinking and compactions, which only the model that wrote them can read.
 
-Newer models sign their thinking over what stands before it. After a change of what the model sees,
-the thinking behind the change is not sent any more: the tag ``unbound`` of its message says so.
+Newer models sign their thinking over all messages before it. After a change of the effective
+history, the thinking behind the change is not sent any more: its message has the tag ``unbound``.
 """
 
 from collections.abc import Callable, Iterable, Sequence

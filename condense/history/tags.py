@@ -32,10 +32,10 @@ def hide_behind(
 ) -> tuple[Message, ...]:
     """Return the history with ``made``, a summary or marker, after the last message it hides.
 
-    Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
+    Only effective messages are hidden; messages that a clearing changes stay, with less in them.
     Thinking behind the first of them is not sent any more. ``made`` gets the last one's position
-    and, where it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not
-    here, and NothingToCondense when none is effective.
+    and, if it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not here,
+    and NothingToCondense when none is effective.
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
@@ -66,9 +66,9 @@ def _parent(tags: Tags) -> dict[str, str]:
 def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tuple[Message, ...]:
     """Return which messages of an effective history a truncation would hide.
 
-    The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of
-    them; then the cut moves to the nearest place that splits no tool call from its result, but
-    not into what the model has not read.
+    The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of them;
+    then the cut moves to the nearest place that splits no tool call from its result, but not into
+    messages that the model has not read.
     """
     raw = math.floor((len(effective) - 1) * fraction)
     count = min(raw - raw % 2, len(effective) - 1)
@@ -169,8 +169,9 @@ def rewind(
 ) -> tuple[Message, ...]:
     """Return the history as before ``to_id`` was written; that and all later is hidden.
 
-    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier,
-    so what it hid is visible again. Raises UnknownMessage when ``to_id`` is not in the history.
+    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier, so
+    the messages that it hid are visible again. Raises UnknownMessage when ``to_id`` is not in the
+    history.
     """
     target = next((message for message in messages if message.id == to_id), None)
     if target is None:

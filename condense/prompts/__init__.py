@@ -62,9 +62,9 @@ def condense_instruction(
 ) -> str:
     """Return the instruction that ends a summary request.
 
-    ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is what this run
-    should keep above all; ``words`` is how long the summary may become, 0 where nobody knows.
-    ``feedback`` are the user's verdicts on earlier summaries.
+    ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is to be kept above
+    all; ``words`` is the length of the summary, 0 if unknown. ``feedback`` are the user's verdicts
+    on earlier summaries.
     """
     parts = [custom.strip() or load_prompt(key)]
     if words and not custom.strip():

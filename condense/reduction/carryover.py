@@ -236,7 +236,7 @@ async def facts_of(
 def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Block, ...]:
     """Return the directives of all messages but those ``kept`` by their ids, as a reminder.
 
-    What earlier condensations hid is included, and what was taken back is not.
+    Directives that earlier condensations hid are included, undone and rewound ones are not.
     """
     gone = [one for one in situation.history or situation.effective if one.id not in kept]
     blocks = command_blocks([one for one in gone if not one.taken_back])
@@ -257,8 +257,8 @@ def tell_unread(unread: Sequence[Message], gauge: Gauge) -> Addition:
 def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block, ...]:
     """Return the pins among ``hidden``, and those that earlier summaries there carry.
 
-    With the whole history at hand, so is what was pinned after it was hidden; and what was unpinned
-    since is carried no more. A pin that another message still shows is not carried.
+    If the situation has the whole history, so are messages pinned after they were hidden, and
+    messages unpinned since are left out. A pin that another message still shows is not carried.
     """
     ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}

@@ -70,9 +70,9 @@ class ChosenMessages(ByModel):
 
 
 class FromOriginals(ByModel):
-    """Puts a summary in place of another one, written from all that is behind that one.
+    """Puts a summary in place of another one, written from all messages behind that one.
 
-    An earlier summary among that is read as what it stood for: nothing is retold of a retelling.
+    An earlier summary among them is read as its own originals: no summary is summarised.
     """
 
     name = "from_originals"

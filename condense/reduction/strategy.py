@@ -163,8 +163,8 @@ class Split:
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """Return the split at the first of ``cuts`` whose rest fits, or before the unread messages.
 
-    Below the limit any rest fits; where not even the unread messages do, everything is hidden.
-    Raises NothingToCondense where a summary of what is hidden would say nothing new.
+    Below the limit any rest fits; if not even the unread messages do, everything is hidden. Raises
+    NothingToCondense if the summary would have nothing new.
     """
     situation, effective = gauge.situation, gauge.situation.effective
     unread_from = unread_tail(effective)

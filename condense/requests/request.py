@@ -166,8 +166,8 @@ def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
-    Standalone reasoning items and malformed text go, and thinking that is unsigned or unbound
-    where it does not say its origin; a message of which nothing is left has the content ``()``.
+    Standalone reasoning items and malformed text go, and thinking that is unsigned or unbound and
+    without an origin; a message without any block left has the content ``()``.
     """
     if message.tags.unbound:
         message = without_thinking(message, but=has_origin)

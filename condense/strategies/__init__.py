@@ -1,7 +1,7 @@
 """Ways to make the context smaller, one per file named after it, imported when first used.
 
 A strategy is a class with the ``name`` of its file; see :class:`condense.Strategy`. ``label`` and
-``description`` say in words what it does, ``takes`` which of a user's wishes it is made with.
+``description`` describe it to people, ``takes`` names the user's settings for its constructor.
 Other packages offer theirs as entry points of the group ``palimpsest.strategies``, and an
 application registers its own.
 """
@@ -55,7 +55,7 @@ def built_in_strategies() -> Sequence[type[Described]]:
 def known_strategies() -> Sequence[type[Described]]:
     """Return the classes of all strategies there are, the highest priority first, then by name.
 
-    One of another package that lacks what people are told of it is left out, and logged.
+    One of another package that lacks its attributes for people is left out, and logged.
     """
     found = _registry.all()
     for strategy in found:
@@ -67,7 +67,7 @@ def known_strategies() -> Sequence[type[Described]]:
 def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
     """Have a class found by its ``name`` and offered to people; return it, as a decorator does.
 
-    Raises TypeError where it lacks what people and ladder are told of it.
+    Raises TypeError if it lacks an attribute that people or the ladder need.
     """
     if missing := _missing(strategy):
         raise TypeError(f"{strategy.__qualname__} is no strategy: it has no {missing}.")

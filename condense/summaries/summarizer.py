@@ -34,8 +34,8 @@ class ParsedSummary:
 def parse_summary(text: str) -> ParsedSummary:
     """Return the parts of an answer; without tags all of it is the summary.
 
-    A closing tag may be missing. Only what stands around the summary is analysis, so a summary may
-    quote these tags. The summary is empty when there is nothing but analysis.
+    A closing tag may be missing. Only text around the summary is analysis, so a summary may quote
+    these tags. The summary is empty when there is nothing but analysis.
     """
     text, before = _without_scratch(text)
     whole = len(text)
@@ -88,13 +88,13 @@ def _joined(texts: Iterable[str]) -> str:
 class SummaryRequest:
     """One request for a summary; the last text of the last message is the instruction.
 
-    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
-    where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
-    to be sent as those are, so that the provider reads the history from its cache. ``max_output``
-    is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
-    what the attempt that asks is called in the log.
-    With ``compaction`` the provider is to make its own of all the messages, by that instruction,
-    which is then not among them. One that ``is_check`` compares a summary with facts.
+    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs) if
+    it is ``aligned``: then it is one of the conversation's own calls plus the instruction, to be
+    sent as those are, so that the provider reads the history from its cache. ``max_output`` is the
+    most tokens the answer may take, 0 for the model's own limit, ``attempt_id`` the id of the
+    attempt in the log. With ``compaction`` the provider is to make its own of all the messages, by
+    that instruction, which is then not among them. One that ``is_check`` compares a summary with
+    facts.
     """
 
     system: str
@@ -143,7 +143,7 @@ class CutChunk:
 class CompactionChunk:
     """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
 
-    ``block`` may name the ``model`` beside what the provider gave, so that no other is sent it.
+    ``block`` may also name the ``model``, so that it is sent to no other.
     """
 
     block: Json

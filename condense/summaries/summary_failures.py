@@ -1,7 +1,8 @@
 """Failed calls: is one a context overflow, and its technical details, safe to store.
 
-Told without importing any SDK: every vendor says it in other words and other places: as an HTTP
-status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop reason.
+Recognised without importing any SDK: every vendor reports it in other words and other places: as an
+HTTP status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop
+reason.
 """
 
 import json

@@ -54,8 +54,8 @@ def without_old_images(
 ) -> tuple[Message, ...]:
     """Return a part of a history without the images before the newest prompt of the whole.
 
-    What they showed stands in the replies, and together they may weigh more than a call can carry.
-    Those that came after the last words of a reply stay, also where tools gave them.
+    The replies describe them, and together they may weigh more than a call can carry. Those after
+    the last words of a reply stay, also those from tools.
     """
     start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
     # What is hidden already stands before all that is visible.
@@ -153,7 +153,7 @@ class Written:
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
     """Return messages with tool calls and results as text, and without reasoning.
 
-    What held only at its moment is left out: it is nobody's words.
+    Surroundings and recalled passages are left out: they are nobody's words.
     """
     said = [lasting for one in messages if (lasting := one.lasting).blocks]
     if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
@@ -178,7 +178,7 @@ class Writer:
     ) -> Written:
         """Return a summary of ``hidden``.
 
-        What is ``known`` of it is left out wherever the request is not the conversation's own.
+        Messages that are ``known`` are left out unless the request is the conversation's own.
         Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
@@ -239,10 +239,9 @@ class Writer:
     ) -> SummaryRequest | None:
         """Return the conversation's own request, cut after ``hidden``, with this instruction.
 
-        It begins with what the last call sent, token for token, or no cache would know it: same
-        system prompt, same tools, same messages with their tool and reasoning blocks. For a
-        ``compaction`` the instruction is no message: the provider compacts by it. None without
-        room.
+        It begins like the last call, token for token, or no cache would know it: same system
+        prompt, same tools, same messages with their tool and reasoning blocks. For a ``compaction``
+        the instruction is no message: the provider compacts by it. None without room.
         """
         gauge, situation = self.gauge, self.gauge.situation
         size = gauge.fixed + gauge.size(hidden) + gauge.weigh(asking)

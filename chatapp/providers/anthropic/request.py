@@ -1,9 +1,9 @@
 """Requests as the Messages API takes them, with marks for the prompt cache, and compactions.
 
-Rules that people pinned in mid-conversation are system messages where the model takes those: such a
-message stands behind one of the user's, and nothing before it changes. What a rule quotes is not
-one, nor is what only an imported file says to be one: nobody else's words are told with a system
-prompt's authority.
+Rules that people pinned in mid-conversation are system messages if the model takes those: such a
+message stands behind one of the user's, and nothing before it changes. A quote in a rule is none,
+nor is a rule that only an imported file claims: nobody else's words get a system prompt's
+authority.
 """
 
 import operator
@@ -40,8 +40,8 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 class Traits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
-    ``reasoning`` is "none" where no reply may have unsigned thinking; where it says anything else,
-    each must have some.
+    ``reasoning`` is "none" if no reply may have unsigned thinking, and "" if any may; with any
+    other value each must have some.
     """
 
     late_system: bool = False

@@ -48,8 +48,8 @@ _ARGUMENT = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
     """Return the summary of a request's messages, whose last text is the instruction.
 
-    It takes at most 15 % of what it stands for and 900 tokens by ``count``, of a short conversation
-    more, and never less than the form itself.
+    It takes at most 15 % of the messages' tokens and 900 tokens by ``count``, of a short
+    conversation more, and never less than the form itself.
     """
     *others, last = messages
     *blocks, asked = last.blocks

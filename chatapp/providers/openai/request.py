@@ -1,7 +1,7 @@
 """Requests as chat completions take them, and back; a message here may be several there.
 
-Tool results become messages of their own, which hold text only: their images follow in one of
-the user's. Reasoning goes back to where it came from. What the API has no word for is named in
+Tool results become messages of their own, which hold text only: their images follow in one of the
+user's. Reasoning goes back to its own server. Blocks that the API does not know are named in
 brackets.
 """
 
@@ -45,10 +45,11 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 class Traits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
-    ``completion_limit`` says which of two names the limit of a reply has, ``any_ids`` that a
-    call's id may have any length, ``user_after_tool`` that a user may speak before the model has
-    answered a tool, ``call_extras`` that a call may have fields of other vendors. Each reply must
-    have the field ``reasoning``, or "none" of them; ``no_text`` stands where it only calls tools.
+    ``completion_limit`` chooses between two names for the limit of a reply. The others are
+    permissions: ``any_ids`` for ids of calls of any length, ``user_after_tool`` for a user's
+    message right after a tool's result, ``call_extras`` for fields of other vendors in a call. Each
+    reply must have the field ``reasoning``, or "none" of them; ``no_text`` is the text of one that
+    only calls tools.
     """
 
     tools: bool = True

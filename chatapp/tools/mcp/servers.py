@@ -57,7 +57,7 @@ class Way(enum.StrEnum):
 class Server:
     """A server: its ``address`` is a URL or a command, its ``secrets`` headers or variables.
 
-    ``key`` tells it from all others; where the rest of it changes, connections are made anew.
+    ``key`` is its identity; after a change of the other fields, connections are made anew.
     """
 
     key: int

@@ -1,6 +1,6 @@
 """The SDK's transports to servers: to an address that was checked, or to a command's pipes.
 
-A server at an address is called where that was checked to lead, and read within limits. A command
+A server at an address is called at the checked target of that, and read within limits. A command
 runs as the agent's do, and speaks over its input and output.
 """
 
@@ -196,7 +196,7 @@ class CommandTransport:
     async def _read(self, stdout: asyncio.StreamReader, inbound: Any) -> None:
         """Pass its messages on, until it ends or sends too much.
 
-        What is no message is passed over, as servers print all kinds of things.
+        Other lines are skipped, as servers print all kinds of things.
         """
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with inbound:
