@@ -121,10 +121,8 @@ def beside_of(block: Block) -> Json:
     return said if isinstance(said, Mapping) else {}
 
 
-# Under this key a block of a user's message has what of it are the user's own words: all of a text
-# that a client sent in their name, some of it or nothing; their answer or their reason in a tool's
-# result. Whoever makes the block knows that and marks it; nobody tells it from the text. It is for
-# whoever reads the record, and no API knows it.
+# Key of the part of a block in the user's own words, marked by its maker: in a text that a client
+# sent in their name, or a tool's result with their answer. It is on record, and no API knows it.
 USER_WORDS = "user_words"
 
 

@@ -37,9 +37,6 @@ def interval() -> float:
 
 
 async def tick() -> None:
-    """Wait for the next moment at which texts are passed on, which is the same for all of them.
-
-    To wake up takes a process longer than a piece does, and each piece after the first less.
-    """
+    """Wait for the common beat of all streams: a wake-up costs more than a piece of text."""
     seconds = interval()
     await asyncio.sleep(seconds - asyncio.get_running_loop().time() % seconds)

@@ -92,10 +92,7 @@ def rate_summary(
 
 @router.post("/messages/{int:seq}/fork", response={201: schemas.ConversationShape})
 def fork_conversation(request: Call, pk: Pk, seq: int) -> Conversation:
-    """Begin a conversation that goes on from a message, or from before a condensation.
-
-    The number is that of the message, or of the summary. Each time makes another fork.
-    """
+    """Fork the conversation after message ``seq``, or, for a summary, before its condensation."""
     return forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
 
 

@@ -27,10 +27,7 @@ _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 
 
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
-    """Return the schema of a model's columns, in this order; of a reference it has the key.
-
-    ``more`` has the types, with defaults or without, of other fields and of columns to change.
-    """
+    """Return the schema of a model's columns; ``more`` has other fields, and types to change."""
     given = {column: more.pop(column, None) or _column(model, column) for column in columns.split()}
     return create_model(name, __base__=Schema, __doc__=doc, **given, **more)
 

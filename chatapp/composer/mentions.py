@@ -34,8 +34,7 @@ def mention_of(path: str) -> str:
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
     """Return the paths that best match the typed text, the best first; a folder's has a slash.
 
-    Paths that begin with the text come first, then names that do, then those that contain it.
-    Ignored paths are left out.
+    Paths that begin with the text come first, then names that do. Ignored paths are left out.
     """
     wanted = typed.casefold().removeprefix("/").removeprefix("./")
     ranked = (_rank(path, wanted) for path in _paths(workspace, ignored_in(workspace)))

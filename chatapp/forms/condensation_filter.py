@@ -100,9 +100,8 @@ class AttemptFilter(forms.Form):
         found = attempts.filter(wanted)
         if "text" not in self.chosen:
             return found
-        # Where they are few, which they are, they are named: so all summaries are looked through
-        # once, and not again for the totals and for the list. Told whose those few are as well,
-        # SQLite would read all that the owner has instead.
+        # A few attempts are named by key, so that the summaries are searched once, and not again
+        # for the totals. Without the owner: else SQLite would read all attempts of theirs.
         few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
         return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
 

@@ -107,11 +107,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
 
 
 def parser_for(text: str) -> MarkdownIt:
-    """Return a parser, which keeps no state between texts.
-
-    Few texts need one for formulas or footnotes, or one that looks for bare addresses, which takes
-    long.
-    """
+    """Return a parser with the rules that a text may need: some are slow on every text."""
     has_formulas, has_addresses = "$" in text or "\\" in text, _ADDRESS.search(text) is not None
     return _parser(has_formulas, has_addresses, "[^" in text)
 

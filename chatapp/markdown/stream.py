@@ -182,8 +182,5 @@ class MarkdownStream:
 
 
 def _later(size: int) -> int:
-    """Return the size from which a block that was just read is read again.
-
-    So each character is read about ``_READINGS`` times, however long the block becomes.
-    """
+    """Return the size to read a block again at, so that each part is read ``_READINGS`` times."""
     return size + max(1, (size - _SMALL) // _READINGS)

@@ -29,10 +29,7 @@ Rule = Literal["threshold", "allowed"]
 
 
 def output_limit(window: int, max_output: int | None = None) -> int:
-    """Return the most tokens to ask a model for, and to keep free for them.
-
-    That is ``max_output``, or 8,192 if it is unknown; but no more than a fifth of the window.
-    """
+    """Return ``max_output``, 8,192 if it is unknown, but at most a fifth of the window."""
     return min(max_output or DEFAULT_OUTPUT, math.ceil(window * OUTPUT_SHARE))
 
 

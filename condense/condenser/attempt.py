@@ -226,9 +226,8 @@ class AttemptRunner:
             found = reduction.lacking if asks_model(self.strategy) else ()
             if not found:
                 return reduction
-            # A repair costs what the first try did: it sends the same, and asks for as much. Worth
-            # is what the condensation spares the requests before another one may be due; a ledger
-            # would spare them as much, but what it does not say is read again in each.
+            # A repair costs as much as the first try. Its worth are the tokens spared in requests
+            # until the next condensation; a ledger spares as many, but its gaps are read again.
             used = self.kit.bill.usage
             cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
             spared = reduction.tokens_before.value - reduction.tokens_after.value

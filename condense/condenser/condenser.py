@@ -228,10 +228,7 @@ class Configuration:
         )
 
     def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
-        """Return a model's budget with the threshold of the first resolver that knows one.
-
-        Each resolver gets a ThresholdQuery of the ``asked`` fields.
-        """
+        """Return a model's budget; each resolver of thresholds gets the ``asked`` fields."""
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
         return with_threshold(allowed, self.thresholds, **asked)
 

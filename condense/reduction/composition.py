@@ -133,9 +133,6 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
 
 
 def lowest_pair(layers: Sequence[Layer]) -> int:
-    """Return the index of the first of two neighbours of lowest rank, the oldest such pair.
-
-    Neighbours of one rank come first, so that no words are written again more often than others.
-    """
+    """Return the index of the neighbours with the lowest ranks, equal and older ones first."""
     ranks = [(one.rank, other.rank) for one, other in pairwise(layers)]
     return min(range(len(ranks)), key=lambda at: (max(ranks[at]), -min(ranks[at]), at))

@@ -75,10 +75,7 @@ class ByRule:
 
 
 def words_for(situation: Situation) -> int:
-    """Return a summary's length in words, 0 if the size is unknown.
-
-    The analysis takes up to half of a reply.
-    """
+    """Return a summary's length in words, 0 if unknown; half of a reply is for the analysis."""
     tokens = min(LENGTH * situation.tokens.value, situation.budget.reserved / 2)
     return max(FEWEST_WORDS, 10 * int(tokens * WORDS / 10)) if tokens else 0
 

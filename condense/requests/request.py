@@ -243,17 +243,17 @@ def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequen
 
 
 def repair_tool_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with every tool call answered once, in the message right after it.
+    """Return the messages with every tool call answered once, in the message right after it."""
+    return tuple(_Repair().run(messages))
+
+
+class _Repair:
+    """One pass over a request, remembering the ids in use and the calls still open.
 
     Missing results say that the tool was interrupted; results of no call become text; a repeated
     result is dropped; ids the API would refuse (used twice, other characters) are replaced in
     pairs. Merge consecutive messages first: only the very next message counts.
     """
-    return tuple(_Repair().run(messages))
-
-
-class _Repair:
-    """One pass over a request, remembering the ids in use and the calls still open."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()

@@ -14,9 +14,6 @@ class FreshStart(ByModel):
     description = noop("replace everything so far with one summary (recommended)")
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation.
-
-        Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
-        """
+        """Return a condensation; raise NothingToCondense before any call, or SummaryFailed."""
         gauge = Gauge(situation, kit.counter)
         return await summarise(self, split_at(gauge), gauge, kit)
