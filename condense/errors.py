@@ -117,7 +117,7 @@ class CannotFit(CondenseError):
 
 
 class SkipReason(enum.StrEnum):
-    """Why a file was left out, as a sentence for people."""
+    """The reasons to leave a file out, as sentences for people."""
 
     OUTSIDE = noop("It is outside the workspace.")
     IGNORED = noop("The ignore rules exclude it.")

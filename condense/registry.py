@@ -40,7 +40,7 @@ class Registry[T]:
         self._registered: list[Entry[T]] = []
 
     def register(self, name: str, thing: T, *, priority: float = 0) -> None:
-        """Have ``name`` stand for ``thing``, as long as nothing of a higher priority does."""
+        """Register ``thing`` under ``name``; one of a higher priority still counts before it."""
         self._registered.append(Entry(name, lambda: thing, priority))
         self.__dict__.pop("_entries", None)
 

@@ -139,7 +139,7 @@ def is_alone(user: User) -> bool:
 
 
 def providers_in_use() -> set[str]:
-    """Return the names of providers that somebody's turns may call, as far as is known now."""
+    """Return the names of the providers that users' turns may call, as far as is known now."""
     with_server_key = {one.name for one in provider_specs().values() if server_key(one)}
     return with_server_key.union(Profile.objects.values_list("provider", flat=True).distinct())
 

@@ -134,7 +134,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
     @override
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse, at each sign-in, whom neither a domain nor a group lets in."""
+        """Refuse, at each sign-in, users without an admitted domain or group."""
         limited = settings.OIDC_DOMAINS or settings.OIDC_GROUPS
         if limited and not _is_admitted(sociallogin):
             raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))

@@ -73,14 +73,14 @@ def create_sign_in_token(*, user: User) -> str:
 
 
 def holder_of_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token would sign in; None when it is unknown, used or expired."""
+    """Return the user of a sign-in token; None if it is unknown, used or expired."""
     usable = _usable(token).select_related("user").first()
     return usable.user if usable else None
 
 
 @transaction.atomic
 def redeem_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
+    """Return the user of a sign-in token, and use it up; None if it is not valid."""
     holder = holder_of_sign_in_token(token=token)
     if holder is None:
         return None
@@ -95,7 +95,7 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 
 @transaction.atomic
 def create_api_token(*, owner: User, name: str, scope: str) -> str:
-    """Return a new token in clear, which nobody can show again."""
+    """Return a new token in clear; it can't be shown again."""
     lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
         raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))

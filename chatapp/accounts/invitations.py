@@ -18,7 +18,7 @@ HELD = "invitation"
 
 
 def invite(*, by: User, role: str) -> str:
-    """Return the token of a new invitation, which nobody can show again."""
+    """Return the token of a new invitation; it can't be shown again."""
     token = Invitation.generate()
     digest, expires_at = Invitation.digest_of(token), now() + LIFETIME
     Invitation.objects.create(invited_by=by, role=role, digest=digest, expires_at=expires_at)

@@ -86,7 +86,7 @@ def set_window(profile: Profile, window: int) -> None:
 
 
 def look_up_limits(profile: Profile) -> None:
-    """Fill in the limits that nobody typed; the server of a model that is unknown here is asked."""
+    """Fill in limits that were left empty; ask the server of an unknown model."""
     if profile.context_window and profile.max_output:
         return
     listed = None

@@ -75,7 +75,7 @@ def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
 
 
 def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
-    """Yield (message number, passage) for all that a stored message forgets."""
+    """Yield (message number, passage) for each passage that a stored message forgets."""
     for block in content if isinstance(content, list) else ():
         match block:
             case {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": [*passages]}}:

@@ -32,7 +32,7 @@ TEXTS: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
-    """Return the seconds from one piece of a text to the next, as things are now."""
+    """Return the seconds between two pieces of a text at the present load."""
     return max(SHORTEST, max(len(STREAMS), len(TEXTS)) / ALL_PIECES)
 
 

@@ -274,7 +274,7 @@ class CondensingProgressed:
 
 @dataclass(frozen=True, slots=True)
 class SummaryStreamed:
-    """A summary that somebody is to review goes on with ``text`` after ``at`` letters."""
+    """The summary under review goes on with ``text`` after ``at`` letters."""
 
     text: str
     at: int = 0

@@ -94,13 +94,13 @@ class Line(Protocol):
 
 
 class NoLine:
-    """Nobody watches."""
+    """The line of a call without watchers."""
 
     def show(self, output: str) -> None:
         """Let it go."""
 
     async def ask(self, _question: str, _answers: Sequence[str]) -> str:
-        """Refuse: there is nobody."""
+        """Refuse: no person watches."""
         raise ToolError("There is nobody here who could be asked.")
 
 
@@ -133,7 +133,7 @@ class Asking:
 
 
 class ApprovalPort(Protocol):
-    """Lets calls run, or not; asks a person where nobody has decided yet."""
+    """Permits or refuses calls; asks a person if there is no decision yet."""
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
         """Return the refusal for the model if a call may not run, None if it may."""
@@ -253,7 +253,7 @@ class PartialReply:
 
     @property
     def written(self) -> str:
-        """All that was written, and has to be paid for."""
+        """All text that was written, and has to be paid for."""
         return "".join([block["text"] for block in self.blocks])
 
     @property

@@ -72,7 +72,7 @@ class Bearer(HttpBearer):
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        """Return whose token this is; None for nobody's."""
+        """Return the user of a token, None if it is not valid."""
         found = credentials.holder_of_api_token(token=token)
         if found is None:
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
@@ -158,7 +158,7 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
 @api.exception_handler(Http404)
 @api.exception_handler(Exception)
 def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say why something was not done, or that the server is to blame, whose log says more."""
+    """Return a refusal's reason, or for a failure of the server a hint to its log."""
     match error:
         case Http404():
             # The same of what is not there and of what is somebody else's.

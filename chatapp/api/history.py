@@ -85,7 +85,7 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
 def rate_summary(
     request: Call, pk: Pk, attempt_pk: uuid.UUID, wanted: schemas.NewRating
 ) -> Condensation:
-    """Rate a summary as good or bad, and say why: later summaries follow it."""
+    """Rate a summary as good or bad, with a reason: later summaries follow it."""
     rated = partial(ratings.rate_summary, rating=wanted.rating, words=wanted.words)
     return _change(request, pk, attempt_pk, rated)
 
@@ -122,7 +122,7 @@ def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 
 @records.get("/condensations/{uuid:attempt_pk}", response=schemas.RecordShape)
 def show_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
-    """Show all that is on record of one attempt."""
+    """Show the whole record of one attempt."""
     return get_object_or_404(own_conversation(request, pk).condensations, pk=attempt_pk)
 
 
@@ -135,7 +135,7 @@ def check_record(request: Call, pk: Pk) -> audit_check.Verdict:
 
 @records.get("/calls", response=schemas.page(schemas.CallShape))
 def list_calls(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
-    """List every request to a model in a conversation, as they were sent."""
+    """List every request to a model in a conversation."""
     own = ModelCall.objects.filter(conversation=own_conversation(request, pk)).defer("draft")
     return by_number(own, "pk", part)
 

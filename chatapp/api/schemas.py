@@ -238,7 +238,7 @@ CallShape = row(
 
 
 class VerdictShape(Schema):
-    """The verdict on a chain: ``intact`` if its entries fit each other and all that is stored.
+    """The verdict on a chain: ``intact`` if its entries fit each other and the stored rows.
 
     The record begins at ``since``; ``erased`` contents can't be compared any more, and ``waiting``
     messages become part of the next entry.
@@ -296,7 +296,7 @@ class ReviewAnswer(Schema):
 
 
 class NewRating(Schema):
-    """A person's rating of a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
+    """A person's rating of a summary: 1 is good, -1 bad, 0 removes it; ``words`` are the reason."""
 
     rating: Literal[1, 0, -1]
     words: str = ""

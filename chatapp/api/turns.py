@@ -127,7 +127,7 @@ def _is_over(conversation: Conversation, nonce: uuid.UUID) -> bool:
 
 
 def encode(name: str, told: dict[str, Any]) -> bytes:
-    """Return an event as it is sent."""
+    """Return an event in the format of server-sent events."""
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(told) + b"\n\n"
 
 

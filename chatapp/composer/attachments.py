@@ -51,7 +51,7 @@ Weighed = tuple[condense.Block, int]
 
 
 class Brought(NamedTuple):
-    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both."""
+    """The blocks for the command and the paths in a ``text``, with the tokens of both."""
 
     text: str
     blocks: Sequence[condense.Block] = ()

@@ -65,7 +65,7 @@ class Checkpoints:
 
     @staticmethod
     def repositories_of(folders: Collection[Path]) -> Iterator[Path]:
-        """Yield the repositories of these folders, and of all that were ever below them."""
+        """Yield the repositories of these folders, and of all past folders below them."""
         places = {folder.resolve() for folder in folders}
         for repository in (Path(settings.DATA_DIR) / "checkpoints").glob("*"):
             asked = ["git", "config", "--file", str(repository / "config"), "core.worktree"]
@@ -80,7 +80,7 @@ class Checkpoints:
         return shutil.which("git") is not None
 
     def take(self) -> str:
-        """Keep the files as they are and return the snapshot's name; raise CheckpointFailed."""
+        """Store the files and return the snapshot's name; raise CheckpointFailed."""
         with self._locked():
             return self._take()
 

@@ -91,7 +91,7 @@ type SavedTexts = "forms.BaseInlineFormSet[Any, User, Any]"
 
 
 def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
-    """Return the forms of all that the owner saved under a name, by their prefix."""
+    """Return the forms of the owner's named texts, by their prefix."""
     typed = forms.TextInput({"autocapitalize": "none", "spellcheck": "false"})
     text = forms.Textarea({"rows": 8, "spellcheck": "false"})
     kinds: dict[str, tuple[Any, ...]] = {

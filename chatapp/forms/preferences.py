@@ -92,7 +92,7 @@ class ProfileChoice(ThresholdChoice):
 
     @property
     def source(self) -> str:
-        """Whose threshold is in force, in a word."""
+        """The source of the threshold in force, in a word."""
         preferences = self.instance.owner.preferences
         source = turn_context.budget_for(self.instance, preferences).threshold_source
         return source_label("adaptive" if source == "global" and preferences.adaptive else source)

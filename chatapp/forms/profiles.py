@@ -114,7 +114,7 @@ def connectable() -> list[tuple[str, Any]]:
 
 
 def remote_servers() -> list[Preset]:
-    """Return the servers whose addresses are known, but those of this machine."""
+    """Return the servers with known addresses, except those of this machine."""
     presets = (one for spec in provider_specs().values() for one in spec.presets)
     return [one for one in presets if not one.is_local]
 
@@ -254,7 +254,7 @@ class ProfileForm(ThresholdChoice):
         return url
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a reply that could not fit into the window; drop an address nobody calls."""
+        """Refuse a reply that could not fit into the window; drop an unused address."""
         cleaned = super().clean()
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:

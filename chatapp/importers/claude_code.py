@@ -168,7 +168,7 @@ class Session(Transcript):
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:
-        """Set aside the earlier message in this place, with all that followed it."""
+        """Set aside the earlier message in this place, and the messages after it."""
         start = self._ends.get(item.get("parentUuid", ""), len(self.messages))
         newer = self.messages[start:]
         seen = [n for n, one in enumerate(newer, start) if "rewind_parent" not in one]

@@ -88,7 +88,7 @@ class _Rollout(transcripts.Transcript):
             )
 
     def _roll_back(self, turns: int) -> None:
-        """Set aside so many of the user's newest messages, with all that followed them."""
+        """Set aside so many of the user's newest messages, and the messages after them."""
         seen = [n for n, one in enumerate(self.messages) if not _HIDDEN & one.keys()]
         asked = [n for n in seen if _is_asked(self.messages[n])]
         start = first = asked[-turns:][0] if asked else 0

@@ -1,4 +1,4 @@
-"""Conversations that Palimpsest has written, with all that is on record of them: docs/export.md."""
+"""Conversations that Palimpsest has written, with all their records: docs/export.md."""
 
 import re
 from collections.abc import Iterator

@@ -244,7 +244,7 @@ class _Comparison:
 
 
 def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
-    """Yield (message or record, name of the value, value) for all that an entry records."""
+    """Yield (message or record, name of the value, value) for each value of an entry."""
     number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
     model = _MODELS[AuditEntry.Kind(entry.kind)] if about else Recorded
     if about.partition(" ")[0] not in {"", entry.kind}:

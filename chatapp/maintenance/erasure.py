@@ -144,7 +144,7 @@ def _emptied(model: type[models.Model], kept: tuple[str, ...]) -> dict[str, Any]
 
 
 class Erased(NamedTuple):
-    """Whose account was erased: a user's number, which is another one's elsewhere, and times."""
+    """An erased user, by number and times: the number alone is another user's elsewhere."""
 
     user: int
     joined: str

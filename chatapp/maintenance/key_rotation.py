@@ -1,4 +1,4 @@
-"""Key rotation: all that is stored encrypted, encrypted anew with the key of today."""
+"""Key rotation: all stored secrets, encrypted anew with the newest key."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

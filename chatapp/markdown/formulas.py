@@ -58,7 +58,7 @@ def is_display(token: Token) -> bool:
 
 
 def source(token: Token) -> str:
-    """Return the formula as it was written."""
+    """Return the formula with its marks, as in the text."""
     return token.markup + token.content + _CLOSINGS[token.markup]
 
 

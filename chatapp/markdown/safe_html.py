@@ -213,7 +213,7 @@ class Renderer(RendererHTML):
         return f'<span class="formula">{mathml}</span>' if is_display(tokens[idx]) else mathml
 
     def formula_block(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
-        """A formula that stands for itself."""
+        """A formula on lines of its own."""
         mathml = _typeset(tokens[idx], env)
         if mathml is None:
             return f"<p>{escape(source(tokens[idx])).replace('\n', '<br>\n')}</p>\n"

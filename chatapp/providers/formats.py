@@ -27,7 +27,7 @@ class Frame:
 
 
 class MessagesFormat:
-    """Reads the JSON of an API's requests whose messages are as the engine has them."""
+    """Reads the JSON of an API that shares the engine's form of messages."""
 
     def frame(self, body: Json) -> Frame:
         """Return the frame of a body without its conversation's messages."""

@@ -32,7 +32,7 @@ MANY = 50
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
-    """Sends through a client of the SDK, whose way over aiohttp is not to be had otherwise.
+    """A transport over a client of the SDK, for its way over aiohttp.
 
     The client is closed with this.
     """
@@ -149,7 +149,7 @@ class Clients:
                 await one.client.close()
 
     async def close(self) -> None:
-        """Close all that nobody uses; each other is closed after its last call."""
+        """Close all unused clients; each other one is closed after its last call."""
         kept, self._kept = self._kept, {}
         await asyncio.gather(*[one.client.close() for one in kept.values() if not one.users])
 

@@ -1,4 +1,4 @@
-"""Providers over a vendor's SDK: all that is the same for every vendor about a call."""
+"""Providers over a vendor's SDK: the steps of a call that all vendors share."""
 
 import asyncio
 import re

@@ -160,7 +160,7 @@ def codes(names: Iterable[str]) -> SafeString:
 
 @register.filter
 def isolated(words: object) -> SafeString:
-    """Return a name or other words of somebody's, whose direction is not that of the sentence."""
+    """Return words isolated from the writing direction of the sentence around them."""
     return format_html("<bdi>{}</bdi>", words)
 
 

@@ -1,4 +1,4 @@
-"""The agent's tools: each works with the one thing that it names, and reaches nothing else.
+"""The agent's tools: each works with one kind of thing, such as the workspace's files.
 
 Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``. A file of
 this folder that has a ``SPEC`` is a tool; nothing else names it. The type of ``run``'s first

@@ -115,7 +115,7 @@ class _Used:
 
     @property
     def stopped(self) -> str:
-        """Why the search stops; "" while it goes on."""
+        """The reason to stop the search, "" while it goes on."""
         if self.matches >= MAX_MATCHES or self.text >= MAX_TEXT:
             return f"{self.matches:,} matching lines were found"
         if self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:

@@ -65,7 +65,7 @@ class Shell:
     line: Line
 
     async def run(self, command: str, seconds: int) -> Ran:
-        """Run a command to its end; a cancellation ends it, and all that it has started."""
+        """Run a command to its end; a cancellation ends it and its processes."""
         output = await asyncio.to_thread(make_room, self.outputs)
         started = time.monotonic()
         process = await start_supervised(

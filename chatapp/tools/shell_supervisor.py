@@ -33,7 +33,7 @@ _LARGEST_FILE = 1024 * _SHARE
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return its exit code, or why it had to end."""
+    """Run the command and return its exit code, or the code for its forced end."""
     seconds, megabytes, processes, lifeline = map(int, arguments[:4])
     os.set_inheritable(lifeline, lifeline == 0)
     libc = adopt_orphans()

@@ -236,7 +236,7 @@ class TextFile:
 
 
 def read_whole(workspace: Workspace, path: str) -> TextFile:
-    """Return a text file; raise ToolError without one, or if it could not be kept as it is."""
+    """Return a text file; raise ToolError without one, or if writing it back would change it."""
     text, codec, _ = workspace.read_encoded(path)
     if not codec:
         raise ToolError(f"{quote(path)} has bytes of no encoding, so it can't be written back.")

@@ -1,4 +1,4 @@
-"""Attempts: a line for each, on a page or in a table, and all that is on record of one."""
+"""Attempts: a line for each, on a page or in a table, and the whole record of one."""
 
 import csv
 import io

@@ -228,7 +228,7 @@ class AttemptWords:
 
     @cached_property
     def tries(self) -> Sequence["AttemptWords"]:
-        """The tries that it took the place of, but for those that nobody has to know of."""
+        """The tries that it replaced, except those without interest for people."""
         tried = self.attempt.tried
         return [AttemptWords(one) for one in tried if not is_unremarkable(one)]
 
@@ -292,7 +292,7 @@ class AttemptWords:
 
     @property
     def also_hidden(self) -> str:
-        """The counts of all that it hid, "" if the headline has them."""
+        """The counts of everything hidden, "" if the headline has them."""
         more = self.attempt.results_hidden or self.attempt.condensations_hidden
         return self.hidden_text if more else ""
 

@@ -88,7 +88,7 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """A rule of the user's own, or a quote from message ``seq`` of somebody with this ``role``.
+    """A rule of the user's own, or a quote from message ``seq`` by a ``role``.
 
     It may also be a rule that an imported file ``claimed`` to be the user's.
     """

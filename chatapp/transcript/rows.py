@@ -201,7 +201,7 @@ class FailureRow(RowPlace, AttemptWords):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnRow(RowPlace):
-    """A turn that failed, was interrupted, or stopped before it answered; ``reason`` says why.
+    """A turn that failed, was interrupted, or stopped without an answer, with its ``reason``.
 
     While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
     """

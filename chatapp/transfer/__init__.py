@@ -33,7 +33,7 @@ class Beside:
 
 
 class Unusable(errors.Refused):
-    """The text says why a file as a whole is not imported."""
+    """The whole file can't be imported; the text is the reason."""
 
 
 # Stands in each record, see docs/export.md; one that has to be read otherwise gets another name.

@@ -101,7 +101,7 @@ class Chat(Transcript):
         self.refuse(len(self._nodes) + 1, condense.well_formed(reason))
 
     def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
-        """Add a file to a message's blocks, or note why it can't be used.
+        """Add a file to a message's blocks, or note the reason if it can't be used.
 
         It says this ``text``, or lies in the archive under one of the keys or its name.
         """
@@ -116,7 +116,7 @@ class Chat(Transcript):
             self.leave_out(str(error))
 
     def missing(self, part: Any) -> list[Block]:
-        """Return the file that a part of a message names; note why there is none."""
+        """Return the file that a part of a message names; note the reason if there is none."""
         blocks, kind = list[Block](), str(fields(part).get("type"))
         told = {**fields(fields(part).get(kind)), **fields(part)}
         names, keys = ([told[one] for one in some if told.get(one)] for some in (_NAMES, _KEYS))

@@ -198,7 +198,7 @@ class _Attempt:
         return run.left_out[0]["refusal"] if run.unused == 1 else nothing
 
     def _leave_out(self, one: Outcome) -> None:
-        """Note why a conversation is not imported: all of it for the first one."""
+        """Note the reason of a refused conversation: in full for the first one."""
         run, source = self._run, one.source
         if run.unused < PROBLEMS_KEPT:
             told = source.problems[: FEW if run.unused else None]
@@ -221,7 +221,7 @@ class _Attempt:
 
 
 async def _insist[T](call: Callable[[], T]) -> T:
-    """Call again and again while the database can't be written: else a row would stay as it is."""
+    """Repeat a call until the database can be written, so that no row is left unfinished."""
     while True:
         try:
             return await sync_to_async(call)()

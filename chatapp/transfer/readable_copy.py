@@ -1,4 +1,4 @@
-"""Copies of a conversation to be read, as Markdown or as one HTML page that needs nothing else.
+"""Copies of a conversation to be read, as Markdown or as one self-contained HTML page.
 
 Hidden messages are in them, and the places of condensations; rewound messages are not, nor the
 server's own notes to the model, nor its thoughts.
@@ -264,7 +264,7 @@ def write_html(conversation: Conversation, *, until: int | None = None, tools: b
 
 
 def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
-    """Return a page; without entries its title says why there is nothing to read."""
+    """Return a page; without entries its title is the reason for that."""
     context = {
         "title": title,
         "entries": entries,

@@ -1,4 +1,4 @@
-"""Exports: a conversation as a file, with all that is on record of it, and an account's archive."""
+"""Exports: a conversation as a file, with all its records, and an account's archive."""
 
 import zipfile
 from collections.abc import Iterator, Mapping

@@ -169,7 +169,7 @@ def _note(source: Source, problem: Problem) -> None:
 
 
 def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
-    """Return a conversation that is not there for anybody yet."""
+    """Return a conversation that is not visible yet."""
     with transaction.atomic():
         if source.run:
             source.run.hold()

@@ -33,7 +33,7 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[str, "Field[Any, Any]"]:
-        """The columns that are written as they are, by their names."""
+        """The columns that are written unchanged, by their names."""
         own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
         skipped = {*self.left_out, *self.references}
         return {

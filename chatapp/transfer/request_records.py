@@ -156,7 +156,7 @@ def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:
 
 
 def _size(item: Item, sizes: Mapping[int, int], stored: Mapping[int, bytes]) -> int:
-    """Return the greatest number of bytes that an item stands for."""
+    """Return the greatest possible number of bytes behind an item."""
     match item:
         case int(seq):
             return sizes[seq]

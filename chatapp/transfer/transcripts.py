@@ -139,7 +139,7 @@ class Transcript:
         self.messages += parts
 
     def condense(self, text: str, at: Any, **figures: Any) -> None:
-        """Put a summary in place of all that is visible, with the record of it."""
+        """Put a summary in place of all visible messages, with its record."""
         name = str(uuid.uuid4())
         for message in self.messages:
             message.setdefault("condense_parent", name)

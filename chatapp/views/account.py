@@ -60,7 +60,7 @@ def end_session(request: Request, pk: int) -> HttpResponse:
 
 @signed_in("GET")
 def download_account(request: Request) -> HttpResponseBase:
-    """Return all that is stored of the user as one archive."""
+    """Return all stored data of the user as one archive."""
     # It can be larger than what memory there is; the answer closes it.
     file = TemporaryFile()  # noqa: SIM115 - the same
     write_account(request.user, file)

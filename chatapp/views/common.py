@@ -92,7 +92,7 @@ def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
 
 
 def ask_to_sign_in(request: Any) -> HttpResponse:
-    """Lead to signing in, and from there back to the page that somebody was on."""
+    """Redirect to the sign-in page, and from there back to the user's page."""
     if not request.htmx:
         is_page = request.method == "GET"
         return redirect_to_login(request.get_full_path() if is_page else came_from(request))
@@ -169,7 +169,7 @@ def read_float(text: str) -> float | None:
 
 
 def refuse(request: Request, reason: str) -> HttpResponse:
-    """Say why nothing was done, on the page that the user came from."""
+    """Show the reason of a refusal on the page that the user came from."""
     reason = in_words(reason)
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")

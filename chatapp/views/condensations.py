@@ -174,7 +174,7 @@ def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
-    """Show at the button why an undo does not fit, and other ways."""
+    """Show at the button the reason why an undo does not fit, and other ways."""
     if not request.htmx:
         return refuse(request, str(problem))
     hidden = undo_.list_hidden(condensation=attempt).written()

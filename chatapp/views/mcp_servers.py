@@ -59,7 +59,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
 
 @signed_in("POST")
 def try_server(request: Request, pk: int) -> HttpResponse:
-    """Connect to a server as it is stored, and show which tools it lists."""
+    """Connect to a stored server, and show its list of tools."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
     listing = mcp_servers.try_server(server=server)
     server.refresh_from_db()

@@ -210,6 +210,6 @@ def change_folder(request: Request, pk: int) -> HttpResponse:
 
 
 def announce(request: Request, to: str) -> HttpResponse:
-    """Have all open pages of the user's show the list as it is now."""
+    """Have all open pages of the user show the present list."""
     actions.announce_list(request.user.pk)
     return done(request, event="list-changed", to=to)

@@ -66,7 +66,7 @@ def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
 
 @in_conversation("POST")
 def begin_again(request: Request, conversation: Conversation) -> HttpResponse:
-    """Begin a new conversation like this one, which stays as it is."""
+    """Start a new conversation with the same profile and workspace; this one stays."""
     made = slash_commands.begin_again(conversation=conversation)
     words = _(
         "This is a new conversation with the same profile and workspace. The earlier one is "

@@ -22,7 +22,7 @@ Environment = Callable[[], Awaitable[str]]
 
 
 class Trigger(enum.StrEnum):
-    """Why the context is looked at."""
+    """The occasions of a condensation."""
 
     AUTO = "auto"
     """Before a request; does something only where the budget says so."""
@@ -34,7 +34,7 @@ class Trigger(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of messages in a row that are to be condensed, and nothing else.
+    """The ids of the consecutive messages to condense.
 
     With a ``call`` it is only the result of that tool call in the one message. With ``originals``
     the one message is a summary, which is to be written again from these.

@@ -100,7 +100,7 @@ class AttemptRunner:
         self.kit = replace(kit, on_text=self._on_text, bill=bill, is_enough=is_enough)
 
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
-        """Return the reduction that was applied, or raise why there is none.
+        """Return the reduction that was applied; raise the reason if there is none.
 
         With a ``draft`` nothing is left of it but its review.
         """

@@ -1,4 +1,4 @@
-"""Contradictions: a model compares a summary with the facts of the messages that it stands for."""
+"""Contradictions: a model compares a summary with the facts of the hidden messages."""
 
 import json
 import re

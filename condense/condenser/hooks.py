@@ -261,7 +261,7 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
 
 @dataclass(frozen=True, slots=True)
 class AttachFoldedFiles:
-    """Adds the files whose reading a summary hides, as signatures, with a record of them.
+    """Adds the hidden files' signatures to a summary, and a record of them.
 
     ``root`` is the workspace, neither a link nor behind one; ``ignore`` returns True for paths that
     are not shown, in place of its ``.rooignore``. The last read comes first. All of them take

@@ -85,7 +85,7 @@ class Proposal:
 
     @property
     def _line(self) -> tuple[str, str] | None:
-        """The message and the call whose output the summary stands for, None for none."""
+        """The message and the call whose output the summary replaces, None for none."""
         made = self.written
         found = (
             (message_id, call)
@@ -179,7 +179,7 @@ class Reviewer(Protocol):
 
 
 class NoReview:
-    """Applies everything as it is."""
+    """Applies every proposal unchanged."""
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """Do nothing."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class FoldedFile:
-    """A file as it was asked for: ``characters`` of its signatures, or a ``reason`` for none."""
+    """A requested file: ``characters`` of its signatures, or a ``reason`` for none."""
 
     path: str
     characters: int = 0

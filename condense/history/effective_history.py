@@ -49,7 +49,7 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the last summary in force and all that follows it, or the whole history."""
+    """Return the last summary in force and the messages after it, or the whole history."""
     start = _last_summary(messages) or 0
     return tuple([messages[index] for index in range(start, len(messages))])
 

@@ -318,7 +318,7 @@ def _is_pinned(message: Message) -> bool:
 
 
 def _pins(messages: Iterable[Message]) -> Iterator[Section]:
-    """Yield each pin of some messages: its first line, and all that it says."""
+    """Yield each pin of some messages: its first line, and its blocks."""
     for message in messages:
         if message.is_summary or message.is_marker:
             yield from (one for one in _sections(message) if one[0].startswith(PIN))

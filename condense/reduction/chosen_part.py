@@ -113,7 +113,7 @@ def alone(situation: Situation) -> Situation:
 async def _hide_part(
     strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, prompt: str
 ) -> Reduction:
-    """Return the reduction in which a summary stands for a part from the midst of a history."""
+    """Return the reduction that replaces a part in the middle of a history by a summary."""
     written = await Writer(gauge, kit).write(gauge.situation.picked, prompt)
     tags, head = Tags(condense_id=kit.new_id()), opening(written.summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:

@@ -72,7 +72,7 @@ class ByTruncation(ByRule):
     async def _hide(
         self, hidden: Sequence[Message], gauge: Gauge, kit: Kit, *, with_facts: bool, is_cut: bool
     ) -> Reduction:
-        """Return the truncation of these messages, its marker with all that stays known."""
+        """Return the truncation of these messages, with the ledger and carried blocks."""
         situation, effective = gauge.situation, gauge.situation.effective
         ids = {message.id for message in hidden}
         kept = [message for message in effective if message.id not in ids]

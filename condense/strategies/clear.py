@@ -73,7 +73,7 @@ class Clear(ByRule):
 
 
 def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
-    """Return the places of reads whose files were all read again later, as much or more."""
+    """Return the places of reads that later reads of the same files repeat in full."""
     found: set[int] = set()
     later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for index in reversed(range(len(given))):

@@ -1,4 +1,4 @@
-"""Fresh start: one summary of all that the model has read."""
+"""Fresh start: one summary of all messages that the model has read."""
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.reduction.strategy import ByModel, split_at, summarise

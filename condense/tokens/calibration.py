@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A line through the latest reports; without any, estimates are taken as they are.
+    """A line through the latest reports; without any, estimates stay unchanged.
 
     The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
     request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones weigh most,

@@ -1,4 +1,4 @@
-"""``manage.py move_database``: from a file to PostgreSQL, or back, with all that is stored."""
+"""``manage.py move_database``: from a file to PostgreSQL, or back, with all rows."""
 
 import os
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypt all that is stored encrypted with the newest key."""
+"""``manage.py rotate_keys``: encrypt all stored secrets with the newest key."""
 
 from typing import Any, override
 

@@ -51,7 +51,7 @@ say = functools.partial(print, flush=True)
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
-    """Daphne, which keeps why it could not listen instead of logging it."""
+    """Daphne, which keeps the reason of a failure to listen instead of logging it."""
 
     listen_problem: str | None = None
 

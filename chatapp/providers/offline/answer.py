@@ -91,7 +91,7 @@ class Example(NamedTuple):
 
 @cache
 def _examples() -> Mapping[str, Example]:
-    """Return the examples as they are asked in each language."""
+    """Return the examples in each language."""
     asked = dict[str, Example]()
     for one in EXAMPLES.values():
         with Reader().reading():

@@ -86,7 +86,7 @@ class OfflineProvider:
 
 
 def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...], str]:
-    """Return the reply to a request, cut at ``limit`` tokens, and why it ends."""
+    """Return the reply to a request, cut at ``limit`` tokens, and its stop reason."""
     call = None
     if request.purpose is Purpose.SUMMARY:
         text = summarise(request.messages, _counter.count)

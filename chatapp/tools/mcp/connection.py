@@ -146,7 +146,7 @@ class Connection:
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[tuple[Client, asyncio.Timeout]]:
-        """Lend the client for one question, and say in words why there is no answer."""
+        """Lend the client for one request; raise ServerFailed with the reason of a failure."""
         client = await asyncio.shield(self._opened)
         try:
             async with asyncio.timeout(self.silence) as timeout:

@@ -83,7 +83,7 @@ class WebTransport:
         return await self._open.__aexit__(*error)
 
     async def _limit(self, response: httpx2.Response) -> None:
-        """Pass an answer on as it is, up to a size."""
+        """Pass a response on, up to a size."""
         if response.status_code in _NO_ENTRY:
             said = noop("It answers with HTTP {status}. Check the headers.")
             raise self._refuse(said.format(status=response.status_code))
@@ -121,7 +121,7 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 class CommandTransport:
-    """The SDK's transport to a command; ``problem`` says why it has ended."""
+    """The SDK's transport to a command; ``problem`` is the reason of its end."""
 
     def __init__(self, server: Server, root: Path) -> None:
         self.problem = ""
@@ -150,7 +150,7 @@ class CommandTransport:
         return self._reading, writing
 
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
-        """End the command, and all that it has started."""
+        """End the command and its processes."""
         self._reading.close()
         process = self._process
         assert process and process.stdin and self._clearing  # noqa: S101, PT018 - it was started
