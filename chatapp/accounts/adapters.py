@@ -87,7 +87,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse to look at a password where too many were wrong."""
+        """Refuse to check a password after too many wrong ones."""
         account = credentials.get("username") or credentials.get("email") or ""
         if GuessLimit(request, realm="sign-in", account=account).is_reached:
             raise self.validation_error("too_many_login_attempts")

@@ -131,7 +131,7 @@ def present(call: Call) -> QuerySet[Conversation]:
 
 
 def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
-    """Return a conversation of who asks; a deleted or foreign one is not found."""
+    """Return the requesting user's conversation; raise Http404 for a deleted or foreign one."""
     return get_object_or_404(present(call), pk=pk)
 
 
@@ -181,7 +181,7 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say which values can't be meant."""
+    """Return the refusal of invalid values, with their names."""
     mistakes = [_mistake(one) for one in error.errors[:TOLD]]
     said = _("A value can't be read.", "Values can't be read.", count=len(mistakes))
     return tell(request, 422, " ".join((said, "; ".join(mistakes))))

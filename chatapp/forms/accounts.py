@@ -33,7 +33,7 @@ class CommandForm(ModelForm[SavedCommand]):
     """A name and the text that it is short for."""
 
     def clean_name(self) -> str:
-        """Return a name that nothing built in has."""
+        """Return the name; refuse that of a built-in command."""
         name: str = self.cleaned_data["name"]
         if name in RESERVED:
             raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))

@@ -85,7 +85,7 @@ class McpServerForm(ModelForm[McpServer]):
         return name
 
     def clean_address(self) -> str:
-        """Refuse an address that may not be called, and a command where none may run."""
+        """Refuse an address that may not be called, and a command if none may run."""
         address: str = self.cleaned_data["address"]
         if self.cleaned_data.get("way") != Way.COMMAND:
             check_address(address)

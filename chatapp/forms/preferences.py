@@ -66,7 +66,7 @@ class ThresholdChoice(ModelForm[Profile]):
         return {"window": budget.window, "allowed": allowed, "reserved": budget.reserved}
 
     def clean(self) -> dict[str, Any]:
-        """Take the number where an own value was chosen, and ask for it when it is missing."""
+        """Take the number if an own value was chosen, and ask for it when it is missing."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("mode") != OWN:
             self.instance.threshold = condense.INHERIT

@@ -1,4 +1,4 @@
-"""Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
+"""Audit checks: follow a conversation's chain, and describe its breaks in sentences."""
 
 import json
 from collections import defaultdict

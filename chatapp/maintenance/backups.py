@@ -247,7 +247,7 @@ def dated_file(folder: str, suffix: str) -> Path:
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
-    """Return which of these migrations only a newer version of this software has.
+    """Return the migrations that only a newer version of this software has.
 
     Their numbers grow: an unknown name that comes earlier is of an older version.
     """

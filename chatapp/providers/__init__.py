@@ -28,7 +28,7 @@ def provider_specs() -> Mapping[str, ProviderSpec]:
 
 
 def provider_spec(name: str) -> ProviderSpec:
-    """Return a vendor's spec, a blank one where nothing has this name: rows outlive folders."""
+    """Return a vendor's spec, a blank one for an unknown name: rows outlive folders."""
     return provider_specs().get(name) or ProviderSpec(name, label=name, factory="")
 
 

@@ -119,7 +119,7 @@ def saved(share: float) -> str:
 
 @register.filter
 def end_to_end(parts: Sequence[Any]) -> list[tuple[float, Any]]:
-    """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
+    """Return the parts of a bar with their starts; in percent, like their sizes."""
     starts = accumulate([one.percent for one in parts], initial=0.0)
     return list(zip(starts, parts, strict=False))
 

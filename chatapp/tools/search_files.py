@@ -85,7 +85,7 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
 
 
 def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
-    """Return the compiled pattern, and a note where it had to be taken as text."""
+    """Return the compiled pattern, and a note if it had to be taken as text."""
     if not pattern or len(pattern) > MAX_PATTERN:
         raise ToolError(f"The argument 'pattern' must have 1 to {MAX_PATTERN:,} characters.")
     options = re2.Options()

@@ -240,7 +240,7 @@ def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
 
 
 def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
-    """Store messages, each batch with its entry in the chain; return which are to be pinned."""
+    """Store messages, each batch with its entry in the chain; return the seqs to pin."""
     conversation, wishes = rows.conversation, list[int]()
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
     for batch in spool.batches(MESSAGES):

@@ -63,7 +63,7 @@ def show_transcript(request: Request, conversation: Conversation) -> HttpRespons
 
 
 def read_page(request: Request, conversation: Conversation) -> rows.Page:
-    """Return the rows that the address asks for, the newest ones where it asks for none."""
+    """Return the rows that the address names, the newest ones if it names none."""
     match request.GET.dict():
         case {"after": after, "before": before}:
             return row_pages.page_between(conversation, after, before)

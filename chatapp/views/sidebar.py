@@ -128,7 +128,7 @@ def search_conversations(
 
 
 def count_words(count: int, *, more: bool) -> str:
-    """Return a count, with a plus where there are more."""
+    """Return a count, with a plus if there are more."""
     return f"{number(count)}+" if more else number(count)
 
 

@@ -288,7 +288,7 @@ class AttachFoldedFiles:
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
-        """Return the signatures of these files in so many characters, wherever they are kept."""
+        """Return the signatures of these files of the workspace, up to ``limit`` characters."""
         return fold_files(paths, self.root, limit=limit, ignore=self.ignore, trusted=False)
 
 

@@ -185,7 +185,7 @@ class Ladder:
         raise errors.DidNotShrink(said, details=reduction.message.text, cost=reduction.cost)
 
     def _share_left(self, reduction: Reduction) -> float:
-        """Return which share of the history's size a reduction leaves."""
+        """Return the share of the history's size that a reduction leaves."""
         effective = self.situation.effective
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))

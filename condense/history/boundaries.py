@@ -57,7 +57,7 @@ class AnsweredCall:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Answered calls in the order of their results, and the others with where they stand."""
+    """Answered calls in the order of their results, and the others with their places."""
 
     answered: tuple[AnsweredCall, ...]
     unanswered: tuple[tuple[int, ToolUseBlock], ...]

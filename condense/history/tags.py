@@ -64,7 +64,7 @@ def _parent(tags: Tags) -> dict[str, str]:
 
 
 def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tuple[Message, ...]:
-    """Return which messages of an effective history a truncation would hide.
+    """Return the messages of an effective history that a truncation would hide.
 
     The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of them;
     then the cut moves to the nearest place that splits no tool call from its result, but not into

@@ -54,7 +54,7 @@ def carry_newest(
     room: float,
     counter: TokenCounter,
 ) -> Addition:
-    """Carry the newest request where it is hidden, unless all of it is ``known`` already.
+    """Carry the newest request if it is hidden, unless all of it is ``known`` already.
 
     A summary or marker may carry an earlier one.
     """

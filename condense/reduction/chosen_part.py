@@ -81,7 +81,7 @@ class FromOriginals(ByModel):
 
     @override
     def prompt_for(self, situation: Situation) -> str:
-        """Return the instruction for so many messages, from the midst where they are."""
+        """Return the instruction for so many messages in the middle of a history."""
         about = super().prompt_for(alone(situation))
         is_part = _picked_at(situation) > 0
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
@@ -137,7 +137,7 @@ class ChosenResult(ByModel):
         return condense_instruction(load_prompt("result"), situation.focus)
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a clearing; raise NothingToCondense before any call where there is no output."""
+        """Return a clearing; raise NothingToCondense before any call if there is no output."""
         chosen, effective = situation.chosen or Chosen(()), situation.effective
         answers = [
             one

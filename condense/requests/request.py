@@ -322,7 +322,7 @@ class _Repair:
 
 
 def _with_blocks(message: Message, blocks: list[Block]) -> Message:
-    """Return the message itself where the blocks are the ones it has."""
+    """Return a message with these blocks, itself if it has the same ones."""
     if tuple(blocks) == message.blocks:
         return message
     return message.with_content(tuple(blocks))

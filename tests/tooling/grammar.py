@@ -13,25 +13,23 @@ BAD = re.compile(
     r"\b(?:what|whoever|whatever|where|whether|how|who|told|tell(?:s|ing)?|beside|brought"
     r"|bring(?:s|ing)?|heed\w*|wish(?:es|ed)?|hears?|heard|look(?:s|ed|ing)? after"
     r"|clear(?:s|ed|ing)? up|c[oa]m(?:es?|ing) to nothing)\b(?!-)",
-    re.IGNORECASE,
+    re.I,
 )
-# Code, and a pronoun behind its noun: "the user who pressed Stop", "a place where it ends".
-PLAIN = re.compile(
-    r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}(?:who|where)\b", re.IGNORECASE
-)
+# Code, and "who" behind its noun: "the user who pressed Stop". A "where" is an "if" too often.
+PLAIN = re.compile(r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}who\b", re.I)
 # By folder; equal to the count, so that it only shrinks.
 ALLOWED = {
-    "chatapp": 104,
+    "chatapp": 107,
     "chatapp/background_jobs": 3,
-    "chatapp/condensation": 48,
+    "chatapp/condensation": 51,
     "chatapp/context": 46,
     "chatapp/conversations": 28,
     "chatapp/live": 94,
-    "chatapp/models": 223,
+    "chatapp/models": 224,
     "chatapp/postgresql": 5,
     "chatapp/storage": 29,
-    "chatapp/toolbox": 16,
-    "chatapp/turns": 71,
+    "chatapp/toolbox": 17,
+    "chatapp/turns": 72,
     "condense/facts": 41,
     "condense/recall": 23,
 }

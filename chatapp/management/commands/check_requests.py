@@ -22,7 +22,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Say that all are the same; a CommandError names those that are not."""
+        """Print that all are the same; raise CommandError with those that are not."""
         try:
             changed = find_changed()
             named = [*islice(changed, MOST_NAMED)]

@@ -46,7 +46,7 @@ class AnthropicProvider(SdkProvider):
         return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
-        """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
+        """Return a client; it also sends the key as API 2023-06-01 had it, for other servers."""
         headers = None if self.base_url == SPEC.url else {"x-api-key": self.key}
         return anthropic.AsyncAnthropic(api_key=self.key, default_headers=headers, **options)
 

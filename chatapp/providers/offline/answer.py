@@ -166,7 +166,7 @@ def gist(text: str) -> str:
 
 
 def clip(text: str, length: int = LONGEST_QUOTE) -> str:
-    """Return the text on one line, cut at a word where it is longer than ``length``."""
+    """Return the text on one line, cut at a word after ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[:length].rsplit(' ', 1)[0]} …"
 

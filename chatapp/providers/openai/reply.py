@@ -208,7 +208,7 @@ class Reply(StreamedReply):
             yield from self._start(call)
 
     def _start(self, call: _Call) -> Iterator[events.StreamEvent]:
-        """Yield that a call has begun, once its name is known."""
+        """Yield the start of a call, once its name is known."""
         if call.name and not call.is_shown:
             call.is_shown = self.shown = True
             self.thinks = False

@@ -176,7 +176,7 @@ def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
 
 
 def _hidden(part: Any, server: Server) -> Any:
-    """Return a part of a schema without the server's secrets, wherever they stand."""
+    """Return a part of a schema without the server's secrets, at any depth."""
     if isinstance(part, str):
         return server.hide(part)
     if isinstance(part, dict):
