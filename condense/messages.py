@@ -321,7 +321,7 @@ class Message:
         return replace(self, tags=replace(self.tags, **changes))
 
     def with_content(self, content: Content) -> Self:
-        """Return a copy that says something else, so its token count is unknown again."""
+        """Return a copy with other content, and no token count."""
         # Said in full: dataclasses.replace takes twice as long, and a history has many messages.
         return type(self)(self.role, content, self.id, self.seq, self.position, self.tags)
 

@@ -91,7 +91,7 @@ def has_rules(content: condense.Content) -> bool:
 
 
 def as_claimed(content: condense.Content) -> condense.Content:
-    """Return it with its rules as those that only a file says are the user's own."""
+    """Return the content with its rules marked as claimed by an imported file only."""
     if isinstance(content, str):
         return content
     said = {condense.BESIDE: {"kind": RULE, "claimed": True}}

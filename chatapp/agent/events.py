@@ -32,7 +32,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class CallDescribed:
-    """The provider said something about the call: fields of ``CallFacts``."""
+    """The provider described the call, with fields of ``CallFacts``."""
 
     facts: Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class TextStreamed:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStarted:
-    """The model began to think, at ``since`` (Unix seconds); it may say nothing of that."""
+    """The model began to think, at ``since`` (Unix seconds); its thoughts may stay hidden."""
 
     since: float = field(default_factory=time.time, compare=False)
 
@@ -234,7 +234,7 @@ class PersonAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgressed:
-    """A tool that runs has put something out; ``output`` is the end of it so far."""
+    """A running tool wrote ``output``, which is the end of all its output so far."""
 
     id: str
     output: str
@@ -252,7 +252,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class CondensingAwaited:
-    """A person asked for a condensation that begins after the step, or not any more."""
+    """A condensation begins after this step at a person's request, or no longer does."""
 
     awaited: bool = True
 
@@ -311,7 +311,7 @@ class CondensingEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """Nothing of the turn runs any more, which ``status`` says in words.
+    """The turn ended with this ``status``, and nothing of it runs any more.
 
     A ``reason`` that no row has is shown at the composer: its ``kind`` is "error" or "info", and it
     has ``details`` to copy. With ``has_row`` a row of the transcript describes the end.

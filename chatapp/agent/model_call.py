@@ -1,4 +1,4 @@
-"""One call to a model: listened to, and accounted for however it ends; summaries are such calls."""
+"""Model calls: their events, partial replies and records; summaries are such calls, too."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ class _Block:
         return {"type": self.type, **self.names, "text": self.pieces[0], **took}
 
     def measured(self) -> int:
-        """Return the whole seconds since it began: nothing takes none."""
+        """Return the whole seconds since it began, at least one."""
         return max(1, round(time.monotonic() - self.began))
 
 
@@ -87,7 +87,7 @@ class StreamedCall:
 
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
-        """Account for the call when the block ends, whichever way it does."""
+        """Record the call when the block ends, also after an error."""
         failure = noop("broken off")
         try:
             yield

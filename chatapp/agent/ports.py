@@ -97,7 +97,7 @@ class NoLine:
     """The line of a call without watchers."""
 
     def show(self, output: str) -> None:
-        """Let it go."""
+        """Drop the output."""
 
     async def ask(self, _question: str, _answers: Sequence[str]) -> str:
         """Refuse: no person watches."""
@@ -122,7 +122,7 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Which call a person is asked about: message ``seq`` holds it at ``place``, from 0.
+    """A call that a person is asked about: message ``seq`` holds it at ``place``, from 0.
 
     Its id does not name it: some servers give the same in every reply, or twice in one.
     """
@@ -367,4 +367,4 @@ class Nobody:
     """An audience without watchers."""
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Let it go."""
+        """Drop the event."""

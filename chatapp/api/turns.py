@@ -210,7 +210,7 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 
 @router.post("/condense", response={202: schemas.TurnShape | None})
 def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
-    """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
+    """Begin a condensation, and show its turn; a running turn first finishes its step."""
     conversation = own_conversation(request, pk)
     wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
     async_to_sync(_apart)(actions.condense_now(conversation, wish))
@@ -247,7 +247,7 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
 
 @router.get("/reviews", response=schemas.many(schemas.ReviewShape))
 def list_reviews(request: Call, pk: Pk) -> QuerySet[Review]:
-    """List the summary that waits for a word on it before it applies, if one does."""
+    """List the summary that waits for a person's answer, if one does."""
     shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
     return shown.pending().order_by("pk")
 

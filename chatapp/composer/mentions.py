@@ -137,7 +137,7 @@ def missing_in(workspace: Workspace, text: str) -> list[str]:
 
 
 def _path_in(workspace: Workspace, written: str) -> str:
-    """Return the path that is meant: a sentence may end behind it, or it with such a sign.
+    """Return the path in a mention, without punctuation at its end if that is no part of it.
 
     "" if no path exists. Raises ToolError if it may not be read.
     """

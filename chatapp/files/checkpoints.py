@@ -113,7 +113,7 @@ class Checkpoints:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one at a time work with the repository, which is made when it is missing."""
+        """Lock the repository for one user at a time; make it if it is missing."""
         self.repository.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.repository / "palimpsest.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

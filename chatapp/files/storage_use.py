@@ -60,7 +60,7 @@ def room_for(owner: User, more: int) -> Iterator[None]:
 
 
 def measure_again(owner: User) -> None:
-    """Have a user's folders measured when it next matters: something was put there or removed."""
+    """Have a user's folders measured at the next check, since their files have changed."""
     caches["visits"].delete(f"folders-{owner.pk}")
 
 

@@ -82,7 +82,7 @@ class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types
 
 
 class KeyForm(EditWebAuthnForm):  # type: ignore[misc] # the same
-    """The same of a key that is there."""
+    """Another name for a stored key."""
 
     name = forms.CharField(label=_lazy("Name"))
 

@@ -22,7 +22,7 @@ _MARKS = re.compile(
 
 
 def recognise(sample: Sample) -> bool:
-    """Return True if it begins as they do, or has their messages."""
+    """Return True if the file begins like an export, or has the fields of its messages."""
     return bool(_MARKS.match(sample.head))
 
 

@@ -28,7 +28,7 @@ class StoredRequest:
 
 
 def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
-    """Read at once the records of a conversation's last calls up to one, as an index has them."""
+    """Read the records of a conversation's last calls up to one, in one query."""
     calls = ModelCall.objects.filter(
         conversation=newest.conversation_id, created_at__lte=newest.created_at
     )

@@ -84,7 +84,7 @@ class SizeHistory:
 
     @property
     def line(self) -> str:
-        """The path through all steps, as SVG has it."""
+        """The path through all steps, as an SVG path."""
         ends = [(one.x, one.top if one.moment.drop else one.y, one.y) for one in self.steps]
         return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, *both in ends for y in dict.fromkeys(both))
 

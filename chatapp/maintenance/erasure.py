@@ -72,7 +72,7 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
 
 
 def _end(user: User) -> None:
-    """Leave nothing of a user but a row without a name, and that it was deleted."""
+    """Delete a user's sessions, empty their row, and note the end of the deletion."""
     for session in Session.objects.iterator():
         if session.get_decoded().get(SESSION_KEY) == str(user.pk):
             session.delete()

@@ -1,4 +1,4 @@
-"""Integrity: a sentence for each thing that is wrong in the database, its tags and its records."""
+"""Integrity: a sentence for each fault in the database, its tags and its records."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ NAMED = 5
 
 
 def find_problems() -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong; reads everything, changes nothing."""
+    """Yield a sentence for each fault; reads everything, changes nothing."""
     for look in _LOOKS:
         try:
             yield from look()

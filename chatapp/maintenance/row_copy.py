@@ -147,7 +147,7 @@ class _Column:
 
 
 def _largest(column: Any, stored: Any) -> Decimal:
-    """Return the number nearest to one that a column of USD has no place for."""
+    """Return the largest amount that fits into a column of USD, with the sign of this one."""
     digits = Decimal(10**column.max_digits - 1).scaleb(-column.decimal_places)
     return digits.copy_sign(Decimal(stored))
 

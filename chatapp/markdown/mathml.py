@@ -207,7 +207,7 @@ def _mend_size(element: Element, name: str) -> None:
 
 
 def _mend_over(element: Element) -> None:
-    """A line is the border of a box, and an arrow must be the base itself to stretch."""
+    """Make a line over a base its border, and make an arrow the base, so that it stretches."""
     if element[1].text == _LINE:
         element.set("notation", "top" if element.tag == "mover" else "bottom")
         element.tag = "menclose"
@@ -242,7 +242,7 @@ def _find_letter(letter: str, style: str) -> str:
 
 
 def _space_names(row: Element) -> None:
-    """Names of functions stand apart from their neighbours, but for brackets."""
+    """Add space around the names of functions, except at brackets."""
     parts = list(row)
     for before, part, after in zip([None, *parts], parts, [*parts[1:], None], strict=False):
         name = _first_leaf(part)

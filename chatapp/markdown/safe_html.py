@@ -183,7 +183,7 @@ def _read_line(state: StateBlock, line: int) -> str:
 
 
 def code_box(language: str, code: str) -> str:
-    """Return the HTML of a code block around that of its text; a long one says its lines."""
+    """Return the HTML of a code block around its text; a long one shows its number of lines."""
     lines = code.count("\n")
     length = f' data-lines="{lines}"' if lines > LONG_CODE else ""
     opening = f'<div class="code-block" data-language="{escape(language)}"{length}><pre><code>'

@@ -71,7 +71,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which model was asked at which host."""
+    """The model and the host of a call."""
 
     model: str
     host: str

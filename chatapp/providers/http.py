@@ -159,7 +159,7 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Clients, _Life]] =
 
 
 async def clients() -> Clients:
-    """Return those of the event loop that runs, which closes them when it shuts down."""
+    """Return the clients of the running event loop, which closes them when it shuts down."""
     loop = asyncio.get_running_loop()
     if loop not in _of_loops:
         life = _life()

@@ -14,7 +14,7 @@ MAX_TEXT = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which message, and from which character on."""
+    """The message's number, and its first character to read."""
 
     number: int = argument("The message's number, as search_history gives it.", minimum=1)
     start: int = argument("First character to read.", default=0, minimum=0)

@@ -1,4 +1,4 @@
-"""A program that runs one command, and sees to it that nothing of it is left.
+"""A program that runs one command, and ends all its processes with it.
 
     python -I supervisor.py SECONDS MEGABYTES PROCESSES LIFELINE COMMAND…
 

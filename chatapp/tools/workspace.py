@@ -1,4 +1,4 @@
-"""The folder that tools read and write, and that no path a model writes can lead out of.
+"""Workspace: the folder that tools read and write; no path of a model leads out of it.
 
 A path is resolved first, so that links within the folder work, and then opened part by part
 without following links, so that a link put there in between leads nowhere. The folder itself is

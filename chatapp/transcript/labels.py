@@ -462,7 +462,7 @@ def cache_miss(call: ModelCall) -> str:
 
 
 def rewind_name(rewind: Rewind, versions: int = 0) -> str:
-    """Name a rewind; one that set a version aside by its number of so many."""
+    """Return a rewind's name; for a version, its number among all versions."""
     if rewind.version is not None and versions:
         return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
     retried = rewind.cause == Rewind.Cause.RETRIED

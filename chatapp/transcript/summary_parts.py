@@ -42,7 +42,7 @@ def parts_of(
     folded: condense.Folded | None,
     render: Callable[[str], str] = render_markdown,
 ) -> list[SummaryPart]:
-    """Return the parts of a summary and of all else that its message has."""
+    """Return the parts of a summary, and of the other blocks of its message."""
     blocks = message.blocks if message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     if condense.part_kind(summary) is condense.PartKind.LEDGER:

@@ -23,7 +23,7 @@ from chatapp.transcript.rows import FailureRow, RewindRow, Row, TurnRow
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A row, its place in reading order, and the rewind that took it along.
+    """A row, its place in reading order, and the rewind that set it aside, if any.
 
     The first number of ``key`` is a position, the second one the seq it was written at, halves
     being events between two messages.

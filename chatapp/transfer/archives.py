@@ -37,7 +37,7 @@ _KEY = re.compile(r"file[-_][0-9A-Za-z]+")
 
 
 class _ShortReads(io.FileIO):
-    """A file that gives no more at once than a list of files may have: it is read as a whole."""
+    """A file with limited reads, since a ZIP's list of files is read at once."""
 
     @override
     def read(self, size: int | None = -1, /) -> bytes:

@@ -358,7 +358,7 @@ def _erase(conversation: Conversation) -> None:
 
 
 def choose_profile(conversation: Conversation) -> None:
-    """Have a profile answer: the default one, the smallest that is large enough, or one made so."""
+    """Choose a profile with room: the default one, the smallest, or a new one of the stand-in."""
     owner = conversation.owner
     seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
     preferences = accounts.preferences_of(owner)

@@ -84,7 +84,7 @@ def delete_account(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def keep_account(request: Request) -> HttpResponse:
-    """Take the deletion of the account back."""
+    """Cancel the deletion of the account."""
     if users.keep_account(request.user):
         messages.success(request, _("Your account stays."))
     return redirect(came_from(request))

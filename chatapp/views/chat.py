@@ -160,7 +160,7 @@ def show_queued_text(_request: Request, own: Conversation, nonce: uuid.UUID) -> 
 
 
 def answer(text: str | None) -> HttpResponse:
-    """Return text that no browser takes for anything else."""
+    """Return plain text that no browser takes for HTML."""
     if text is None:
         raise Http404
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
@@ -168,7 +168,7 @@ def answer(text: str | None) -> HttpResponse:
 
 @in_conversation("GET")
 def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Ask up to which message to condense from this one on."""
+    """Ask for the last message of a part to condense, which starts at this one."""
     try:
         ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
     except condense.NothingToCondense as reason:

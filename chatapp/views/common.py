@@ -109,7 +109,7 @@ def came_from(request: HttpRequest) -> str:
 
 
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
-    """Let in as ``signed_in`` does, and hand the view the user's conversation in place of its key.
+    """Admit users like ``signed_in``, and pass the view their conversation in place of its key.
 
     In a ``resting`` one, turns that no process runs any more are ended first.
     """
@@ -155,12 +155,12 @@ def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], Vie
 
 
 def read_number(text: str) -> int | None:
-    """Return the whole number that a part of an address or a form spells, if one can be meant."""
+    """Return the whole number in a part of an address or a form, None for other text."""
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def read_float(text: str) -> float | None:
-    """Return the number that a part of an address spells, if one can be meant."""
+    """Return the finite number in a part of an address, None for other text."""
     try:
         value = float(text)
     except ValueError:

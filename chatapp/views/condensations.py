@@ -109,7 +109,7 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:
-    """Do as ``in_conversation`` does, and hand the view the attempt that the address names."""
+    """Admit users like ``in_conversation``, and pass the view the attempt of the address."""
 
     def decorate(view: View) -> View:
         @in_conversation(*methods, resting=resting)

@@ -97,7 +97,7 @@ def show_block(_request: Request, own: Conversation, seq: int, index: int) -> Ht
 
 
 def served(block: condense.Block | None) -> HttpResponse:
-    """Return an image to be shown, or a file's text to be kept; anything else is not found."""
+    """Return an image to be shown, or a file's text to be downloaded; raise Http404 otherwise."""
     image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
     if image:
         kind, data = image

@@ -1,4 +1,4 @@
-"""Monitoring: is the server alive and ready, and its metrics."""
+"""Monitoring: liveness, readiness and metrics of the server."""
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string

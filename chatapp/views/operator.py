@@ -32,7 +32,7 @@ _MADE = "made_invitation"
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
-    """Let in as ``signed_in`` does, and only operators: for others there is nothing here."""
+    """Admit only operators, as ``signed_in`` admits users; for others the page does not exist."""
 
     def decorate(view: View) -> View:
         def guarded(request: Request, **kwargs: Any) -> HttpResponseBase:
@@ -104,7 +104,7 @@ def invite(request: Request) -> HttpResponse:
 
 @for_operators("POST")
 def revoke_invitation(request: Request, pk: int) -> HttpResponse:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     get_object_or_404(Invitation.objects.usable(), pk=pk).delete()
     messages.success(request, translate("The invitation was revoked."))
     return redirect("users")

@@ -1,4 +1,4 @@
-"""Profiles: which models answer, with which limits, prices and keys, and trying them."""
+"""Profiles: models with their limits, prices and keys, and tests of them."""
 
 import asyncio
 import json

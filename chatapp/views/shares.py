@@ -59,7 +59,7 @@ def share_conversation(request: Request, conversation: Conversation) -> HttpResp
 
 @in_conversation("POST")
 def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
-    """Take the link back."""
+    """Revoke the link."""
     conversations.stop_sharing(conversation=conversation)
     messages.success(request, _("Sharing stopped. The link no longer works."))
     return redirect("share", conversation.pk)

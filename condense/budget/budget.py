@@ -132,7 +132,7 @@ class Fixed:
     percent: float
 
     def __call__(self, _query: ThresholdQuery) -> Threshold:
-        """Return it."""
+        """Return the threshold."""
         return Threshold(self.percent, "global")
 
 
@@ -150,7 +150,7 @@ class PerProfile:
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """As late as leaves time for ``turns`` more turns before a request would be too long.
+    """The latest threshold that leaves room for ``turns`` more turns below the limit.
 
     A conversation that grows by little each turn then fills its window; one that grows in leaps is
     condensed between two of them. It starts at ``least`` percent at the earliest. ``counter`` is

@@ -159,7 +159,7 @@ class AttemptRunner:
             self.hooks.tell(FellBack(self.attempt, following))
 
     async def _reviewed(self, reduction: Reduction) -> Reduction:
-        """Return the reduction as a person wants it, however often it is written for them."""
+        """Return the reduction that a person accepts, written again as often as they ask."""
         scale = self.ladder.gauge.scale
         while True:
             proposal = Proposal(

@@ -215,7 +215,7 @@ class Configuration:
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
     ) -> Condenser:
-        """Return the condenser that works so."""
+        """Return the condenser of these settings."""
         return Condenser(
             summarizer,
             counter,

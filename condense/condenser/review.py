@@ -169,7 +169,7 @@ class WriteAgain:
 
 
 class Reviewer(Protocol):
-    """The reviewer who shows a person each proposal."""
+    """Shows each proposal to a person, and returns the decision."""
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """A piece was written; ``read`` returns the summary so far."""

@@ -67,7 +67,7 @@ def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[
 
 
 def _rows(captures: dict[str, list[Node]]) -> Iterator[Row]:
-    """Begin at the name: above it stand decorators, annotations and template parameters."""
+    """Yield rows from the name on: decorators, annotations and template parameters are above."""
     for kind in ("definition", "section"):
         for node in captures.get(kind, ()):
             first = captures.get("name", [node])[0].start_point.row

@@ -80,7 +80,7 @@ def _read_rules(root: Path) -> Ignore:
 
 
 def ignore_matcher(lines: Iterable[str]) -> Ignore:
-    """Return the test that the lines of an ignore file describe; ill-formed lines say nothing."""
+    """Return the test that the lines of an ignore file describe; ill-formed lines are skipped."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - takes 40 ms, only needed with rules
 
     spec = GitIgnoreSpec([])

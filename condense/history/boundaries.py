@@ -47,7 +47,7 @@ def unread_tail(effective: Sequence[Message]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A tool call, its result, and which of the given messages they stand in."""
+    """A tool call, its result, and the indexes of their messages."""
 
     call: ToolUseBlock
     result: ToolResultBlock

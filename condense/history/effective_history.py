@@ -15,7 +15,7 @@ class InForce:
 
     @classmethod
     def of(cls, messages: Iterable[Message]) -> "InForce":
-        """Collect them from a history; one hidden by a later summary is still in force."""
+        """Collect the ids from a history; one hidden by a later summary is still in force."""
         live = [message.tags for message in messages if not message.taken_back]
         summaries = [tags.condense_id for tags in live if tags.condense_id is not None]
         markers = [tags.truncation_id for tags in live if tags.truncation_id is not None]

@@ -65,7 +65,7 @@ def known_strategies() -> Sequence[type[Described]]:
 
 
 def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
-    """Have a class found by its ``name`` and offered to people; return it, as a decorator does.
+    """Register a class by its ``name``, for people to choose; return it, as a decorator does.
 
     Raises TypeError if it lacks an attribute that people or the ladder need.
     """

@@ -1,4 +1,4 @@
-"""Last messages: a marker with the facts of all but those; no model is called."""
+"""Last messages: a marker with the facts of all earlier ones; no model is called."""
 
 from collections.abc import Iterator, Sequence
 

@@ -53,7 +53,7 @@ class Layers(ByModel):
     async def _merged(
         self, layers: Sequence[Layer], asking: str, writer: Writer
     ) -> tuple[Sequence[Layer], Sequence[str]]:
-        """Return as many layers as may stand there, unless a merge fails, and notes."""
+        """Return the layers, two of them merged if too many, and a note if that fails."""
         if len(layers) <= self.most:
             return layers, ()
         at = lowest_pair(layers)

@@ -226,7 +226,7 @@ class Bill:
 
 
 async def ignore(_text: str) -> None:
-    """Listen to nothing."""
+    """Ignore a piece of the summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Failed calls: is one a context overflow, and its technical details, safe to store.
+"""Failed calls: recognise a context overflow, and describe a failure without secrets.
 
 Recognised without importing any SDK: every vendor reports it in other words and other places: as an
 HTTP status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop

@@ -69,7 +69,7 @@ class OfflineProvider:
         yield events.ReplyCompleted(content, reason, usage)
 
     def _read(self, request: ModelRequest) -> tuple[int, events.SentRequest]:
-        """Return the size of a prompt, and its bytes for the record; they go nowhere."""
+        """Return the size of a prompt, and its bytes for the record; they are not sent."""
         tools = [spec.to_api() for spec in request.tools]
         before = {
             "model": self.model.name,
