@@ -47,7 +47,7 @@ test-postgres: .venv ## Run every test on a PostgreSQL of its own
 	.ci/postgres $(PYTEST) -n 2 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: lint
-lint: .venv ## Check style, types, layers and migrations
+lint: .venv ## Check style, types, layers, docstrings and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
 	$(PYTHON_IN)/mypy -n 2

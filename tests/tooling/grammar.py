@@ -53,5 +53,7 @@ if __name__ == "__main__":
     counts = Counter(folder for folder, _line in found)
     for folder in (wrong := {one for one, _count in counts.items() ^ ALLOWED.items()}):
         print(f"{folder}: {counts[folder]} bad first lines, {ALLOWED.get(folder, 0)} allowed")
-    print(*[line for folder, line in found if folder in wrong], sep="\n", end="")
+    for folder, line in found:
+        if folder in wrong:
+            print(line)
     sys.exit(bool(wrong))
