@@ -175,7 +175,7 @@ class AgentLoop(ABC):
             raise
 
     async def _ask(self, step: int) -> None:
-        """Get the model's reply; reduce the context first if it is too large."""
+        """Get the model's reply; reduce the context if it is too large."""
         self._history = tuple(await self.controller.fit(self._history, condense.Trigger.AUTO))
         for _ in range(FORCED_TRIES):
             try:

@@ -254,7 +254,7 @@ class ProviderSummarizer:
 
     @property
     def compacts(self) -> bool:
-        """True if this model can make a compaction that the chat's model can read."""
+        """True if the chat's own model writes, and can make compactions, which only it can read."""
         return self.provider.model.compacts and not self.apart
 
     @property

@@ -30,7 +30,7 @@ class MessagesFormat:
     """Reads the JSON of an API that shares the engine's form of messages."""
 
     def frame(self, body: Json) -> Frame:
-        """Return the frame of a body without its conversation's messages."""
+        """Return the frame of a body from which the conversation's messages were taken."""
         known = {"system", "tools", "messages"}
         system = body.get("system")
         if not isinstance(system, str):

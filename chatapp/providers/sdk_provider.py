@@ -311,7 +311,7 @@ class SdkProvider(ABC):
 
 
 def _named(request_id: object) -> events.CallDescribed:
-    """Return the vendor's id of the request, if it gave one."""
+    """Return the event with the vendor's id of the request, empty if it gave none."""
     name = request_id[:LONGEST_NAME] if isinstance(request_id, str) else None
     return events.CallDescribed({} if name is None else {"request_id": name})
 

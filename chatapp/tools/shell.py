@@ -152,8 +152,8 @@ async def start_supervised(
 
     Raises ToolError for a ``root`` that is no folder, is a link, or lies behind one.
 
-    It ends when its time is up, or when the other end of ``lifeline`` closes: of its input, which
-    the command does not get then, or of another pipe. ``options`` are the process's.
+    It ends when its time is up, or when the other end of ``lifeline`` closes: its input, which the
+    command does not get then, or another pipe. ``options`` are the process's.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)

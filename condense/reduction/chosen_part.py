@@ -81,7 +81,7 @@ class FromOriginals(ByModel):
 
     @override
     def prompt_for(self, situation: Situation) -> str:
-        """Return the instruction, that for a part if messages stay before the summary."""
+        """Return the instruction, with that for a part if messages stay before the summary."""
         about = super().prompt_for(alone(situation))
         is_part = _picked_at(situation) > 0
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
