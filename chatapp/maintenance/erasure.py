@@ -144,7 +144,7 @@ def _emptied(model: type[models.Model], kept: tuple[str, ...]) -> dict[str, Any]
 
 
 class Erased(NamedTuple):
-    """An erased user, by number and times: the number alone is another user's elsewhere."""
+    """An erased user, by number and times: on another server the number may be another user's."""
 
     user: int
     joined: str

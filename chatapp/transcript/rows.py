@@ -190,7 +190,7 @@ class FailureRow(RowPlace, AttemptWords):
     """An attempt that hid nothing, and that no other replaced.
 
     ``failed`` is False if it was cancelled or had nothing to do. It is ``repeatable`` unless its
-    part is unknown: ``scope`` is that part as JSON, "" for the whole conversation.
+    part is unknown: ``scope`` is that part as JSON, an empty object for the whole conversation.
     """
 
     failed: bool
