@@ -47,12 +47,13 @@ test-postgres: .venv ## Run every test on a PostgreSQL of its own
 	.ci/postgres $(PYTEST) -n 2 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: lint
-lint: .venv ## Check style, types, layers and migrations
+lint: .venv ## Check style, types, layers, docstrings and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
 	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python -m tests.tooling.messages --check
+	$(PYTHON_IN)/python -m tests.tooling.grammar
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: messages

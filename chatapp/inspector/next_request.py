@@ -1,4 +1,4 @@
-"""Next request of a conversation, as it would be sent now, and what is hidden from it."""
+"""Next request of a conversation, as it would be sent now, and the messages it leaves out."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
 class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
-    ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside; ``starts`` is where it would be condensed. The first
-    ``cached`` tokens should be in the provider's cache until about the moment ``cached_until``,
-    None where nothing is known of one.
+    ``hiders`` are the records that hide something of the conversation from it, ``rewound`` counts
+    the messages that rewinds have set aside; ``starts`` is the size at which it would be condensed.
+    The first ``cached`` tokens should be in the provider's cache until about the moment
+    ``cached_until``, None if no time is known.
     """
 
     cards: Sequence[parts.Card]
@@ -48,12 +48,12 @@ class NextRequest:
 
     @property
     def percent(self) -> float:
-        """How full the window is."""
+        """The filled share of the window, in percent."""
         return 100 * self.tokens / self.window
 
 
 def read_next_request(conversation: Conversation) -> NextRequest | None:
-    """Return what the model would be sent next, None where no profile answers."""
+    """Return the next request to the model, None if no profile answers."""
     profile = conversation.answering
     if profile is None:
         return None

@@ -28,12 +28,12 @@ def provider_specs() -> Mapping[str, ProviderSpec]:
 
 
 def provider_spec(name: str) -> ProviderSpec:
-    """Return a vendor's spec, a blank one where nothing has this name: rows outlive folders."""
+    """Return a vendor's spec, a blank one for an unknown name: rows outlive folders."""
     return provider_specs().get(name) or ProviderSpec(name, label=name, factory="")
 
 
 def keyless_spec() -> ProviderSpec:
-    """Return the provider that answers without a key, for those who have none yet."""
+    """Return the provider that answers without a key, for users without one."""
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
@@ -51,8 +51,8 @@ def create_provider(
     """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
-    chosen, and without it the operator has. What the server has ``refused`` is left out of
-    requests, and ``keep`` gets it with more. Raises UnknownProvider.
+    chosen, and without it the operator has. Parts that the server has ``refused`` are left out of
+    requests, and ``keep`` receives them with later ones. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())

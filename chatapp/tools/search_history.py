@@ -23,18 +23,18 @@ class Found:
 
 
 class History(Protocol):
-    """What was said in this conversation and is hidden from the model now."""
+    """The hidden messages of this conversation."""
 
     async def search(self, words: str, limit: int) -> Sequence[Found]:
         """Return the messages that are most about these words, the best first."""
 
     async def read(self, seq: int) -> str | None:
-        """Return all that a message says; None where there is no such message."""
+        """Return a message's whole text; None if there is no such message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to look for."""
+    """The words to search for."""
 
     query: str = argument("Words that the message has, or a question about it.")
 

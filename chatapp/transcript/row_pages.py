@@ -16,20 +16,20 @@ NEAR = 20
 
 
 def message_text(conversation: Conversation, seq: int) -> str | None:
-    """Return what a message says, as it was written; None where there is no such message."""
+    """Return a message's own words in full; None if there is no such message."""
     found = conversation.messages.filter(seq=seq).first()
     return message_store.to_engine(found, whole=True).words if found else None
 
 
 def message_block(conversation: Conversation, seq: int, index: int) -> condense.Block | None:
-    """Return one block of a message; None where there is none."""
+    """Return one block of a message; None if there is none."""
     found = conversation.messages.filter(seq=seq).first()
     blocks = message_store.to_engine(found, whole=True).blocks if found else ()
     return blocks[index] if index < len(blocks) else None
 
 
 def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:
-    """Return a tool call's "input" or "result"; None where it has none, or not yet."""
+    """Return a tool call's "input" or "result"; None if it has none, or not yet."""
     rows = conversation.messages.filter(seq__gte=seq).order_by("seq")[:NEAR]
     said = [message_store.to_engine(row, whole=True) for row in rows]
     if part == "input":
@@ -82,7 +82,7 @@ def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
 
 
 def parse_cursor(text: str) -> Cursor | None:
-    """Return the cut or position that a URL names; None where it is malformed."""
+    """Return the cut or position in a URL; None if it is malformed."""
     found = _CURSOR.fullmatch(text)
     return (int(found[1]), int(found[2] or 0)) if found else None
 
@@ -110,9 +110,9 @@ def _rows(
 
 
 def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
-    """Return the first of some messages, or with ``back`` the last, and the cut where they end.
+    """Return the first of some messages, or with ``back`` the last, and the cut at their end.
 
-    The cut is "" where there are no others.
+    The cut is "" if there are no others.
     """
     order = ("-position", "-seq") if back else ("position", "seq")
     found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)

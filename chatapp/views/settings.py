@@ -35,7 +35,7 @@ LABELS = {
 
 
 class SentSettings:
-    """Every form of the page, with what was ``sent`` for each, or as it is stored."""
+    """Every form of the page, filled with the ``sent`` values or the stored ones."""
 
     def __init__(self, user: User, sent: QueryDict | None) -> None:
         self.form = PreferencesForm(sent, instance=accounts.preferences_of(user))
@@ -48,7 +48,7 @@ class SentSettings:
             self.profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
 
     def wrong_sections(self) -> list[str]:
-        """Return where something can't be saved; all is checked, so that all is said at once."""
+        """Return the sections with invalid fields; all forms are checked."""
         places = {name: one for one in LABELS for name in SECTIONS.get(one, ())}
         places["condensing_prompt"] = "prompts"
         fields = chain(self.form.errors, *[one.errors for one in self.profiles])
@@ -94,7 +94,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
 
 @transaction.atomic
 def save(request: Request, page: SentSettings) -> None:
-    """Save all of it, and say what can't be saved any more."""
+    """Save all forms, and report profiles that are gone."""
     page.form.save()
     chosen = [one for one in page.profiles if one.is_bound]
     for one in chosen:
@@ -127,7 +127,7 @@ def create_token(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def revoke_token(request: Request, pk: int) -> HttpResponse:
-    """End a token; whoever uses it is not let in any more."""
+    """Revoke a token; its holder has no access any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()
     messages.success(request, translate("“{name}” was revoked.", name=token))

@@ -27,8 +27,8 @@ _PUNCTUATION = ".,:;!?)]}\"'`"
 def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the paths the agent read or the user mentioned, newest first, each once.
 
-    What was only edited does not count, and neither does a call that failed. Files that a summary
-    shows folded were read before it.
+    Files that were only edited do not count, and neither does a call that failed. Files that a
+    summary shows folded were read before it.
     """
     # A call is told by its block: other messages may use its id again.
     failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}

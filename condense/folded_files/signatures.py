@@ -96,9 +96,9 @@ class ParserProcess:
         self._lock = threading.Lock()
 
     def parse(self, language: str, source: bytes) -> tuple[list[Span], bool]:
-        """Return where definitions are, and whether the source has syntax errors.
+        """Return the spans of definitions, and True if the source has syntax errors.
 
-        Raises Unfoldable where there is no answer in time.
+        Raises Unfoldable if there is no answer in time.
         """
         request = json.dumps({"language": language, "size": len(source)}).encode() + b"\n" + source
         with self._lock:
@@ -114,7 +114,7 @@ class ParserProcess:
             process.communicate()
 
     def _ask(self, request: bytes) -> bytes:
-        """Return the worker's answer, nothing where there is no worker or it died."""
+        """Return the worker's answer, nothing if there is no worker or it died."""
         process = self._process
         # After a fork, the parent's worker is not ours to talk to.
         if self._owner != os.getpid() or not (process and process.stdin and process.stdout):
@@ -156,13 +156,13 @@ parser = ParserProcess()
 
 
 def language_of(path: str) -> str | None:
-    """Return the language of a file by its name, None where there is no grammar for it."""
+    """Return the language of a file by its name, None if there is no grammar for it."""
     suffix = PurePosixPath(path).suffix.lower().removeprefix(".")
     return next((name for name, extensions in LANGUAGES.items() if suffix in extensions), None)
 
 
 def read_definitions(path: str, source: bytes) -> str:
-    """Return ``# BASENAME`` and its definitions; raise Unfoldable where there is none."""
+    """Return ``# BASENAME`` and its definitions; raise Unfoldable if there are none."""
     language = language_of(path)
     if language is None:
         raise Unfoldable(SkipReason.NO_GRAMMAR)
@@ -214,7 +214,7 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
 
 
 def _trimmed(span: Span, lines: Sequence[str]) -> Span:
-    """Leave out trailing blank lines, which some grammars count as part of what precedes them."""
+    """Return the span without trailing blank lines, which some grammars count as part of it."""
     last = min(span.last, len(lines) - 1)
     while last > span.first and not lines[last].strip():
         last -= 1
