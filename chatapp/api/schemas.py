@@ -96,9 +96,13 @@ class SeenShape(Schema):
 
 
 class EffectiveShape(Schema):
-    """The effective history, in reading order, and what its messages take together."""
+    """The effective history, in reading order, and what all of it takes.
+
+    Of a long one the newest messages are there, and ``earlier`` counts the others.
+    """
 
     tokens: int
+    earlier: int
     messages: list[SeenShape]
 
 

@@ -58,6 +58,21 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the model sees, in reading order."""
         return self.filter(hidden=False).in_reading_order()
 
+    def span(
+        self, lower: tuple[int, int] | None = None, upper: tuple[int, int] | None = None
+    ) -> Self:
+        """Return the messages from one place on and before another: position and number of each."""
+        found = self
+        if lower:
+            found = found.filter(position__gte=lower[0]).exclude(
+                position=lower[0], seq__lt=lower[1]
+            )
+        if upper:
+            found = found.filter(position__lte=upper[0]).exclude(
+                position=upper[0], seq__gte=upper[1]
+            )
+        return found
+
     def in_force(self) -> Self:
         """Leave out what was undone or rewound."""
         return self.filter(undone=False, rewind_parent=None)
@@ -204,10 +219,19 @@ class Message(models.Model):
         constraints = (models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),)
         indexes = (
             models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
+            # It has all that a long history is added up by, so that no row is read for that.
+            models.Index(
+                fields=(
+                    *("conversation", "position", "seq", "tokens", "results", "holds_results"),
+                    *("condense_id", "truncation_id", "clear_id", "hidden"),
+                ),
+                condition=Q(hidden=False),
+                name="message_visible",
+            ),
             models.Index(
                 fields=("conversation", "position", "seq"),
-                condition=Q(hidden=False),
-                name="message_effective",
+                condition=_MADE_BY_ENGINE,
+                name="message_made",
             ),
             *(
                 models.Index(
@@ -218,6 +242,9 @@ class Message(models.Model):
                 # Not by the two parents: only undoing asks for them, and every condensation
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
+            ),
+            models.Index(
+                fields=("conversation",), condition=Q(claimed=True), name="message_claimed"
             ),
             models.Index(
                 fields=("conversation", "seq"),

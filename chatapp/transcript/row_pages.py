@@ -100,13 +100,7 @@ def _rows(
     conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
 ) -> MessageQuerySet:
     rows = Message.objects.filter(conversation=conversation).select_related(*SHOWN_WITH)
-    if lower:
-        position, seq = lower
-        rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
-    if upper:
-        position, seq = upper
-        rows = rows.filter(position__lte=position).exclude(position=position, seq__gte=seq)
-    return rows
+    return rows.span(lower, upper)
 
 
 def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
@@ -114,13 +108,14 @@ def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list
 
     The cut is "" where there are no others.
     """
-    order = ("-position", "-seq") if back else ("position", "seq")
-    found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)
+    ordered = rows.in_reading_order()
+    # A cursor of PostgreSQL would write all there are to its disk before the first comes.
+    found = iter((ordered.reverse() if back else ordered)[: limit and limit + NEAR])
     messages, cut = list(islice(found, limit)), ""
-    for other in found:
+    for place, other in enumerate(found, 1):
         begins = messages[-1] if back else other
         # A page that began with results would lack their calls.
-        if not begins.results:
+        if not begins.results or place == NEAR:
             cut = _cut((begins.position, begins.seq))
             break
         messages.append(other)

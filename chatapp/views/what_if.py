@@ -68,7 +68,9 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
     terms = what_if.terms_of(conversation)
-    predicted = what_if.predict_cost(what_if.read_baseline(terms), Variant.in_force(terms))
+    predicted = what_if.predict_cost(
+        what_if.read_baseline(terms, outline=True), Variant.in_force(terms)
+    )
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 

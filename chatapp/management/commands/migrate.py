@@ -1,0 +1,56 @@
+"""`manage.py migrate`: Django's, one at a time, and while processes of before go on."""
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, override
+
+from django.conf import settings
+from django.core.management.commands import migrate
+from django.db import OperationalError, connection
+
+from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
+from chatapp.sentences import translate as _
+
+# The number of the lock, of no meaning, and seconds between two looks for it.
+LOCK, PAUSE = 5_013_072_172, 1
+# Milliseconds for which a change waits for a table, with all that use it behind it; and how often.
+PATIENCE, TRIES = 2_000, 60
+
+
+class Command(migrate.Command):
+    """Django's; a table that is in use is asked for again instead of keeping everybody waiting."""
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Migrate once nobody else does."""
+        with _alone():
+            for last in (*[False] * TRIES, True):
+                try:
+                    super().handle(*args, **options)
+                    break
+                except OperationalError as error:
+                    if last or getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+                        raise
+                self.stderr.write(_("A table is in use. Trying again …"))
+                time.sleep(PAUSE)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait for others that migrate the same database."""
+    if not is_shared():
+        with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        return
+    # A statement that waited for it would hold up an index that is made concurrently.
+    while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
+        time.sleep(PAUSE)
+    execute(f"SET lock_timeout = {PATIENCE}")
+    try:
+        yield
+    finally:
+        connection.close()
