@@ -159,7 +159,7 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
         return history, {}
     beyond["messages_hidden"] -= 1
     told = {name: beyond[name] for name in ("seq", "tokens")}
-    stand_in = condense.Message("user", "", STAND_IN, **told)
+    stand_in = condense.Message("user", "…", STAND_IN, **told)
     return (*start, stand_in, *history[len(start) :]), beyond
 
 

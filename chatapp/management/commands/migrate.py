@@ -14,10 +14,9 @@ from django.db import OperationalError, connection
 from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
 from chatapp.sentences import translate as _
 
-# The number of the lock, of no meaning, and seconds between two looks for it.
-LOCK, PAUSE = 5_013_072_172, 1
-# Milliseconds for which a change waits for a table, with all that use it behind it; and how often.
-PATIENCE, TRIES = 2_000, 60
+# A lock's number, of no meaning; milliseconds for which a change waits for a table, and all that
+# use it behind that; how often; and seconds between two tries.
+LOCK, PATIENCE, TRIES, PAUSE = 5_013_072_172, 2_000, 60, 1
 
 
 class Command(migrate.Command):
@@ -25,7 +24,7 @@ class Command(migrate.Command):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate once nobody else does."""
+        """Migrate, once nobody else does."""
         with _alone():
             for last in (*[False] * TRIES, True):
                 try:

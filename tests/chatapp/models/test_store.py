@@ -79,7 +79,7 @@ def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation,
             cursor.execute("ANALYZE chatapp_message; SET LOCAL enable_seqscan = off")
         how = "QUERY PLAN" if connection.vendor == "sqlite" else ""
         cursor.execute(f"EXPLAIN {how} {queries[0]['sql']}")
-        assert "message_effective" in str(cursor.fetchall())
+        assert "message_visible" in str(cursor.fetchall())
 
 
 def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conversation) -> None:
