@@ -69,12 +69,10 @@ def terms_of(conversation: Conversation) -> TurnSettings:
     raise errors.Refused(NO_PROFILE)
 
 
-def read_baseline(terms: TurnSettings, *, outline: bool = False) -> Baseline:
-    """Return the conversation of these terms as it is now, or an ``outline`` of it for figures."""
+def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) -> Baseline:
+    """Return the conversation of these terms as it is now; all that is visible, or was ``seen``."""
     conversation, profile = terms.conversation, terms.profile
-    effective, _beyond = message_store.read_outline(conversation.pk)
-    if not outline and any(one.id == message_store.STAND_IN for one in effective):
-        effective = message_store.read_effective(conversation.pk)
+    effective = (*seen,) or message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
     folder = toolboxes.folder_of(conversation)
     return Baseline(

@@ -85,10 +85,7 @@ def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 
 @conversation.get("/effective", response=schemas.EffectiveShape, summary="Show what the model sees")
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
-    """Show the effective history: what the next request is made of, in reading order.
-
-    Of a long one it is the newest messages; how many ``earlier`` ones there are is counted.
-    """
+    """Show what the next request is made of, in reading order; of much the newest messages."""
     history, beyond = message_store.read_outline(own_conversation(request, pk).pk)
     shown = [one for one in history if one.id != message_store.STAND_IN]
     tokens, earlier = sum(one.tokens or 0 for one in history), beyond.get("count", 0)

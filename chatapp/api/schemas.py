@@ -96,10 +96,7 @@ class SeenShape(Schema):
 
 
 class EffectiveShape(Schema):
-    """The effective history, in reading order, and what all of it takes.
-
-    Of a long one the newest messages are there, and ``earlier`` counts the others.
-    """
+    """The effective history, in reading order, and what it takes with ``earlier`` messages."""
 
     tokens: int
     earlier: int

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
         AddIndex(
             "message",
             models.Index(
-                fields=["conversation"], condition=Q(("claimed", True)), name="message_claimed"
+                fields=["conversation"], condition=Q(("claimed", True)), name="message_claim"
             ),
         ),
         RemoveIndex("message", "message_effective"),

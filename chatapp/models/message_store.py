@@ -148,18 +148,13 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
     history = condense.effective_history([*map(to_engine, made + newest[1:])])
     start = tuple([one for one in history[:1] if one.is_summary])
     rest = older.written().span(*[one.order for one in start])
-    beyond = rest.aggregate(
-        count=Count("seq"),
-        messages_hidden=Count("seq", filter=Q(holds_results=False)),
-        results_hidden=Sum("results"),
-        tokens=Sum("tokens"),
-        seq=Max("seq"),
-    )
+    sums = {"results_hidden": Sum("results"), "tokens": Sum("tokens"), "seq": Max("seq")}
+    shown = Count("seq", filter=Q(holds_results=False))
+    beyond = rest.aggregate(count=Count("seq"), messages_hidden=shown, **sums)
     if not beyond["count"]:
         return history, {}
     beyond["messages_hidden"] -= 1
-    told = {name: beyond[name] for name in ("seq", "tokens")}
-    stand_in = condense.Message("user", "…", STAND_IN, **told)
+    stand_in = condense.Message("user", "…", STAND_IN, beyond["seq"], tokens=beyond["tokens"])
     return (*start, stand_in, *history[len(start) :]), beyond
 
 

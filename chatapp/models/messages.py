@@ -233,7 +233,7 @@ class Message(models.Model):
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),
             models.Index(
-                fields=("conversation",), condition=Q(claimed=True), name="message_claimed"
+                fields=("conversation",), condition=Q(claimed=True), name="message_claim"
             ),
             models.Index(
                 fields=("conversation", "seq"),

@@ -171,26 +171,18 @@ def _metrics(authorization: str) -> HttpResponse:
     return HttpResponse(generate_latest(_Numbers()), content_type=CONTENT_TYPE_LATEST)
 
 
-# Of each queue the jobs that are due, and for how many seconds the oldest of them has been.
-_DUE = """
-    SELECT queue_name, count(*), EXTRACT(epoch FROM now() - min(coalesce(scheduled_at, at)))
+# Of each queue the jobs that are due, and for how many seconds the oldest of them has been; and how
+# old the oldest sign of life is.
+_SHARED = """
+    SELECT CAST(queue_name AS text), count(*),
+        EXTRACT(epoch FROM now() - min(coalesce(scheduled_at, at)))
     FROM procrastinate_jobs AS job JOIN procrastinate_events ON job_id = job.id
     WHERE type = 'deferred' AND status = 'todo' AND coalesce(scheduled_at <= now(), true)
     GROUP BY queue_name
-"""
-_OLDEST = """
-    SELECT EXTRACT(epoch FROM now() - min(heartbeat_at)) FROM chatapp_process
+    UNION ALL SELECT '', 1, EXTRACT(epoch FROM now() - min(heartbeat_at)) FROM chatapp_process
     WHERE kind <> 'command'
 """
 _OF_QUEUES = (("queue_jobs", "Jobs that are due."), ("queue_oldest_seconds", "Since when."))
-_QUEUES = ("turns", "background", "long")
-
-
-def _ask(sql: str) -> list[Any]:
-    """Return what the processes of a cluster have together; nothing while it can't be read."""
-    with suppress(DatabaseError):
-        return execute(sql) if settings.CLUSTER else []
-    return []
 
 
 class _Numbers:
@@ -206,15 +198,25 @@ class _Numbers:
             for values, total in sums.items():
                 counter.add_metric(values, float(total))
             yield counter
-        due = {queue: numbers for queue, *numbers in _ask(_DUE)}
-        for place, (name, says) in enumerate(_OF_QUEUES if settings.CLUSTER else ()):
-            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", says, labels=("queue",))
-            for queue in _QUEUES:
-                gauge.add_metric((queue,), float(due.get(queue, (0, 0))[place]))
-            yield gauge
+        if settings.CLUSTER:
+            with suppress(DatabaseError):
+                yield from self._shared()
         for name, says, value in self._gauges():
             if value is not None:
                 yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
+
+    def _shared(self) -> "Iterator[Metric]":
+        """Yield what the processes of a cluster have together."""
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
+
+        told = {queue: numbers for queue, *numbers in execute(_SHARED)}
+        says, age = "Oldest sign of life of all.", told[""][1] or 0
+        yield GaugeMetricFamily(f"{PREFIX}_oldest_heartbeat_seconds", says, value=age)
+        for place, (name, says) in enumerate(_OF_QUEUES):
+            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", says, labels=("queue",))
+            for queue in ("turns", "background", "long"):
+                gauge.add_metric((queue,), float(told.get(queue, (0, 0))[place]))
+            yield gauge
 
     def _gauges(self) -> Iterator[tuple[str, str, float | None]]:
         reached, lag = _reaches_redis() if settings.CLUSTER else None, running_turns.lag()
@@ -223,12 +225,6 @@ class _Numbers:
         yield "event_loop_lag_seconds", "How long the event loop took to answer.", lag
         line = SyncToAsync.single_thread_executor._work_queue.qsize()  # noqa: SLF001
         yield "waiting_writes", "Calls that wait for the thread that writes.", line
-        ages = _ask(_OLDEST)
-        yield (
-            "oldest_heartbeat_seconds",
-            "Oldest sign of life of all.",
-            ages[0][0] if ages else None,
-        )
         yield "heartbeat_timestamp_seconds", "When turns got their last sign of life.", heartbeat()
         yield "database_reachable", "Whether the database can be read.", _is_readable()
         yield "redis_reachable", "Whether Redis answers.", reached

@@ -2,8 +2,6 @@
 
 import fcntl
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, override
 
@@ -15,8 +13,8 @@ from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
 from chatapp.sentences import translate as _
 
 # A lock's number, of no meaning; milliseconds for which a change waits for a table, and all that
-# use it behind that; how often; and seconds between two tries.
-LOCK, PATIENCE, TRIES, PAUSE = 5_013_072_172, 2_000, 60, 1
+# use it behind that; and seconds between two tries.
+LOCK, PATIENCE, PAUSE = 5_013_072_172, 2_000, 1
 
 
 class Command(migrate.Command):
@@ -25,31 +23,22 @@ class Command(migrate.Command):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate, once nobody else does."""
-        with _alone():
-            for last in (*[False] * TRIES, True):
+        if not is_shared():
+            with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                return super().handle(*args, **options)
+        # A statement that waited for it would hold up an index that is made concurrently.
+        while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
+            time.sleep(PAUSE)
+        execute(f"SET lock_timeout = {PATIENCE}")
+        try:
+            while True:
                 try:
-                    super().handle(*args, **options)
-                    break
+                    return super().handle(*args, **options)
                 except OperationalError as error:
-                    if last or getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+                    if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
                         raise
                 self.stderr.write(_("A table is in use. Trying again …"))
                 time.sleep(PAUSE)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait for others that migrate the same database."""
-    if not is_shared():
-        with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-        return
-    # A statement that waited for it would hold up an index that is made concurrently.
-    while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
-        time.sleep(PAUSE)
-    execute(f"SET lock_timeout = {PATIENCE}")
-    try:
-        yield
-    finally:
-        connection.close()
+        finally:
+            connection.close()
