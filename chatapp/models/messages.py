@@ -232,9 +232,7 @@ class Message(models.Model):
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),
-            models.Index(
-                fields=("conversation",), condition=Q(claimed=True), name="message_claim"
-            ),
+            models.Index(fields=("conversation",), condition=Q(claimed=True), name="message_claim"),
             models.Index(
                 fields=("conversation", "seq"),
                 condition=Q(forgotten__isnull=False),

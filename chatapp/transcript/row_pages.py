@@ -103,20 +103,24 @@ def _rows(
     return rows.span(lower, upper)
 
 
-def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
+def _read(
+    rows: MessageQuerySet, limit: int | None, *, back: bool, near: int = NEAR
+) -> tuple[list[Message], str]:
     """Return the first of some messages, or with ``back`` the last, and the cut where they end.
 
     The cut is "" where there are no others.
     """
     ordered = rows.in_reading_order()
     # A cursor of PostgreSQL would write all there are to its disk before the first comes.
-    found = iter((ordered.reverse() if back else ordered)[: limit and limit + NEAR])
+    found = iter((ordered.reverse() if back else ordered)[: limit and limit + near])
     messages, cut = list(islice(found, limit)), ""
     for place, other in enumerate(found, 1):
         begins = messages[-1] if back else other
         # A page that began with results would lack their calls.
-        if not begins.results or place == NEAR:
+        if not begins.results:
             cut = _cut((begins.position, begins.seq))
             break
+        if place == near:
+            return _read(rows, limit, back=back, near=8 * near)
         messages.append(other)
     return messages[::-1] if back else messages, cut
