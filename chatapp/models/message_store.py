@@ -160,12 +160,14 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
 
 def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]:
     """Return the rows of what the model sees, in reading order; so many, the ``newest`` first."""
-    # SQLite does not know that few are visible, and would go through all.
+    # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
+    # index with this order.
     is_file = connection.vendor == "sqlite"
     visible = "INDEXED BY message_visible WHERE hidden = 0" if is_file else "WHERE NOT hidden"
+    last = f"position DESC, seq DESC, tokens DESC LIMIT {newest}"
     sql = (
         f"SELECT * FROM chatapp_message {visible} AND conversation_id = %s "  # noqa: S608 - a condition of our own
-        f"ORDER BY {f'position DESC, seq DESC LIMIT {newest}' if newest else 'position, seq'}"
+        f"ORDER BY {last if newest else 'position, seq'}"
     )
     return select(Message, sql, conversation_id)
 
