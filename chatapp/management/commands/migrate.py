@@ -26,7 +26,8 @@ class Command(migrate.Command):
         if not is_shared():
             with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                return super().handle(*args, **options)
+                super().handle(*args, **options)
+            return
         # A statement that waited for it would hold up an index that is made concurrently.
         while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
             time.sleep(PAUSE)
@@ -34,7 +35,8 @@ class Command(migrate.Command):
         try:
             while True:
                 try:
-                    return super().handle(*args, **options)
+                    super().handle(*args, **options)
+                    break
                 except OperationalError as error:
                     if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
                         raise
