@@ -35,6 +35,9 @@ TRIPS, AWAY = 23, 0.001
 # Of a web process and a worker with nothing to do, counted in PostgreSQL for a minute: connections,
 # and statements a second.
 CONNECTIONS, IDLE = (5, 10), (1.8, 3.7)
+# Statements for a page that is sent something, and the seconds after which it is looked at again;
+# and seconds between two statements of a web process for all its pages.
+LOOKS, AGAIN, ALL_PAGES = 2, 30, 10
 # Each job wakes every worker, which asks for it: that of the turn, and the one that follows it.
 JOBS = 2
 
@@ -105,6 +108,11 @@ ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
     ("transactions a second", "", lambda hour: hour.rate * TRANSACTIONS),
     ("connections", "", lambda hour: of_each(hour, CONNECTIONS)),
     ("statements a second with nothing to do", "", lambda hour: of_each(hour, IDLE)),
+    (
+        "statements a second that look after pages",
+        "",
+        lambda hour: hour.running * LOOKS / AGAIN + webs(hour) / ALL_PAGES,
+    ),
     ("questions for jobs a second", "", lambda hour: hour.rate * JOBS * workers(hour)),
     ("log of writes", "MB a second", lambda hour: hour.rate * LOGGED / 1e6),
     ("rows", "million a day", lambda hour: hour.turns * ROWS / 1e6),
