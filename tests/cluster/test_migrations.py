@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.narrator import story
 from tests.cluster.services import PATIENCE
-from tests.cluster.stage import Stage, in_cluster
+from tests.cluster.stage import Stage, in_both, in_cluster
 from tests.first_start import FirstStart
 from tests.processes import ROOT
 
@@ -60,6 +60,12 @@ def test_turns_go_on_while_an_index_is_made_and_two_migrate(stage: Stage) -> Non
     assert [status for status, _owner in stage.turns(page.conversation)] == ["succeeded"]
     broken = "SELECT count(*) FROM pg_index WHERE NOT indisvalid"
     assert stage.cluster.value(broken) == 0
+
+
+@in_both
+def test_it_ends_beside_processes_that_migrated_when_they_began(stage: Stage) -> None:
+    """They have let go of what one that migrates holds."""
+    end(migrate(stage.cluster.environment))
 
 
 @in_cluster

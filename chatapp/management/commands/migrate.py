@@ -2,12 +2,13 @@
 
 import fcntl
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, override
 
 from django.conf import settings
 from django.core.management.commands import migrate
-from django.db import OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection
 
 from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
 from chatapp.sentences import translate as _
@@ -43,4 +44,7 @@ class Command(migrate.Command):
                 self.stderr.write(_("A table is in use. Trying again …"))
                 time.sleep(PAUSE)
         finally:
+            # A pool keeps the session, and with it the lock.
+            with suppress(DatabaseError):
+                execute("SELECT pg_advisory_unlock(%s)", LOCK)
             connection.close()
