@@ -31,7 +31,7 @@ _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "err
 MOST_RUNS = 200
 
 # A position in reading order, and the number of the message there; and a position behind all.
-Place = tuple[int, int]
+Cursor = tuple[int, int]
 END = 2_147_483_647
 _PLACE = ("conversation", "position", "seq")
 # All that a long history is added up by, so that no row is read for that.
@@ -68,7 +68,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the model sees, in reading order."""
         return self.filter(hidden=False).in_reading_order()
 
-    def span(self, lower: Place | None = None, upper: Place | None = None) -> Self:
+    def span(self, lower: Cursor | None = None, upper: Cursor | None = None) -> Self:
         """Return the messages from one place on and before another."""
         (first, seq), (last, end) = lower or (0, 0), upper or (END, 0)
         found = self.filter(position__range=(first, last))

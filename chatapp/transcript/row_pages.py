@@ -6,9 +6,9 @@ from itertools import islice
 
 import condense
 from chatapp.models import Conversation, Message, message_store
-from chatapp.models.messages import MessageQuerySet
+from chatapp.models.messages import Cursor, MessageQuerySet
 from chatapp.transcript.message_parts import input_text, result_text
-from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
+from chatapp.transcript.row_builder import SHOWN_WITH, page_rows
 from chatapp.transcript.rows import Page
 
 # Messages after a call in which its result is looked for; it is the next one, mostly.
