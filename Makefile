@@ -17,8 +17,9 @@ run: ## Start Palimpsest and print the address to open
 	@$(PYTHON_IN)/python manage.py serve
 
 .PHONY: cluster
-cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web processes and two workers
+cluster: ## Start a cluster on this machine: PostgreSQL, Redis, two web processes and two workers
 	@CI=true .ci/services
+	@.ci/install scale
 	@$(PYTHON_IN)/python -m tests.cluster $(FOLDER)
 
 .PHONY: .venv

@@ -69,10 +69,10 @@ def terms_of(conversation: Conversation) -> TurnSettings:
     raise errors.Refused(NO_PROFILE)
 
 
-def read_baseline(terms: TurnSettings) -> Baseline:
-    """Return the conversation of these terms as it is now."""
+def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) -> Baseline:
+    """Return the conversation of these terms as it is now; all that is visible, or was ``seen``."""
     conversation, profile = terms.conversation, terms.profile
-    effective = message_store.read_effective(conversation.pk)
+    effective = (*seen,) or message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
     folder = toolboxes.folder_of(conversation)
     return Baseline(

@@ -85,9 +85,11 @@ def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 
 @conversation.get("/effective", response=schemas.EffectiveShape, summary="Show what the model sees")
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
-    """Show the effective history: the messages of the next request, in reading order."""
-    history = message_store.read_effective(own_conversation(request, pk).pk)
-    return {"tokens": sum(one.tokens or 0 for one in history), "messages": history}
+    """Show the effective history in reading order; of a long one the newest messages."""
+    history, beyond = message_store.read_outline(own_conversation(request, pk).pk)
+    shown = [one for one in history if one.id != message_store.STAND_IN]
+    tokens, earlier = sum(one.tokens or 0 for one in history), beyond.get("count", 0)
+    return {"tokens": tokens, "messages": shown, "earlier": earlier}
 
 
 @attachments.post("/attachments", response={201: schemas.AttachmentShape})

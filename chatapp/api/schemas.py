@@ -92,9 +92,10 @@ class SeenShape(Schema):
 
 
 class EffectiveShape(Schema):
-    """The effective history, in reading order, and the tokens of its messages together."""
+    """The effective history in reading order; ``tokens`` count the ``earlier`` messages too."""
 
     tokens: int
+    earlier: int
     messages: list[SeenShape]
 
 

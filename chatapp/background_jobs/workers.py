@@ -83,7 +83,7 @@ class SteadyConnector(PsycopgConnector):
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
-        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 1}
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 2, "timeout": 5, "reconnect_timeout": 1}
         pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
         super().__init__(kwargs=connector_params(), **pool)
 

@@ -231,7 +231,7 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
         return None, None
     allowed = sizes.capacity_of(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
-    history = message_store.read_effective(conversation.pk)
+    history = message_store.read_outline(conversation.pk)[0]
     tokens = sizes.context_size(conversation, profile, history)
     if tokens.value <= allowed:
         return tokens, allowed

@@ -106,13 +106,14 @@ def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
     cuts = [cut for cut in condense.safe_cuts(history) if start < cut <= read]
     if not cuts:
         raise condense.NothingToCondense(noop("The model has not read this message yet."))
-    ends, tokens, messages, done = [], 0, 0, start
+    ends, tokens, messages, done, shown = [], 0, 0, start, history[start]
     for cut in cuts:
         added = history[done:cut]
         tokens += sum(one.tokens or 0 for one in added)
         messages += len(added)
         done = cut
-        ends.append(_end(history[start:cut], messages, tokens))
+        shown = next((one for one in reversed(added) if one.words.strip() or one.tool_uses), shown)
+        ends.append(_end(shown, added[-1].seq, messages, tokens))
     return ends
 
 
@@ -123,12 +124,11 @@ def _place_of(history: Sequence[condense.Message], first: int) -> int:
     raise condense.NothingToCondense(noop("The model does not see this message any more."))
 
 
-def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
-    """Describe the last message that people see of these."""
-    shown = next((one for one in reversed(chosen) if one.words.strip() or one.tool_uses), chosen[0])
+def _end(shown: condense.Message, seq: int, messages: int, tokens: int) -> End:
+    """Describe an end by the last message before it that people see."""
     said = shown.words or ", ".join(use.name for use in shown.tool_uses)
     by_user = shown.role == "user" and not shown.is_marker and not shown.is_summary
-    return End(chosen[-1].seq, " ".join(said.split()), by_user, messages, tokens)
+    return End(seq, " ".join(said.split()), by_user, messages, tokens)
 
 
 def find_chosen(

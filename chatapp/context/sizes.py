@@ -79,7 +79,7 @@ def room_in(conversation: Conversation) -> float:
     profile = conversation.answering
     if profile is None:
         return math.inf
-    size = context_size(conversation, profile, message_store.read_effective(conversation.pk))
+    size = context_size(conversation, profile, message_store.read_outline(conversation.pk)[0])
     return capacity_of(conversation, profile) - size.value
 
 
@@ -135,8 +135,10 @@ class Scale:
         self.measured_tokens, self.measured_seq = None, 0
 
 
-def hideable(history: Sequence[condense.Message]) -> tuple[Mapping[str, int] | None, bool]:
-    """Count what a condensation may hide of an effective history: what the model has read of it.
+def hideable(
+    history: Sequence[condense.Message], beyond: Mapping[str, int] | None = None
+) -> tuple[Mapping[str, int] | None, bool]:
+    """Count what a condensation may hide: what the model has read, and what is ``beyond`` that.
 
     None where that is too little, and then whether the model has not said anything yet.
     """
@@ -145,14 +147,18 @@ def hideable(history: Sequence[condense.Message]) -> tuple[Mapping[str, int] | N
         condense.require_enough(history, read)
     except condense.NothingToCondense:
         return None, not any(one.is_summary for one in history)
-    return message_store.count_seen(read), False
+    seen = message_store.count_seen(read)
+    return {name: count + (beyond or {}).get(name, 0) for name, count in seen.items()}, False
 
 
 def figures_of(
-    terms: TurnSettings, history: Sequence[condense.Message], size: condense.TokenCount
+    terms: TurnSettings,
+    history: Sequence[condense.Message],
+    size: condense.TokenCount,
+    beyond: Mapping[str, int] | None = None,
 ) -> ContextChanged:
-    """Return a context that is known, as figures; it takes ``size``."""
-    budget, (hides, said_nothing) = terms.budget(history), hideable(history)
+    """Return a context that is known, as figures; it takes ``size``, with what is ``beyond``."""
+    budget, (hides, said_nothing) = terms.budget(history), hideable(history, beyond)
     system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
     return ContextChanged(
         tokens=size.value,

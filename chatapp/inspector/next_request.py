@@ -58,7 +58,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     if profile is None:
         return None
     system = system_of(conversation, profile)
-    history = message_store.read_effective(conversation.pk)
+    history, beyond = message_store.read_outline(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     messages = [
         parts.Sized(
@@ -73,6 +73,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     ]
     found = (*_frame(conversation, profile, system), *parts.message_pieces(messages))
     cached, until = still_cached(conversation, profile)
+    read, more = cached if until else None, beyond.get("count", 1) - 1
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
     )
@@ -80,7 +81,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     counts = ("messages_hidden", "results_hidden", "condensations_hidden")
     rewound = Rewind(**in_force.aggregate(**{one: models.Sum(one, default=0) for one in counts}))
     return NextRequest(
-        cards=parts.cards_of(found, size.value, profile.context_window, cached if until else None),
+        cards=parts.cards_of(found, size.value, profile.context_window, read, more),
         tokens=size.value,
         measured=size.measured,
         window=profile.context_window,

@@ -233,6 +233,7 @@ class Card:
     percent: float
     cached: int | None
     pieces: Sequence[Piece] = field(repr=False)
+    beyond: int = 0
 
     @property
     def listed(self) -> Sequence[Piece]:
@@ -242,7 +243,7 @@ class Card:
     @property
     def unlisted(self) -> int:
         """The number of pieces that are not shown."""
-        return len(self.pieces) - len(self.listed)
+        return len(self.pieces) - len(self.listed) + self.beyond
 
     @property
     def cached_percent(self) -> float | None:
@@ -251,12 +252,12 @@ class Card:
 
 
 def cards_of(
-    found: Sequence[Piece], total: int, window: int, cached: int | None = None
+    found: Sequence[Piece], total: int, window: int, cached: int | None = None, beyond: int = 0
 ) -> tuple[Card, ...]:
     """Return the cards of a request of ``total`` tokens, in the order in which their kinds begin.
 
     Of the request the first ``cached`` tokens were read from a cache. Pieces share the total by
-    their weight.
+    their weight. One stands for so many messages ``beyond`` itself.
     """
     scale = total / (sum(piece.tokens for piece in found) or 1)
     kinds: dict[str, list[Piece]] = {}
@@ -280,6 +281,7 @@ def cards_of(
             percent=100 * tokens[kind] / (window or total or 1),
             cached=None if cached is None else round(hits[kind]),
             pieces=those,
+            beyond=beyond if kind == MESSAGES else 0,
         )
         for place, (kind, those) in enumerate(kinds.items())
     )

@@ -104,10 +104,10 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     profile = conversation.answering
     if profile is None:
         return None
-    history = message_store.read_effective(conversation.pk)
+    history, beyond = message_store.read_outline(conversation.pk)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
-    figures = sizes.figures_of(terms, history, tokens)
+    figures = sizes.figures_of(terms, history, tokens, beyond)
     spent = spending_of(conversation.pk, limits_of(conversation, preferences))
     return with_draft(state_of(terms, figures, spent))
 

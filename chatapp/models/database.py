@@ -19,7 +19,6 @@ from typing import Any, cast
 from asgiref.sync import sync_to_async
 from django.db import (
     DEFAULT_DB_ALIAS,
-    OperationalError,
     connection,
     connections,
     models,
@@ -190,21 +189,6 @@ def reading_damaged_text() -> Iterator[None]:
 def is_shared() -> bool:
     """Whether other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"
-
-
-def is_writable(model: type[models.Model]) -> bool:
-    """Whether rows can be written now: not at a standby, nor while their table is locked."""
-    if not is_shared():
-        return True
-    table = model._meta.db_table  # noqa: SLF001 - Django's documented API
-    try:
-        with transaction.atomic():
-            execute(f'LOCK TABLE "{table}" IN ROW EXCLUSIVE MODE NOWAIT')
-            return execute("SHOW transaction_read_only") == [("off",)]
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
-            raise
-    return False
 
 
 def now() -> datetime:

@@ -29,7 +29,8 @@ def apply_reduction(
         lock(Conversation, conversation_id)
         first = Message.objects.get(pk=reduction.hidden[0])
         last = Message.objects.get(pk=reduction.hidden[-1])
-        rows = _visible_span(first, last)
+        visible = Message.objects.filter(conversation=conversation_id, hidden=False)
+        rows = visible.span((first.position, first.seq), (last.position, last.seq + 1))
         if tags.clear_id:
             rows = rows.filter(pk__in=tags.cleared)
         hides = runs_of(rows.order_by("seq").values_list("seq", flat=True))
@@ -73,22 +74,8 @@ def runs_of(seqs: Iterable[int]) -> list[list[int]]:
 
 def _behind(first: Message) -> MessageQuerySet:
     """Return the messages of the same conversation that stand behind this one."""
-    same_place = Q(position=first.position, seq__gt=first.seq)
     there = Message.objects.filter(conversation=first.conversation_id)
-    return there.filter(same_place | Q(position__gt=first.position))
-
-
-def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
-    """Return the visible messages from ``first`` to ``last``, both included."""
-    before = Q(position=first.position, seq__lt=first.seq)
-    after = Q(position=last.position, seq__gt=last.seq)
-    return Message.objects.filter(
-        ~before,
-        ~after,
-        conversation=first.conversation_id,
-        position__range=(first.position, last.position),
-        hidden=False,
-    )
+    return there.span((first.position, first.seq + 1))
 
 
 def undo_reduction(message: Message) -> None:

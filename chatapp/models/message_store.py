@@ -12,7 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Count, F, Max, Q, Sum
 from django.utils import timezone
 
 import condense
@@ -32,6 +32,9 @@ _TAG_NAMES = (
     "condense_id", "condense_parent", "truncation_id", "truncation_parent", "clear_id",
     "rewind_parent",
 )  # fmt: skip
+
+# Messages of a long history that figures are told by; those before them are added up.
+NEWEST, STAND_IN = 500, "beyond"
 
 # Of its two parts, each has an index.
 _HIDES = (
@@ -130,13 +133,41 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     return condense.effective_history([to_engine(row) for row in rows])
 
 
-def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
-    """Return the rows of what the model sees, in reading order."""
-    # Written as in the index of what is visible, which SQLite uses for nothing else.
-    visible = "hidden = 0" if connection.vendor == "sqlite" else "NOT hidden"
+def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
+    """Return what the model sees, for figures: one message stands for all but the newest.
+
+    That has their tokens, and the id STAND_IN; their ``count`` is there too, and how many more
+    people see of them. It costs the same whatever is visible, but for a sum over an index.
+    """
+    newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
+    if len(newest) <= NEWEST:
+        return condense.effective_history([*map(to_engine, newest)]), {}
+    visible = Message.objects.filter(conversation=conversation_id, hidden=False)
+    older = visible.span(upper=(newest[1].position, newest[1].seq))
+    made = [*older.made_by_engine().in_reading_order()]
+    history = condense.effective_history([*map(to_engine, made + newest[1:])])
+    start = tuple([one for one in history[:1] if one.is_summary])
+    rest = older.written().span(*[one.order for one in start])
+    sums = {"results_hidden": Sum("results"), "tokens": Sum("tokens"), "seq": Max("seq")}
+    shown = Count("seq", filter=Q(holds_results=False))
+    beyond = rest.aggregate(count=Count("seq"), messages_hidden=shown, **sums)
+    if not beyond["count"]:
+        return history, {}
+    beyond["messages_hidden"] -= 1
+    stand_in = condense.Message("user", "…", STAND_IN, beyond["seq"], tokens=beyond["tokens"])
+    return (*start, stand_in, *history[len(start) :]), beyond
+
+
+def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]:
+    """Return the rows of what the model sees, in reading order; so many, the ``newest`` first."""
+    # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
+    # index with this order.
+    is_file = connection.vendor == "sqlite"
+    visible = "INDEXED BY message_visible WHERE hidden = 0" if is_file else "WHERE NOT hidden"
+    last = f"position DESC, seq DESC, tokens DESC LIMIT {newest}"
     sql = (
-        f"SELECT * FROM chatapp_message WHERE conversation_id = %s AND {visible} "  # noqa: S608 - a condition of our own
-        "ORDER BY position, seq"
+        f"SELECT * FROM chatapp_message {visible} AND conversation_id = %s "  # noqa: S608 - a condition of our own
+        f"ORDER BY {last if newest else 'position, seq'}"
     )
     return select(Message, sql, conversation_id)
 

@@ -30,6 +30,16 @@ _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "err
 # A condition with more parts is too deep for a database.
 MOST_RUNS = 200
 
+# A position in reading order, and the number of the message there; and a position behind all.
+Cursor = tuple[int, int]
+END = 2_147_483_647
+_PLACE = ("conversation", "position", "seq")
+# All that a long history is added up by, so that no row is read for that.
+_SUMMED = (
+    *(*_PLACE, "tokens", "results", "holds_results"),
+    *("condense_id", "truncation_id", "clear_id", "hidden"),
+)
+
 
 class MessageQuerySet(models.QuerySet["Message"]):
     """Messages by what the model sees of them."""
@@ -57,6 +67,12 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def effective(self) -> Self:
         """Return what the model sees, in reading order."""
         return self.filter(hidden=False).in_reading_order()
+
+    def span(self, lower: Cursor | None = None, upper: Cursor | None = None) -> Self:
+        """Return the messages from one place on and before another."""
+        (first, seq), (last, end) = lower or (0, 0), upper or (END, 0)
+        found = self.filter(position__range=(first, last))
+        return found.exclude(position=first, seq__lt=seq).exclude(position=last, seq__gte=end)
 
     def in_force(self) -> Self:
         """Leave out what was undone or rewound."""
@@ -203,12 +219,9 @@ class Message(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),)
         indexes = (
-            models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
-            models.Index(
-                fields=("conversation", "position", "seq"),
-                condition=Q(hidden=False),
-                name="message_effective",
-            ),
+            models.Index(fields=_PLACE, name="message_reading"),
+            models.Index(fields=_SUMMED, condition=Q(hidden=False), name="message_visible"),
+            models.Index(fields=_PLACE, condition=_MADE_BY_ENGINE, name="message_made"),
             *(
                 models.Index(
                     fields=("conversation", name),
@@ -219,6 +232,7 @@ class Message(models.Model):
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),
+            models.Index(fields=("conversation",), condition=Q(claimed=True), name="message_claim"),
             models.Index(
                 fields=("conversation", "seq"),
                 condition=Q(forgotten__isnull=False),

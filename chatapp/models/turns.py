@@ -39,13 +39,6 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         """Return turns that are not over; a conversation has one at most."""
         return self.filter(finished_at=None)
 
-    def worked_on(self) -> Self:
-        """Return turns that a process works on, or should: one that waits for a person needs none.
-
-        It may wait for days, and outlives the process that began it.
-        """
-        return self.unfinished().exclude(status=Turn.Status.WAITING)
-
     def asking(self) -> Self:
         """Return turns that wait for a person, and have nothing to do before one answers.
 

@@ -22,6 +22,7 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
+from chatapp.models.messages import Cursor
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
@@ -47,7 +48,6 @@ from chatapp.transcript.rows import (
 )
 from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
-Cursor = tuple[int, int]
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
 

@@ -6,9 +6,9 @@ from itertools import islice
 
 import condense
 from chatapp.models import Conversation, Message, message_store
-from chatapp.models.messages import MessageQuerySet
+from chatapp.models.messages import Cursor, MessageQuerySet
 from chatapp.transcript.message_parts import input_text, result_text
-from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
+from chatapp.transcript.row_builder import SHOWN_WITH, page_rows
 from chatapp.transcript.rows import Page
 
 # Messages after a call in which its result is looked for; it is the next one, mostly.
@@ -100,28 +100,27 @@ def _rows(
     conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
 ) -> MessageQuerySet:
     rows = Message.objects.filter(conversation=conversation).select_related(*SHOWN_WITH)
-    if lower:
-        position, seq = lower
-        rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
-    if upper:
-        position, seq = upper
-        rows = rows.filter(position__lte=position).exclude(position=position, seq__gte=seq)
-    return rows
+    return rows.span(lower, upper)
 
 
-def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
+def _read(
+    rows: MessageQuerySet, limit: int | None, *, back: bool, near: int = NEAR
+) -> tuple[list[Message], str]:
     """Return the first of some messages, or with ``back`` the last, and the cut at their end.
 
     The cut is "" if there are no others.
     """
-    order = ("-position", "-seq") if back else ("position", "seq")
-    found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)
+    ordered = rows.in_reading_order()
+    # A cursor of PostgreSQL would write all there are to its disk before the first comes.
+    found = iter((ordered.reverse() if back else ordered)[: limit and limit + near])
     messages, cut = list(islice(found, limit)), ""
-    for other in found:
+    for place, other in enumerate(found, 1):
         begins = messages[-1] if back else other
         # A page that began with results would lack their calls.
         if not begins.results:
             cut = _cut((begins.position, begins.seq))
             break
+        if place == near:
+            return _read(rows, limit, back=back, near=8 * near)
         messages.append(other)
     return messages[::-1] if back else messages, cut

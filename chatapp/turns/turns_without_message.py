@@ -135,7 +135,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     Raises Refused where it can't begin.
     """
     terms = read_terms(conversation_id)
-    if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
+    if terms is None or not is_cheaper(terms, message_store.read_outline(conversation_id)[0]):
         return None
     check_spending(conversation_id)
     wish = CondenseRequest(uuid.uuid4(), while_idle=True)
@@ -147,15 +147,14 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
 
     What only a part is chosen of says nothing of the rest, which stays put off.
     """
-    history = message_store.read_effective(conversation.pk)
     if scope is None:
-        hides, said_nothing = sizes.hideable(history)
+        hides, said_nothing = sizes.hideable(*message_store.read_outline(conversation.pk))
         if hides is None:
             raise Refused(forecast(hides, said_nothing=said_nothing).nothing)
         message_store.put_off(conversation, False)
         return
     try:
-        find_chosen(conversation.pk, history, scope)
+        find_chosen(conversation.pk, message_store.read_effective(conversation.pk), scope)
     except condense.NothingToCondense as reason:
         raise Refused(str(reason)) from reason
 

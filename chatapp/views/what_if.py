@@ -13,7 +13,7 @@ from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.forms.what_if import WhatIfForm
 from chatapp.languages import in_words
-from chatapp.models import Conversation
+from chatapp.models import Conversation, message_store
 from chatapp.models.errors import DecryptionFailed
 from chatapp.sentences import money
 from chatapp.sentences import translate as _
@@ -68,7 +68,8 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the predicted cost of condensing by hand, with the settings in force."""
     terms = what_if.terms_of(conversation)
-    predicted = what_if.predict_cost(what_if.read_baseline(terms), Variant.in_force(terms))
+    baseline = what_if.read_baseline(terms, message_store.read_outline(conversation.pk)[0])
+    predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
