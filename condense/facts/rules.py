@@ -5,14 +5,24 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
-from condense.budget.language import language_in
+from condense.budget.language import language_in, language_of
 from condense.facts.texts import sentences
 from condense.messages import Message
 
 LONGEST_CHARS = 300  # a longer sentence is no rule but a text
+CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has the rule
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
+# Code sets no rules, nor do its comments.
+_CODE = re.compile(r"```.*?(?:```|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|.*(?:[)\]}\"'];|[{}(=\\])$).*$)", re.DOTALL)
+_STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
+_CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
+_CONDITION = re.compile(
+    r"\W*(?:(?:if|when|whether|wenn|ob|falls|si|quand|se|quando|если|когда)\b|如果|もし|만약|إذا|अगर|यदि)",
+    re.IGNORECASE,
+)
 
 
 def language_spoken(messages: Sequence[Message]) -> str:
@@ -22,8 +32,18 @@ def language_spoken(messages: Sequence[Message]) -> str:
 
 
 def rules_in(text: str, language: str) -> Iterator[str]:
-    """Yield the sentences that are rules by the words of one language; a question is none."""
-    yield from (one for one in sentences(text[:READ_CHARS]) if is_rule(one, language))
+    """Yield the sentences that are rules by the words of the text's language.
+
+    That is ``language`` where the text is too short to tell. A question is no rule, but what it
+    says first may be one, as what a long sentence says of preferences.
+    """
+    text = _CODE.sub("\n", text[:READ_CHARS])
+    language = language_of(text) or language
+    for one in sentences(text):
+        if is_rule(one, language):
+            yield one
+        elif part := _part_with_rule(one, language):
+            yield part
 
 
 def is_rule(sentence: str, language: str) -> bool:
@@ -32,6 +52,21 @@ def is_rule(sentence: str, language: str) -> bool:
         return False
     rule, talk = _expressions(language)
     return bool(rule.search(sentence) and rule.search(talk.sub("…", sentence)))
+
+
+def _part_with_rule(sentence: str, language: str) -> str:
+    """Return a long sentence or a question from its first clause on that is a rule, shortened."""
+    ends = [0, *[one.end() for one in _CLAUSE.finditer(sentence)]]
+    if not sentence.endswith(QUESTION_MARKS):
+        ends.append(len(sentence))
+    for start, end in pairwise(ends):
+        clause = sentence[start:end].rstrip(_STOPS)
+        # Only a whole sentence is a rule by the word that it begins with.
+        told = f"x {clause}" if start else clause
+        if not _CONDITION.match(clause) and is_rule(told, language):
+            near = [one for one in ends if end <= one <= start + CLAUSE_CHARS]
+            return sentence[start : max([end, *near])].rstrip(_STOPS)
+    return ""
 
 
 @cache
