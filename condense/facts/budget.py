@@ -11,17 +11,17 @@ from condense.facts.texts import GAP, estimate, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
-WHOLE_TOKENS, REST_SHARE = 450, 0.1
-NAMES_TOKENS, NAMES_SHARE = 300, 0.3  # the share is of the ledger's usual size; the larger holds
+WHOLE_TOKENS, REST_SHARE = 600, 0.1
+NAMES_TOKENS, NAMES_SHARE = 280, 0.28  # the share is of the ledger's usual size; the larger holds
 # Commands that act, and that only look; of older ones those that are short, or came so often.
-NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 12, 4, 20
-SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 12, 3
+NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 12, 30
+SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 28, 3
 NEWEST_FAILURES = 5
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
 # The newest and the first may be so many times longer; rules have a share of the room.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
 RULES_SHARE = 0.2
-LAST_REPLY_TOKENS = 120
+LAST_REPLY_TOKENS = 60
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")

@@ -25,6 +25,10 @@ _EDITS = {
 _SEARCHES = {"pattern", "regex", "query", "glob", "filepattern", "recursive"}
 # Arguments that say what is to be run: for a shell, an interpreter, a database.
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
+# The words of a search are no command, as a database's are.
+_STATEMENT = re.compile(
+    r"\s*(?:select|insert|update|delete|with|create|alter|drop|explain|match)\s", re.IGNORECASE
+)
 _LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
 _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -138,6 +142,8 @@ def command_of(call: Call) -> str:
     A long line is cut to its first parts, each whole, so that they could be run again.
     """
     given = [call.arguments[key] for key in _COMMANDS if key in call.arguments]
+    if given and given[0] is call.arguments.get("query") and not _STATEMENT.match(str(given[0])):
+        return ""
     texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in given]
     text = next((one for one in texts if isinstance(one, str)), "")
     lines = map(str.strip, text.replace("\\\n", " ").split("\n"))

@@ -16,7 +16,10 @@ CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 # Code sets no rules, nor do its comments.
-_CODE = re.compile(r"```.*?(?:```|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|.*(?:[)\]}\"'];|[{}(=\\])$).*$)", re.DOTALL)
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
+    re.DOTALL,
+)
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 _CONDITION = re.compile(
@@ -38,7 +41,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
     says first may be one, as what a long sentence says of preferences.
     """
     text = _CODE.sub("\n", text[:READ_CHARS])
-    language = language_of(text) or language
+    language = language and (language_of(text) or language)
     for one in sentences(text):
         if is_rule(one, language):
             yield one
