@@ -4,10 +4,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Ledger, Request, Run, render
-from condense.facts.texts import GAP, estimate, shortened
+from condense.facts.rules import CODE
+from condense.facts.texts import GAP, estimate, sentences, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
@@ -21,10 +23,12 @@ NEWEST_FAILURES = 5
 # The newest and the first may be so many times longer; rules have a share of the room.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
 RULES_SHARE = 0.2
+STATEMENT_CHARS = 80
 LAST_REPLY_TOKENS = 60
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
+_STATEMENT = re.compile(r"(?!\d)[\w\"'«“「¿][^{}=<>|`#_()\[\];\\/\n]*[^?؟\uff1f:,\s]")
 
 
 def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
@@ -75,14 +79,22 @@ def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
 
 
 def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
-    requests = tuple(_cut(ledger.requests, scale))
-    said, left = "\n".join([one.text for one in requests]), RULES_SHARE * room
+    texts = [*_cut(ledger.requests, scale)]
+    said, left = "\n".join(texts), RULES_SHARE * room
     rules: list[str] = []
     # Oldest first: what was kept once is kept again, and the newest requests stand here.
     for rule in reversed(ledger.rules):
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
+    # Short statements of what is cut have what the rules leave: one may be a rule in odd words.
+    for at, one in [*enumerate(ledger.requests)][::-1]:
+        for statement in _statements(one.text) if texts[at] != one.text else ():
+            size = estimate(statement) + 2
+            if size <= left and statement not in texts[at] and statement not in rules:
+                texts[at] = f"{texts[at]}\n{GAP}\n{statement}".removeprefix(f"\n{GAP}\n")
+                left -= size
+    told = zip(ledger.requests, texts, strict=True)
     part = min(1, max(0, 1 + math.log2(LATER_TIMES * scale) / HALVINGS))
 
     def some[Fact](facts: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -92,7 +104,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     return replace(
         ledger,
         rules=tuple(rules),
-        requests=requests,
+        requests=tuple([replace(one, text=text) for one, text in told if text]),
         todos=some(ledger.todos),
         files=some(ledger.files),
         runs=some(ledger.runs),
@@ -102,15 +114,22 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     )
 
 
-def _cut(requests: Sequence[Request], scale: float) -> Iterator[Request]:
-    """Yield the requests cut to one length, or some of them where that is too short."""
+def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
+    """Yield the texts cut to one length, where that is too short "" for the older ones."""
     length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
     between = int(min(1, length / BRIEF_TOKENS) * len(requests))
     last = len(requests) - 1
     for at, request in enumerate(requests):
-        if at <= between or at == last:
-            times = NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1
-            yield replace(request, text=shortened(request.text, max(BRIEF_TOKENS, times * length)))
+        times = NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1
+        is_there = at <= between or at == last
+        yield shortened(request.text, max(BRIEF_TOKENS, times * length)) if is_there else ""
+
+
+@lru_cache(2_000)
+def _statements(text: str) -> tuple[str, ...]:
+    """Return the short sentences of a text that are no questions, no list and no code."""
+    said = [one for one in sentences(CODE.sub("\n", text)) if len(one) <= STATEMENT_CHARS]
+    return tuple([one for one in said if _STATEMENT.fullmatch(one)])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

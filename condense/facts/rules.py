@@ -16,8 +16,8 @@ CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 # Code sets no rules, nor do its comments.
-_CODE = re.compile(
-    r"```.*?(?:```|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
+CODE = re.compile(
+    r"```.*?(?:```|\[…\]|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
     re.DOTALL,
 )
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
@@ -40,7 +40,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
     That is ``language`` where the text is too short to tell. A question is no rule, but what it
     says first may be one, as what a long sentence says of preferences.
     """
-    text = _CODE.sub("\n", text[:READ_CHARS])
+    text = CODE.sub("\n", text[:READ_CHARS])
     language = language and (language_of(text) or language)
     for one in sentences(text):
         if is_rule(one, language):

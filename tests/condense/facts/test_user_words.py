@@ -102,6 +102,7 @@ CARRIERS: dict[str, Callable[[str], list[Message]]] = {
     "nested": nested,
     "report": lambda text: [Message("user", (TextBlock(text, {"user_words": ""}),))],
     "attached": lambda text: beside(text, {"beside": {"kind": "file", "name": "a"}}),
+    "attached as nothing": lambda text: beside(text, {"beside": {"name": "a"}}),
     "surroundings": lambda text: beside(text, {"beside": {"kind": ENVIRONMENT}}),
     "recalled": lambda text: [Message("user", (_recalled(text), TextBlock("Go on.")))],
     "recalled in a block of theirs": lambda text: beside(
