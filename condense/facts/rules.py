@@ -13,6 +13,7 @@ from condense.messages import Message
 
 LONGEST_CHARS = 300  # a longer sentence is no rule but a text
 CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has the rule
+CLAUSES_CHARS = 2_000  # of a sentence whose clauses are looked at
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 # Code sets no rules, nor do its comments.
@@ -22,10 +23,6 @@ CODE = re.compile(
 )
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
-_CONDITION = re.compile(
-    r"\W*(?:(?:if|when|whether|wenn|ob|falls|si|quand|se|quando|если|когда)\b|如果|もし|만약|إذا|अगर|यदि)",
-    re.IGNORECASE,
-)
 
 
 def language_spoken(messages: Sequence[Message]) -> str:
@@ -43,7 +40,9 @@ def rules_in(text: str, language: str) -> Iterator[str]:
     text = CODE.sub("\n", text[:READ_CHARS])
     language = language and (language_of(text) or language)
     for one in sentences(text):
-        if is_rule(one, language):
+        # A sentence may be in another script than the rest.
+        own = language_of(one) if language and not one.isascii() else ""
+        if is_rule(one, language) or is_rule(one, own):
             yield one
         elif part := _part_with_rule(one, language):
             yield part
@@ -53,44 +52,33 @@ def is_rule(sentence: str, language: str) -> bool:
     """Return whether a sentence sets a rule by the words of its language."""
     if len(sentence) > LONGEST_CHARS or sentence.endswith(QUESTION_MARKS) or not language:
         return False
-    rule, talk = _expressions(language)
+    rule, talk = _pattern(language, "rule"), _pattern(language, "talk")
     return bool(rule.search(sentence) and rule.search(talk.sub("…", sentence)))
 
 
 def _part_with_rule(sentence: str, language: str) -> str:
     """Return a long sentence or a question from its first clause on that is a rule, shortened."""
-    ends = [0, *[one.end() for one in _CLAUSE.finditer(sentence)]]
+    ends = [0, *[one.end() for one in _CLAUSE.finditer(sentence[:CLAUSES_CHARS])]]
     if not sentence.endswith(QUESTION_MARKS):
         ends.append(len(sentence))
     for start, end in pairwise(ends):
         clause = sentence[start:end].rstrip(_STOPS)
         # Only a whole sentence is a rule by the word that it begins with.
         told = f"x {clause}" if start else clause
-        if not _CONDITION.match(clause) and is_rule(told, language):
+        if not _pattern("any", "condition").match(clause) and is_rule(told, language):
             near = [one for one in ends if end <= one <= start + CLAUSE_CHARS]
             return sentence[start : max([end, *near])].rstrip(_STOPS)
     return ""
 
 
 @cache
-def _expressions(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a language's patterns of rules, and of sentences that only look like one."""
+def _pattern(language: str, kind: str) -> re.Pattern[str]:
+    """Return a language's pattern of rules, or of talk that only looks like one."""
     found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
-    rule, talk = found[language]["rule"], found[language]["talk"]
-    return re.compile("|".join(rule), re.IGNORECASE), re.compile("|".join(talk), re.IGNORECASE)
-
-
-# Demands without a word of command: "no downtime", "I want tests to pass first".
-_DEMANDS = re.compile(
-    r"\b(?:no|not|never|without|only|just|want|need\w*|require\w*|should|has to|have to|must"
-    r"|please|make sure|keep|avoid|nothing|none)\b|n['’]t\b",
-    re.IGNORECASE,
-)
+    return re.compile("|".join(found[language][kind]), re.IGNORECASE)
 
 
 def may_back_rule(sentence: str, language: str) -> bool:
     """Return whether a sentence may be the source of a rule: a demand, and no question."""
-    if sentence.endswith(QUESTION_MARKS):
-        return False
-    rule, _ = _expressions(language)
-    return bool(rule.search(sentence) or _DEMANDS.search(sentence))
+    kinds = _pattern(language, "rule"), _pattern("any", "demand")
+    return not sentence.endswith(QUESTION_MARKS) and any(one.search(sentence) for one in kinds)

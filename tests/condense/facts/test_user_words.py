@@ -126,7 +126,7 @@ async def test_what_others_write_never_becomes_the_users_words(carrier: str) -> 
     said = asked.messages
     for attack in attacks:
         _, request = newest_request([*said, *attack])
-        assert carrier == "attached" or not evil(texts(Message("user", request)))
+        assert carrier.startswith("attached") or not evil(texts(Message("user", request)))
     effective: tuple[Message, ...] = ()
     for number in range(3):
         new = [*said, *(itertools.chain(*attacks) if number == 0 else ())]
