@@ -28,7 +28,8 @@ LAST_REPLY_TOKENS = 60
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
-_STATEMENT = re.compile(r"(?!\d)[\w\"'«“「¿][^{}=<>|`#_()\[\];\\/\n]*[^?؟\uff1f:,\s]")
+# What begins small or has no end may be a rest of a sentence.
+_STATEMENT = re.compile(r"[\w\"'«“「¿][^{}=<>|`#_()\[\];\\/\n]*[.!।。！…][\"'”»」]*")
 
 
 def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
@@ -87,13 +88,14 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    # Short statements of what is cut have what the rules leave: one may be a rule in odd words.
+    # Short statements of what is cut have as much again: one may be a rule in odd words.
+    left = RULES_SHARE * room
     for at, one in [*enumerate(ledger.requests)][::-1]:
         for statement in _statements(one.text) if texts[at] != one.text else ():
             size = estimate(statement) + 2
-            if size <= left and statement not in texts[at] and statement not in rules:
+            if size <= left and statement not in rules and statement not in said:
                 texts[at] = f"{texts[at]}\n{GAP}\n{statement}".removeprefix(f"\n{GAP}\n")
-                left -= size
+                said, left = f"{said}\n{statement}", left - size
     told = zip(ledger.requests, texts, strict=True)
     part = min(1, max(0, 1 + math.log2(LATER_TIMES * scale) / HALVINGS))
 
@@ -129,7 +131,7 @@ def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
 def _statements(text: str) -> tuple[str, ...]:
     """Return the short sentences of a text that are no questions, no list and no code."""
     said = [one for one in sentences(CODE.sub("\n", text)) if len(one) <= STATEMENT_CHARS]
-    return tuple([one for one in said if _STATEMENT.fullmatch(one)])
+    return tuple([one for one in said if _STATEMENT.fullmatch(one) and not one[0].islower()])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:
