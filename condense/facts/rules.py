@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 # Code sets no rules, nor do its comments.
 CODE = re.compile(
-    r"```.*?(?:```|\[…\]|\Z)|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
+    r"```(?:(?!```|\[…\]).)*+```|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
     re.DOTALL,
 )
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
@@ -48,6 +48,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
             yield part
 
 
+@lru_cache(4_000)  # the same sentences are read in each round
 def is_rule(sentence: str, language: str) -> bool:
     """Return whether a sentence sets a rule by the words of its language."""
     if len(sentence) > LONGEST_CHARS or sentence.endswith(QUESTION_MARKS) or not language:

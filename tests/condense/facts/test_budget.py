@@ -93,9 +93,9 @@ def test_short_statements_of_long_messages_outlive_rounds_whatever_their_words()
         return " ".join(chance.choices(["what", "was", "seen", "there", "of", "it"], k=words))
 
     session = Session().says("This is what we are to do with you.")
-    for number in range(200):
+    for number in range(90):
         odd = f"\nDoes it {number}?\nx = {number};\n{ODD[number // 5]}" if number < 50 else ""
-        session.says(f"{talk(60)}.{odd}\n{talk(60)} {number}.").replies(talk(300))
+        session.says(f"{talk(60)}.{odd}\n{talk(60)} {number}.").replies(talk(99))
     hidden = session.messages
     for number in range(3):
         (block,) = ledger(hidden, budget_tokens=4_000)
