@@ -20,10 +20,9 @@ NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 12, 30
 SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 28, 3
 NEWEST_FAILURES = 5
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
-# The newest and the first may be so many times longer; rules have a share of the room.
+# The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
-RULES_SHARE = 0.2
-STATEMENT_CHARS = 80
+RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
 LAST_REPLY_TOKENS = 60
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
@@ -88,8 +87,8 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    # Short statements of what is cut have as much again: one may be a rule in odd words.
-    left = RULES_SHARE * room
+    # Of what is cut short statements stay: one may be a rule in odd words.
+    left = STATEMENTS_SHARE * room
     for at, one in [*enumerate(ledger.requests)][::-1]:
         for statement in _statements(one.text) if texts[at] != one.text else ():
             size = estimate(statement) + 2

@@ -15,9 +15,7 @@ from condense.messages import Message, user_words
 
 Outcome = Literal["ok", "failed", "unknown"]
 
-_EXIT_CODE = re.compile(
-    r"\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.IGNORECASE
-)
+_EXIT_CODE = re.compile(r"\s*(?:(?:Process exited|Command failed) with )?exit code:? [1-9]", re.I)
 _NAMES = tomllib.loads(resources.files(__package__).joinpath("calls.toml").read_text("utf-8"))
 _PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT_LOOKUPS = [
     {*one.split()} for one in _NAMES.values()
@@ -25,9 +23,7 @@ _PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT_LOOKUPS = [
 # Arguments that say what is to be run: for a shell, an interpreter, a database.
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
 # The words of a search are no command, as a database's are.
-_STATEMENT = re.compile(
-    r"\s*(?:select|insert|update|delete|with|create|alter|drop|explain|match)\s", re.IGNORECASE
-)
+_STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|create|alter|drop)\s", re.I)
 _LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
 _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
