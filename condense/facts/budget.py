@@ -13,11 +13,11 @@ from condense.facts.texts import GAP, estimate, sentences, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
-WHOLE_TOKENS, REST_SHARE = 600, 0.1
+WHOLE_TOKENS, REST_SHARE = 500, 0.1
 NAMES_TOKENS, NAMES_SHARE = 280, 0.28  # the share is of the ledger's usual size; the larger holds
 # Commands that act, and that only look; of older ones those that are short, or came so often.
-NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 12, 30
-SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 28, 3
+NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 10, 30
+SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 22, 3
 NEWEST_FAILURES = 5
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
 # The newest and the first may be so many times longer; rules and short statements have shares.

@@ -12,7 +12,7 @@ BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
 # Of what stays of a long text: its beginning, so many characters at most, and its end, where the
 # question may be. The rest is lines of lists and figures between them, or more of the beginning.
-HEAD_SHARE, HEAD_CHARS, END_SHARE = 0.6, 1_500, 0.15
+HEAD_SHARE, HEAD_CHARS, END_SHARE = 0.75, 1_500, 0.15
 SHORTEST_CHARS = 40  # less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")

@@ -109,7 +109,7 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
     for _ in range(2):
         session.runs("sed -n '1,200p' src/app/some/long/folder/module.py")
     heads = [run.head for run in told(session).runs]
-    assert sum(head.startswith("grep") for head in heads) == 11
+    assert sum(head.startswith("grep") for head in heads) == 9
     assert sum(head.startswith("kubectl") for head in heads) == 8
     assert heads[0].startswith("sed")
     assert heads[-2:] == ["git status", "make test"]
