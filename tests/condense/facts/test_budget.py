@@ -104,6 +104,17 @@ def test_short_statements_of_long_messages_outlive_rounds_whatever_their_words()
         hidden = [made, *long_session(20).messages]
 
 
+def test_neither_what_is_said_again_nor_a_rest_takes_the_room_of_a_statement() -> None:
+    """In a window in which only some statements have room."""
+    session, talk = Session(), "This is what was seen of it, and what was not seen of it. " * 9
+    for number in range(60):
+        odd = ODD[1] if number == 50 else ""
+        session.says(f"{talk}\nIt is so again.\nand it went on so to {number}.\n{odd}\n{talk}")
+        session.replies(talk * 9)
+    (block,) = ledger(session.messages, budget_tokens=1_500)
+    assert ODD[1] in block.text
+
+
 @pytest.mark.parametrize("budget", [50, 320, 2_000])
 def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
     """Counted by the vocabulary where there is a counter."""
