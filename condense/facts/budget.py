@@ -18,12 +18,11 @@ NAMES_TOKENS, NAMES_SHARE = 280, 0.28  # the share is of the ledger's usual size
 # Commands that act, and that only look; of older ones those that are short, or came so often.
 NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 10, 30
 SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 22, 3
-NEWEST_FAILURES = 5
+NEWEST_FAILURES, LAST_REPLY_TOKENS = 5, 60
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
 # The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
 RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
-LAST_REPLY_TOKENS = 60
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")

@@ -17,9 +17,7 @@ Outcome = Literal["ok", "failed", "unknown"]
 
 _EXIT_CODE = re.compile(r"\s*(?:(?:Process exited|Command failed) with )?exit code:? [1-9]", re.I)
 _NAMES = tomllib.loads(resources.files(__package__).joinpath("calls.toml").read_text("utf-8"))
-_PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT_LOOKUPS = [
-    {*one.split()} for one in _NAMES.values()
-]
+_PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT = [{*one.split()} for one in _NAMES.values()]
 # Arguments that say what is to be run: for a shell, an interpreter, a database.
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
 # The words of a search are no command, as a database's are.
@@ -40,8 +38,7 @@ _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
 )
-# A path, or a place in a file.
-_PLACE = re.compile(r"/|.:\d")
+_PLACE = re.compile(r"/|.:\d")  # a path, or a place in a file
 # Two words, or some signs of a script without spaces.
 _SAYING = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
 # Tags, an exit code, and that a person stopped it say nothing of an error.
@@ -147,7 +144,7 @@ def is_lookup(command: str) -> bool:
     """Whether a command only looks something up: what it found matters, not that it ran."""
     words = _first_part(command) or ["echo"]
     if words[0] == "git":
-        return any(word in _GIT_LOOKUPS for word in words[1:4])
+        return any(word in _GIT for word in words[1:4])
     return words[0].lower() in _LOOKUPS
 
 

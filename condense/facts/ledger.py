@@ -15,8 +15,7 @@ from typing import Any
 
 from condense.messages import Message, TextBlock
 
-# Before its first release ledgers began otherwise: they are shown, but not read any more.
-BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")
+BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")  # the second is shown, and not read any more
 END = "(end of ledger)"
 ITEM, SECTION, INDENT = "- ", "### ", "  "
 _STRUCTURE = (ITEM, "#", " ", END)  # how no line of a fact may begin that is not its first

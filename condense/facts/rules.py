@@ -34,13 +34,11 @@ def language_spoken(messages: Sequence[Message]) -> str:
 def rules_in(text: str, language: str) -> Iterator[str]:
     """Yield the sentences that are rules by the words of the text's language.
 
-    That is ``language`` where the text is too short to tell. A question is no rule, but what it
-    says first may be one, as what a long sentence says of preferences.
+    ``language`` is that of short texts. A sentence may be in another; a question's clause a rule.
     """
     text = CODE.sub("\n", text[:READ_CHARS])
     language = language and (language_of(text) or language)
     for one in sentences(text):
-        # A sentence may be in another script than the rest.
         own = language_of(one) if language and not one.isascii() else ""
         if is_rule(one, language) or is_rule(one, own):
             yield one
