@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Ledger, Request, Run, render
-from condense.facts.rules import CODE
+from condense.facts.rules import CODE, QUESTION_MARKS
 from condense.facts.texts import GAP, estimate, sentences, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
@@ -27,7 +27,7 @@ RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
 # What begins small or has no end may be a rest of a sentence.
-_STATEMENT = re.compile(r"[\w\"'«“「¿][^{}=<>|`#_()\[\];\\/\n]*[.!।。！…][\"'”»」]*")
+_STATEMENT = re.compile(r"[^\Wa-z\u0430-\u044f][^{}=<>|`#_()\[\];\\/\n]*[.!।。！…][\"'”»」]*")
 
 
 def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
@@ -119,17 +119,17 @@ def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
     length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
     between = int(min(1, length / BRIEF_TOKENS) * len(requests))
     last = len(requests) - 1
-    for at, request in enumerate(requests):
-        times = NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1
-        is_there = at <= between or at == last
-        yield shortened(request.text, max(BRIEF_TOKENS, times * length)) if is_there else ""
+    for at, one in enumerate(requests):
+        tokens = length * (NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1)
+        yield shortened(one.text, max(BRIEF_TOKENS, tokens)) if at <= between or at == last else ""
 
 
 @lru_cache(2_000)
 def _statements(text: str) -> tuple[str, ...]:
     """Return the short sentences of a text that are no questions, no list and no code."""
-    said = [one for one in sentences(CODE.sub("\n", text)) if len(one) <= STATEMENT_CHARS]
-    return tuple([one for one in said if _STATEMENT.fullmatch(one) and not one[0].islower()])
+    said = sentences(CODE.sub("\n", text))
+    short = [one for one in said if len(one) <= STATEMENT_CHARS and one[-1] not in QUESTION_MARKS]
+    return tuple([one for one in short if one == text or _STATEMENT.fullmatch(one)])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

@@ -111,8 +111,10 @@ def test_neither_what_is_said_again_nor_a_rest_takes_the_room_of_a_statement() -
         odd = ODD[1] if number == 50 else ""
         session.says(f"{talk}\nIt is so again.\nand it went on so to {number}.\n{odd}\n{talk}")
         session.replies(talk * 9)
-    (block,) = ledger(session.messages, budget_tokens=1_500)
+        session.says("cilantro is the devil" if number == 5 else f"what was {number}?")
+    (block,) = ledger(session.messages, budget_tokens=700)
     assert ODD[1] in block.text
+    assert "cilantro is the devil" in block.text
 
 
 @pytest.mark.parametrize("budget", [50, 320, 2_000])
