@@ -58,7 +58,7 @@ _REFUSED = re.compile(
     re.DOTALL,
 )
 _ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered): ")
-_ANSWER = re.compile(r'"[^"\n]*"\s?=\s?"([^"]*)"')
+_ANSWER, _ANY = r'"{}"\s?=\s?"([^"]*)"', r'[^"\n]*'
 _APPROVED = re.compile(r"User has approved (?:exiting plan mode|your plan)\b")
 _PLAN = re.compile(r"^## Approved Plan[^\n]*\n(.*)", re.DOTALL | re.MULTILINE)
 
@@ -237,11 +237,14 @@ def _said_to(call: Block, result: Block) -> str:
         refused = None if name.startswith("mcp__") or not name else _REFUSED.match(answer)
         return refused[1].strip() if refused else ""
     if name == "AskUserQuestion" and _ANSWERED.match(answer):
-        # A question may quote what looks like an answer.
-        for asked in listed(given.get("questions")) if isinstance(given, Mapping) else ():
-            question = asked.get("question") if isinstance(asked, dict) else None
-            answer = answer.replace(f'"{question}"=', '""=')
-        return "\n".join(_ANSWER.findall(answer))
+        # A question, or an option's preview, may quote what looks like an answer.
+        asked = listed(given.get("questions")) if isinstance(given, Mapping) else ()
+        texts = [re.escape(str(one.get("question"))) for one in asked if isinstance(one, dict)]
+        said = [re.search(_ANSWER.format(one), answer) for one in texts]
+        found = (
+            [one[1] for one in said if one] if said else re.findall(_ANSWER.format(_ANY), answer)
+        )
+        return "\n".join(found)
     if name == "ExitPlanMode" and _APPROVED.match(answer):
         plan = _PLAN.search(answer)
         told = given.get("plan") if isinstance(given, Mapping) else ""

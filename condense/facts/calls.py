@@ -2,9 +2,11 @@
 
 import posixpath
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from typing import Any, Literal
 
 from condense.facts.texts import leaves, one_line, result_text
@@ -13,18 +15,13 @@ from condense.messages import Message, user_words
 
 Outcome = Literal["ok", "failed", "unknown"]
 
-_EXIT_CODE = re.compile(
-    r"\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.IGNORECASE
-)
-# Names of arguments, in small letters and without underscores; paths in the singular.
-_PATHS = {"path", "filepath", "notebookpath", "filename", "file", "targetfile", "absolutepath"}
-_EDITS = {
-    "content", "newstring", "newstr", "newsource", "newtext", "oldstring", "oldstr", "filetext",
-    "inserttext", "diff", "patch", "edits", "replacement", "replacements", "codeedit", "operations",
-}  # fmt: skip
-_SEARCHES = {"pattern", "regex", "query", "glob", "filepattern", "recursive"}
+_EXIT_CODE = re.compile(r"\s*(?:(?:Process exited|Command failed) with )?exit code:? [1-9]", re.I)
+_NAMES = tomllib.loads(resources.files(__package__).joinpath("calls.toml").read_text("utf-8"))
+_PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT = [{*one.split()} for one in _NAMES.values()]
 # Arguments that say what is to be run: for a shell, an interpreter, a database.
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
+# The words of a search are no command, as a database's are.
+_STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|create|alter|drop)\s", re.I)
 _LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
 _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -35,26 +32,19 @@ SUBJECT_CHARS = 60  # of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 # A separator between parts, or a text in which there is none.
 _QUOTED = re.compile(r""""(?:\\.|[^"\\])*+"|'[^']*+'|["'].*|\\.|(&&|\|\|?|;)""")
-_MOVES = {"cd", "pushd", "export", "set", "source", "sleep"}
-_LOOKUPS = {
-    "awk", "cat", "cut", "df", "diff", "du", "echo", "fd", "find", "grep", "head", "jq", "less",
-    "ls", "nl", "pwd", "rg", "sed", "sort", "stat", "tail", "tree", "wc", "which", "select",
-}  # fmt: skip
-_GIT_LOOKUPS = {
-    "blame", "branch", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "reflog",
-    "rev-list", "rev-parse", "show", "status",
-}  # fmt: skip
 ERROR_CHARS = 120
 _SEARCHED_CHARS = 20_000  # of an answer that are looked at
 _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
 )
-# A path, or a place in a file.
-_PLACE = re.compile(r"/|.:\d")
+_PLACE = re.compile(r"/|.:\d")  # a path, or a place in a file
 # Two words, or some signs of a script without spaces.
 _SAYING = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
-_TAGS = re.compile(r"</?\w+>")
+# Tags, an exit code, and that a person stopped it say nothing of an error.
+_SILENT = re.compile(
+    r"</?\w+>|^.*\bexit code:? \d+\W*$|^.*\buser (?:doesn't want|for tool).*", re.I | re.M
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +128,8 @@ def command_of(call: Call) -> str:
     A long line is cut to its first parts, each whole, so that they could be run again.
     """
     given = [call.arguments[key] for key in _COMMANDS if key in call.arguments]
+    if given and given[0] is call.arguments.get("query") and not _STATEMENT.match(str(given[0])):
+        return ""
     texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in given]
     text = next((one for one in texts if isinstance(one, str)), "")
     lines = map(str.strip, text.replace("\\\n", " ").split("\n"))
@@ -152,7 +144,7 @@ def is_lookup(command: str) -> bool:
     """Whether a command only looks something up: what it found matters, not that it ran."""
     words = _first_part(command) or ["echo"]
     if words[0] == "git":
-        return any(word in _GIT_LOOKUPS for word in words[1:4])
+        return any(word in _GIT for word in words[1:4])
     return words[0].lower() in _LOOKUPS
 
 
@@ -173,7 +165,7 @@ def error_line(answer: str) -> str:
     That is Python's last one, else the first that names an error, else the first; a word and a
     path say nothing.
     """
-    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED_CHARS]).split("\n")]
+    lines = [line.strip() for line in _SILENT.sub("", answer[:_SEARCHED_CHARS]).split("\n")]
     lines = [line for line in lines if _says_something(line)]
     if "Traceback (most recent call last)" in answer:
         lines.reverse()

@@ -251,8 +251,7 @@ def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
     """Return the files that ledgers and calls tell of, by their paths."""
     notebook = Notebook()
     if isinstance(kept, str):
-        starts = [start for begin in BEGINNINGS if (start := kept.find(begin)) >= 0]
-        for ledger in filter(None, [parse_ledger(kept[start:]) for start in starts]):
+        if ledger := parse_ledger(kept[max(0, kept.find(BEGINNINGS[0])) :]):
             notebook.carry(ledger)
     else:
         notebook.read(kept)

@@ -10,11 +10,16 @@ from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
-HEAD_SHARE = 0.85  # of what stays of a long text; the rest is its end, where the question may be
+# Of what stays of a long text: its beginning, so many characters at most, and its end, where the
+# question may be. The rest is lines of lists and figures between them, or more of the beginning.
+HEAD_SHARE, HEAD_CHARS, END_SHARE = 0.75, 1_500, 0.15
 SHORTEST_CHARS = 40  # less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
+_LINE = re.compile(r"[^\n]+")
+# A line of a list, a heading, or a line with a figure that is no code.
+_TELLING = re.compile(r"\s*(?:[-*+•#]+|\d{1,3}[.)]|\[[ xX]\])\s|[^|{}=;<>\n]*\d[^|{}=;<>\n]*\Z")
 _LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
 # What comes first is looked for at the speed of a plain search.
@@ -162,10 +167,23 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def shortened(text: str, tokens: float) -> str:
-    """Return a text whole, or its beginning and end where it takes more tokens."""
+    """Return a text whole; where it takes more tokens, its beginning, telling lines and its end."""
     size = estimate(text)
     if size <= tokens:
         return text
     room = max(SHORTEST_CHARS, int(len(text) * tokens / size) - len(GAP))
-    head = int(room * HEAD_SHARE)
-    return f"{text[:head].rstrip()}\n{GAP}\n{text[len(text) - room + head :].lstrip()}"
+    head, end = int(min(HEAD_SHARE * room, HEAD_CHARS)), int(END_SHARE * room)
+    left, tail = room - head - end, len(text) - end
+    lines = [one.span() for one in _LINE.finditer(text, head, tail) if one[0] != GAP]
+    kept: list[tuple[int, int]] = []
+    for start, stop in sorted(lines, key=lambda one: not _TELLING.match(text, *one)):
+        if (size := stop - start + len(GAP)) <= left:
+            kept.append((start, stop))
+            left -= size
+    parts = [[0, head + left]]
+    for start, stop in (*sorted(kept), (tail, len(text))):
+        if start <= parts[-1][1] + 1:
+            parts[-1][1] = max(stop, parts[-1][1])
+        else:
+            parts.append([start, stop])
+    return f"\n{GAP}\n".join([text[start:stop].strip() for start, stop in parts])

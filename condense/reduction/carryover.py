@@ -30,7 +30,7 @@ LEFT_OUT = "\n[… {count} characters left out here; search the history for the 
 PIN = "## Pinned Message, Verbatim ("
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
-_MEANT = (None, "command")
+_MEANT = "command"
 # How the block begins in which a summary or marker repeats what it hides. Whatever else it quotes,
 # such as a request with its files, is no directive.
 REMINDER = "<system-reminder>\n## Active Workflows\n"
@@ -213,8 +213,7 @@ def _blocks(message: Message) -> Iterator[str]:
         meant = [text for text in told if text.startswith(REMINDER)]
     else:
         texts = [block for block in message.blocks if isinstance(block, TextBlock)]
-        named = [block for block in texts if beside_of(block).get("kind") in _MEANT]
-        meant = [block.text if beside_of(block) else user_words(block) for block in named]
+        meant = [b.text if beside_of(b).get("kind") == _MEANT else user_words(b) for b in texts]
     text, end = "\n".join(meant), 0
     while (start := text.find(_OPEN, end)) >= 0:
         opened = text.find(">", start + len(_OPEN))
