@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 MOST, ASKED, READ, RAREST = 96, 16, 40, 3
 NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
-# The usual constants of BM25 (Robertson and Zaragoza, 2009). Meanings join by a convex combination
-# (Bruch, Gai and Ingber, 2023): the words' share in it, what the passages before and after one
-# count, and one that only asks, are measured on the tuning half (docs/evaluation.md).
-K1, B, WORDS, BESIDE, ASKS = 1.2, 0.75, 2, 0.4, 0.5
+# The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
+# a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
+# before or after one counts, and one that only asks, are measured: docs/evaluation.md.
+K1, B, WORDS, BESIDE, ASKS = 0.9, 0.4, 2, 0.4, 0.5
 # What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
