@@ -12,16 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count, pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Passage
-from condense.recall.pieces import cut, embedded_passages
+from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import MARKS, Term, fold, terms_of, words_of
 
 if TYPE_CHECKING:
-    from condense.recall.meanings import Embedder
+    from condense.recall.meanings import Embedded, Embedder
 
 # Messages of each word that is looked for, the newest; words, the rarest, and messages that are
 # read for all; and the rarest words that are looked for in twos where they are usual.
@@ -44,26 +44,12 @@ Terms = tuple[Term, ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchedMessage:
-    """A message that can be found: its number in the index and among all, its role and parts."""
+    """A message that can be found: its place among all, its parts, its number in the index."""
 
     id: str
     seq: int
-    role: str
     parts: Sequence[Part]
-    number: int = 0
-
-    @property
-    def text(self) -> str:
-        """The text of all parts."""
-        return "\n".join([part.text for part in self.parts])
-
-
-class Near(NamedTuple):
-    """A passage near to a question in meaning, of those that a message has embedded."""
-
     number: int
-    passage: int
-    likeness: float
 
 
 class Index(Protocol):
@@ -107,7 +93,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in keys.items() if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
-    return _different([passages[at].told(fit * asks, rarest) for at, fit in best.items()], limit)
+    return _different((passages[at].told(fit * asks, rarest) for at, fit in best.items()), limit)
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
@@ -118,8 +104,8 @@ def _asks(question: str, terms: Sequence[Term]) -> bool:
 
 def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:
     """Return how much more each passage is like the question than the last one, the first 1."""
-    above = [one.likeness - near[-1].likeness for one in near]
-    return {one[:2]: more / (above[0] or 1) for one, more in zip(near, above, strict=True)}
+    least = near[-1].likeness - 1e-9 if near else 0
+    return {one[:2]: (one.likeness - least) / (near[0].likeness - least) for one in near}
 
 
 def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dict[int, float]:
@@ -131,7 +117,7 @@ def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dic
     return dict(sorted(shares.items(), key=lambda one: (-one[1], -one[0])))
 
 
-def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages, without those of the same message or with the same words."""
     best: list[Passage] = []
     seen: list[frozenset[str]] = []
@@ -238,28 +224,16 @@ class MemoryRecall:
     def __init__(self, hidden: Iterable[Message], embedder: "Embedder | None" = None) -> None:
         told = [one for one in hidden if not (one.is_summary or one.is_marker)]
         self._said = [
-            SearchedMessage(one.id, one.seq or at + 1, one.role, parts, at)
+            SearchedMessage(one.id, one.seq or at + 1, parts, at)
             for at, (one, parts) in enumerate(parts_of(told))
         ]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for number, one in enumerate(self._said):
-            for word in words_of(one.text[:INDEXED]):
+            for word in words_of("\n".join([part.text for part in one.parts])[:INDEXED]):
                 self._places[word].append(number)
         self._words = sorted(self._places)
         self.span = (0, max(0, len(self._said) - 1))
-        self._embedder = embedder
-        if embedder:
-            from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-            embedded = {
-                (one.number, passage): text
-                for one in self._said
-                for passage, text in embedded_passages(one.parts)
-            }
-            self._keys = [*embedded]
-            self._rows = meanings.quantise(embedder.embed([*embedded.values()]))
-            self._centre = meanings.centre_of(self._rows)
-            self._signs = meanings.signs_of(self._rows, self._centre)
+        self._embedded = _embed(embedder, self._said) if embedder else None
 
     def __call__(self, words: str, limit: int) -> Sequence[Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first."""
@@ -272,14 +246,7 @@ class MemoryRecall:
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
         """Return the embedded passages nearest to a question; () without an embedder."""
-        if not self._embedder:
-            return ()
-        from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-        (asked,) = self._embedder.embed([question], asks=True)
-        read = self._rows.__getitem__
-        found = meanings.nearest(asked, self._centre, self._signs, read, most)
-        return [Near(*self._keys[at], likeness) for at, likeness in found]
+        return self._embedded.nearest(question, most) if self._embedded else ()
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""
@@ -300,3 +267,10 @@ class MemoryRecall:
         while at < len(self._words) and self._words[at].startswith(form):
             yield self._words[at]
             at += 1
+
+
+def _embed(embedder: "Embedder", said: Iterable[SearchedMessage]) -> "Embedded":
+    from condense.recall.meanings import Embedded  # noqa: PLC0415 - needs NumPy
+
+    embedded = [(one.number, embedded_passages(one.parts)) for one in said]
+    return Embedded(embedder, {(one, at): text for one, own in embedded for at, text in own})
