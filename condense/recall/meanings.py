@@ -51,7 +51,7 @@ def centre_of(rows: Rows) -> Rows:
 
     All vectors of a model have much in common: their signs around 0 hardly differ.
     """
-    return np.rint(rows.sum(axis=0) / max(len(rows), 1)).astype(np.int8)
+    return np.rint(rows.mean(axis=0)).astype(np.int8)
 
 
 def signs_of(rows: Rows, centre: Rows) -> Signs:
@@ -94,6 +94,8 @@ class Embedded:
 
     def nearest(self, question: str, most: int) -> list[Near]:
         """Return the passages nearest to a question; none where the embedder is unavailable."""
+        if not self._passages:
+            return []
         try:
             (asked,), rows = self._embedder.embed([question], asks=True), self._rows
         except EmbedderUnavailable:
