@@ -72,9 +72,11 @@ def test_of_a_long_message_the_question_is_looked_for(words: str, size: int) -> 
     ("said", "words"),
     [
         ("The stall at the bridge fries Nasi Goreng.",
-         "We discussed restaurants, with Nasi Goreng. Which recommendation was interesting then?"),
+         ("We planned a holiday: beaches, trains, hotels, tents and Nasi Goreng near the harbour."
+          " Which recommendation was interesting then?")),
         ("7. Translate for a museum.",
-         "I asked about museum work for pensioners. Can you list recommended occupations again?"),
+         ("I asked about museum work, garden work, hotels, trains, beaches, tents and boats."
+          " Can you list recommended occupations again?")),
         ("他在清迈的寺庙旁边租了房子。",
          "上次讨论旅行计划的时候提到过很多城市和朋友的安排，现在想确认一下他在清迈的寺庙旁边租的是什么？"),
     ],
