@@ -81,6 +81,11 @@ class StoredRecall:
             self._usual = message_index.find_usual(self._span, terms, most)
         return message_index.look_up(self._span, wanted, self._usual, most)
 
+    def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
+        """Return the embedded passages nearest to a question; () without an embedder."""
+        del question, most
+        return ()
+
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
         sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}
@@ -99,7 +104,7 @@ class StoredRecall:
         for row, (one, parts) in zip(rows, told, strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
-                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts))
+                said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
 
 
