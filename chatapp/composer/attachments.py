@@ -4,7 +4,7 @@ import unicodedata
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -31,6 +31,9 @@ from chatapp.tools import documents
 from chatapp.tools.text_encodings import decode
 from condense import noop, say
 
+if TYPE_CHECKING:
+    from chatapp.embedding.stored_vectors import Asked
+
 # Attachments of one user that wait to be sent; older ones are forgotten.
 MOST_WAITING = 100
 # So long a page may be left open with something attached to it.
@@ -51,11 +54,15 @@ Weighed = tuple[condense.Block, int]
 
 
 class Brought(NamedTuple):
-    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both."""
+    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both.
+
+    ``asked`` is the text as a vector, where recall goes by meaning as well.
+    """
 
     text: str
     blocks: Sequence[condense.Block] = ()
     tokens: int = 0
+    asked: "Asked | None" = None
 
 
 def attach_file(

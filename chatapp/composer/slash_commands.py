@@ -15,6 +15,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
+from chatapp.embedding.questions import questions
 from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
@@ -93,7 +94,8 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
-    return Brought(text, tuple(blocks), tokens)
+    asked = await questions.embed(conversation.pk, text, unasked=True)
+    return Brought(text, tuple(blocks), tokens, asked)
 
 
 def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:

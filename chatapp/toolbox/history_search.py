@@ -5,15 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
+from chatapp.embedding.questions import questions
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
 from chatapp.tools.search_history import Found
+
+if TYPE_CHECKING:
+    from chatapp.embedding.stored_vectors import Asked
 
 # Tokens of the messages that are read for one search, and of one next to them.
 MOST_READ, MOST_BESIDE = 40_000, 4_000
@@ -36,7 +41,8 @@ class StoredHistory:
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
-        return await reading(search)(self.conversation_id, words, limit)
+        asked = await questions.embed(self.conversation_id, words)
+        return await reading(search)(self.conversation_id, words, limit, asked)
 
     async def read(self, seq: int) -> str | None:
         """Return all that a message says; None where there is none, or a rewind took it back."""
@@ -46,11 +52,14 @@ class StoredHistory:
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches what is hidden, and with ``until`` all that stands up to that position.
+    It searches what is hidden, and with ``until`` all that stands up to that position; by words,
+    and by meaning where what is ``asked`` was embedded.
     """
 
-    def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
-        self.conversation_id, self.until = conversation_id, until
+    def __init__(
+        self, conversation_id: uuid.UUID, until: int | None = None, asked: "Asked | None" = None
+    ) -> None:
+        self.conversation_id, self.until, self.asked = conversation_id, until, asked
         self._said_at: dict[str, datetime] = {}
         self._usual: frozenset[condense.Term] = frozenset()
 
@@ -82,9 +91,13 @@ class StoredRecall:
         return message_index.look_up(self._span, wanted, self._usual, most)
 
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
-        """Return the embedded passages nearest to a question; () without an embedder."""
-        del question, most
-        return ()
+        """Return the embedded passages nearest to what is asked; () where that is no vector."""
+        del question
+        if self.asked is None:
+            return ()
+        from chatapp.embedding.stored_vectors import find_nearest  # noqa: PLC0415 - with NumPy
+
+        return find_nearest(self.conversation_id, self.asked, self.until or 0, most)
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
@@ -112,13 +125,15 @@ def _places(values: Sequence[int] | set[int]) -> str:
     return ", ".join(["%s"] * len(values))
 
 
-def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
+def search(
+    conversation_id: uuid.UUID, words: str, limit: int, asked: "Asked | None" = None
+) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
     Raises ToolError where the index can't be read.
     """
     try:
-        passages = StoredRecall(conversation_id)(words, limit)
+        passages = StoredRecall(conversation_id, asked=asked)(words, limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
     return [Found(one.seq, one.speaker, one.text) for one in passages]

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -22,6 +23,7 @@ from chatapp.context.turn_context import TurnContext, describe_surroundings, rea
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
+from chatapp.embedding import jobs
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
@@ -39,6 +41,9 @@ from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
+
+if TYPE_CHECKING:
+    from chatapp.embedding.stored_vectors import Asked
 
 
 def start_message(
@@ -69,7 +74,7 @@ def start_message(
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
-        around = forgets or _recall(locked, preferences, text)
+        around = forgets or _recall(locked, preferences, text, brought.asked)
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -84,9 +89,9 @@ def start_message(
 
 
 def _recall(
-    conversation: Conversation, preferences: Preferences, words: str
+    conversation: Conversation, preferences: Preferences, words: str, asked: "Asked | None"
 ) -> tuple[condense.TextBlock, ...]:
-    """Return a block of hidden passages that fit a new message's words, or nothing.
+    """Return a block of hidden passages that fit a new message's words or meaning, or nothing.
 
     The conversation is locked, and nothing is asked of the database where it hides nothing. What
     can't be searched is not recalled, and keeps no message from being sent.
@@ -97,7 +102,7 @@ def _recall(
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
-        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
+        found = StoredRecall(conversation.pk, asked=asked)(words, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
@@ -235,15 +240,18 @@ def finish_turn(
 
 
 def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> None:
-    ((waits, elsewhere, asked),) = execute(
+    ((waits, elsewhere, asked, is_due),) = execute(
         "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
         "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_queuedmessage q "
         "WHERE gone_at IS NULL AND is_next AND %s = (SELECT owner_id FROM chatapp_conversation c "
         "WHERE c.id = q.conversation_id)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
-        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL)",
+        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL), EXISTS (SELECT 1 "
+        "FROM chatapp_meanings WHERE conversation_id = %s AND due <> '')",
         turn.conversation_id, is_done, turn.conversation.owner_id, turn.pk,
-        TurnRequest.Kind.CONDENSE,
+        TurnRequest.Kind.CONDENSE, turn.conversation_id,
     )  # fmt: skip
+    if is_due:
+        jobs.enqueue(turn.conversation_id)
     if asked:
         last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
         if row := last.last():
