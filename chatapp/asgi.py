@@ -27,7 +27,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
-from chatapp.embedding.jobs import start_due  # noqa: E402 - the same
 from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
@@ -104,7 +103,6 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             heartbeat.begin()
             running_turns.open()
             start_clearing()
-            start_due()
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
             await send({"type": "lifespan.startup.complete"})

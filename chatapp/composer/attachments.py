@@ -4,7 +4,7 @@ import unicodedata
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -15,6 +15,7 @@ import condense
 from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
+from chatapp.embedding.questions import Asked
 from chatapp.errors import Refused
 from chatapp.files.storage_use import room_for
 from chatapp.models import (
@@ -30,9 +31,6 @@ from chatapp.sentences import translate as _
 from chatapp.tools import documents
 from chatapp.tools.text_encodings import decode
 from condense import noop, say
-
-if TYPE_CHECKING:
-    from chatapp.embedding.stored_vectors import Asked
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
 MOST_WAITING = 100
@@ -62,7 +60,7 @@ class Brought(NamedTuple):
     text: str
     blocks: Sequence[condense.Block] = ()
     tokens: int = 0
-    asked: "Asked | None" = None
+    asked: Asked | None = None
 
 
 def attach_file(

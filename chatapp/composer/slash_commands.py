@@ -15,7 +15,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
-from chatapp.embedding.questions import questions
+from chatapp.embedding.questions import embed_question
 from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
@@ -94,7 +94,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
-    asked = await questions.embed(conversation.pk, text, unasked=True)
+    asked = await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens, asked)
 
 

@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('dimensions', models.PositiveIntegerField(default=0)),
                 ('places', models.BinaryField(default=b'')),
                 ('signs', models.BinaryField(default=b'')),
+                ('centre', models.BinaryField(default=b'')),
             ],
         ),
         migrations.CreateModel(

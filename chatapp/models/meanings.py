@@ -29,7 +29,7 @@ class Meanings(models.Model):
     """What a search reads of a conversation's vectors; all of it follows from these.
 
     ``places`` has a message and the number of its passage for each row of ``signs``, which has one
-    bit a dimension. ``due`` names the newest change that is not in them yet: messages were hidden,
+    bit a dimension, around a ``centre``. ``due`` names the newest change that is not in them yet: messages were hidden,
     changed or imported.
     """
 
@@ -41,6 +41,7 @@ class Meanings(models.Model):
     dimensions = models.PositiveIntegerField(default=0)
     places = models.BinaryField(default=b"")
     signs = models.BinaryField(default=b"")
+    centre = models.BinaryField(default=b"")
 
     def __str__(self) -> str:
         return f"Meanings of conversation {self.conversation_id}"

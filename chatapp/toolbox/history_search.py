@@ -5,20 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.embedding.questions import questions
+from chatapp.embedding.questions import Asked, embed_question
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
 from chatapp.tools.search_history import Found
-
-if TYPE_CHECKING:
-    from chatapp.embedding.stored_vectors import Asked
 
 # Tokens of the messages that are read for one search, and of one next to them.
 MOST_READ, MOST_BESIDE = 40_000, 4_000
@@ -41,7 +37,7 @@ class StoredHistory:
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
-        asked = await questions.embed(self.conversation_id, words)
+        asked = await embed_question(self.conversation_id, words)
         return await reading(search)(self.conversation_id, words, limit, asked)
 
     async def read(self, seq: int) -> str | None:
@@ -57,7 +53,7 @@ class StoredRecall:
     """
 
     def __init__(
-        self, conversation_id: uuid.UUID, until: int | None = None, asked: "Asked | None" = None
+        self, conversation_id: uuid.UUID, until: int | None = None, asked: Asked | None = None
     ) -> None:
         self.conversation_id, self.until, self.asked = conversation_id, until, asked
         self._said_at: dict[str, datetime] = {}
@@ -126,7 +122,7 @@ def _places(values: Sequence[int] | set[int]) -> str:
 
 
 def search(
-    conversation_id: uuid.UUID, words: str, limit: int, asked: "Asked | None" = None
+    conversation_id: uuid.UUID, words: str, limit: int, asked: Asked | None = None
 ) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 

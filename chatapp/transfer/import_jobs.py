@@ -20,6 +20,7 @@ from django.utils import translation
 from chatapp import errors
 from chatapp.agent.async_tasks import finish
 from chatapp.background_jobs import enqueue
+from chatapp.embedding import jobs
 from chatapp.models import ImportRun, Source
 from chatapp.models.database import STOP, Stopped, go_on, now
 from chatapp.sentences import translate as _
@@ -101,11 +102,12 @@ def close_left(*owners: User) -> None:
 
 
 def start_clearing() -> None:
-    """Begin to remove what ended processes have left of imports; each import tries it again."""
+    """Begin to remove what ended processes have left of imports, and to embed what is due."""
 
     def clear() -> None:
         try:
             remove_left()
+            jobs.enqueue_due()
         except (DatabaseError, OSError) as error:
             log.warning("what ended imports left could not be removed yet: %s", error)
         finally:

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -24,6 +23,7 @@ from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.embedding import jobs
+from chatapp.embedding.questions import Asked
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
@@ -41,9 +41,6 @@ from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
-
-if TYPE_CHECKING:
-    from chatapp.embedding.stored_vectors import Asked
 
 
 def start_message(
@@ -89,7 +86,7 @@ def start_message(
 
 
 def _recall(
-    conversation: Conversation, preferences: Preferences, words: str, asked: "Asked | None"
+    conversation: Conversation, preferences: Preferences, words: str, asked: Asked | None
 ) -> tuple[condense.TextBlock, ...]:
     """Return a block of hidden passages that fit a new message's words or meaning, or nothing.
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from condense.errors import SkipReason, Unfoldable
 from condense.memory import Memory
-from condense.worker_process import WorkerEnded, WorkerProcess
+from condense.worker_process import WorkerProcess
 
 MARKDOWN = "markdown"
 _WORKER = Path(__file__).with_name("worker.py")
@@ -64,8 +64,6 @@ _ATX = re.compile(r"#{1,6}\s+.+")
 _UNDERLINE = re.compile(r"(={3,}|-{3,})\s*")
 _UNDERLINED = re.compile(r"(?:\s*\t)?[^#<>!\[\]`\t]+[^\n]")
 
-_REASONS = {None: SkipReason.TOO_SLOW, os.EX_UNAVAILABLE: SkipReason.NO_PARSER}
-
 type Outcome = str | SkipReason
 
 # Outcomes by language and content, in characters; each counts some more beside its own.
@@ -94,8 +92,11 @@ class ParserProcess(WorkerProcess):
         request = json.dumps({"language": language, "size": len(source)}).encode() + b"\n" + source
         try:
             found = json.loads(self.ask(request))
-        except WorkerEnded as ended:
-            raise Unfoldable(_REASONS.get(ended.code, SkipReason.CRASHED)) from None
+        except TimeoutError:
+            raise Unfoldable(SkipReason.TOO_SLOW) from None
+        except ChildProcessError as ended:
+            is_missing = ended.errno == os.EX_UNAVAILABLE
+            raise Unfoldable(SkipReason.NO_PARSER if is_missing else SkipReason.CRASHED) from None
         return [Span(*row) for row in found["spans"]], found["broken"]
 
 

@@ -24,7 +24,6 @@ from twisted.internet.defer import Deferred
 
 from chatapp import checks, processes, static_files, terminal
 from chatapp.accounts import accounts, credentials
-from chatapp.embedding.jobs import start_due
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
 from chatapp.garbage import keep_collections_short
 from chatapp.installation import IS_CHECKOUT
@@ -145,7 +144,6 @@ class Command(BaseCommand):
         loop.run_until_complete(running_turns.clear_up())
         loop.call_soon(running_turns.open)
         start_clearing()
-        start_due()
         look_for_due()
         user = accounts.prepare_owner()
         token = credentials.create_sign_in_token(user=user)
