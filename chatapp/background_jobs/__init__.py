@@ -29,7 +29,7 @@ JOBS: dict[str, str] = {
     "check_draft": "chatapp.turns.follow_ups.check_draft",
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
     "delete_accounts": "chatapp.turns.account_deletions.delete_accounts",
-    "embed_messages": "chatapp.embedding.jobs.embed_messages",
+    "embed_messages": "chatapp.embedding.vectors.embed_messages",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",

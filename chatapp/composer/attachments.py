@@ -15,7 +15,7 @@ import condense
 from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
-from chatapp.embedding.questions import Asked
+from chatapp.embedding.embedders import Asked
 from chatapp.errors import Refused
 from chatapp.files.storage_use import room_for
 from chatapp.models import (

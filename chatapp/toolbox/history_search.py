@@ -10,7 +10,8 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.embedding.questions import Asked, embed_question
+from chatapp.embedding.embedders import Asked, embed_question
+from chatapp.embedding.vectors import find_nearest
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
@@ -91,8 +92,6 @@ class StoredRecall:
         del question
         if self.asked is None:
             return ()
-        from chatapp.embedding.stored_vectors import find_nearest  # noqa: PLC0415 - with NumPy
-
         return find_nearest(self.conversation_id, self.asked, self.until or 0, most)
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:

@@ -20,7 +20,7 @@ from django.utils import translation
 from chatapp import errors
 from chatapp.agent.async_tasks import finish
 from chatapp.background_jobs import enqueue
-from chatapp.embedding import jobs
+from chatapp.embedding.vectors import enqueue_due
 from chatapp.models import ImportRun, Source
 from chatapp.models.database import STOP, Stopped, go_on, now
 from chatapp.sentences import translate as _
@@ -107,7 +107,7 @@ def start_clearing() -> None:
     def clear() -> None:
         try:
             remove_left()
-            jobs.enqueue_due()
+            enqueue_due()
         except (DatabaseError, OSError) as error:
             log.warning("what ended imports left could not be removed yet: %s", error)
         finally:

@@ -18,7 +18,7 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import budget_for, system_of
 from chatapp.conversations import conversations
 from chatapp.conversations.pins import pin_message
-from chatapp.embedding import jobs
+from chatapp.embedding import vectors
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -224,7 +224,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         hidden = conversation.messages.filter(hidden=True)
         tokens = conversation.messages.aggregate(tokens=Sum("tokens"))["tokens"]
         if tokens > SHORT or hidden.exists():
-            jobs.begin(conversation.pk)
+            vectors.begin(conversation.pk)
     return conversation
 
 

@@ -22,8 +22,8 @@ from chatapp.context.turn_context import TurnContext, describe_surroundings, rea
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.embedding import jobs
-from chatapp.embedding.questions import Asked
+from chatapp.embedding import vectors
+from chatapp.embedding.embedders import Asked
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
@@ -248,7 +248,7 @@ def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> N
         TurnRequest.Kind.CONDENSE, turn.conversation_id,
     )  # fmt: skip
     if is_due:
-        jobs.enqueue(turn.conversation_id)
+        vectors.enqueue(turn.conversation_id)
     if asked:
         last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
         if row := last.last():

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.embedding import jobs
+from chatapp.embedding.vectors import enqueue_due
 from chatapp.models import message_index
-from chatapp.models.meanings import delete_all_vectors
+from chatapp.models.meanings import delete_vectors
 from chatapp.sentences import translate as _
 
 
@@ -24,9 +24,9 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
             message_index.rebuild()
-            delete_all_vectors()
+            delete_vectors()
             if settings.CLUSTER:
-                jobs.enqueue_due()
+                enqueue_due()
         except DatabaseError as error:
             said = _(
                 "The index can't be made anew: {error}. Keep this database, and restore a backup.",

@@ -1,23 +1,32 @@
-"""Stored vectors: made of what a conversation hides, and searched for those near a question."""
+"""Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
 
 import logging
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from django.db import transaction
+from asgiref.sync import sync_to_async
+from django.db import connections, transaction
 from django.db.models import Q
-from numpy.typing import NDArray
 
 import condense
+from chatapp import background_jobs
+from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.embedding.embedders import EmbedderCrashed, embedder_for
-from chatapp.embedding.questions import Asked
+from chatapp.embedding.embedders import Asked, Embedder, embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
 from chatapp.models.database import execute, lock
+from chatapp.models.meanings import mark_due
+
+if TYPE_CHECKING:
+    # NumPy is loaded with the first vector.
+    from numpy import intp
+    from numpy.typing import NDArray
+
+    from condense.recall.meanings import Rows
 
 log = logging.getLogger(__name__)
 
@@ -25,14 +34,55 @@ log = logging.getLogger(__name__)
 SLICE = 5.0
 # Messages that are read at once, passages that are embedded at once, and rows of vectors.
 MESSAGES, TOGETHER, ROWS = 8, 8, 500
-_NONE = np.zeros((0, 0), np.int8)
-_PLACE = np.dtype([("message", "<i8"), ("passage", "<u2")])
+# Conversations for which jobs are enqueued at a start; others follow with their next turn.
+MOST = 1_000
+# A message, and the number of its passage.
+_PLACE = [("message", "<i8"), ("passage", "<u2")]
 _VECTORS = """
     SELECT v.message_id, v.vectors FROM chatapp_messagemeaning v
     JOIN chatapp_message m ON m.id = v.message_id
     WHERE v.message_id IN ({places}) AND v.embedder = %s AND m.conversation_id = %s
     AND (m.hidden OR m.position <= %s) AND m.rewind_parent IS NULL
 """
+
+# One conversation at a time.
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+
+
+def begin(conversation: uuid.UUID) -> None:
+    """Have the vectors made of what a conversation hides, and of all of an imported one."""
+    mark_due(conversation)
+    enqueue(conversation)
+
+
+def enqueue(conversation: uuid.UUID) -> None:
+    """Have the vectors made that a conversation lacks, where this server embeds."""
+    if embedder_for(conversation):
+        key = str(conversation)
+        background_jobs.enqueue("embed_messages", key=key, conversation=key)
+
+
+def enqueue_due() -> None:
+    """Have all vectors made that are lacking, or of a model that this server had before."""
+    if embedder := embedder_for(uuid.UUID(int=0)):
+        due = Meanings.objects.filter(~Q(due="") | ~Q(embedder=embedder.name))
+        newest = due.filter(conversation__deleted_at=None).order_by("-conversation__updated_at")
+        for pk in newest.values_list("pk", flat=True)[:MOST]:
+            enqueue(pk)
+
+
+async def embed_messages(conversation: str) -> None:
+    """Make vectors of what a conversation hides, for some seconds; another job goes on."""
+    make = sync_to_async(_make_vectors, thread_sensitive=False, executor=_THREAD)
+    if await finish(make(uuid.UUID(conversation))):
+        await sync_to_async(enqueue)(uuid.UUID(conversation))
+
+
+def _make_vectors(conversation: uuid.UUID) -> bool:
+    try:
+        return make_vectors(conversation)
+    finally:
+        connections.close_all()
 
 
 def make_vectors(conversation: uuid.UUID) -> bool:
@@ -61,49 +111,49 @@ def _lacking(conversation: uuid.UUID, embedder: str) -> list[int]:
     """Return messages without vectors, the newest first; an import's may be hidden soon."""
     own = Message.objects.written().filter(conversation=conversation, rewind_parent=None)
     wanted = own.filter(Q(hidden=True) | Q(conversation__source__isnull=False))
-    lacking = wanted.exclude(meaning__embedder=embedder)
-    return [*lacking.order_by("-seq").values_list("pk", flat=True)]
+    lacking = wanted.exclude(meaning__embedder=embedder).order_by("-seq")
+    return [*lacking.values_list("pk", flat=True)]
 
 
-def _store(conversation: uuid.UUID, embedder: condense.Embedder, keys: Sequence[int]) -> None:
+def _store(conversation: uuid.UUID, embedder: Embedder, keys: Sequence[int]) -> None:
     """Store the vectors of messages, unless something in them was forgotten meanwhile."""
     rows = [*Message.objects.filter(pk__in=keys)]
     read = condense.parts_of(map(message_store.to_engine, rows))
     passages = [condense.embedded_passages(parts) for _message, parts in read]
-    texts = [text for own in passages for _number, text in own]
     try:
-        parts = [embedder.embed(some) for some in batched(texts, TOGETHER)]
-    except EmbedderCrashed:
-        # One of the texts may be at fault, or the machine, which then embeds none.
+        made = [_meaning_of(embedder, own) for own in passages]
+    except condense.EmbedderUnavailable:
+        # Texts are at fault where it embeds others.
         embedder.embed(["."])
-        log.warning("messages can't be searched by meaning, only by words: %s", keys)
-        parts, passages = [], [[] for _row in rows]
-    vectors, at = condense.quantise(np.concatenate(parts)) if parts else _NONE, 0
-    made = []
-    for row, own in zip(rows, passages, strict=True):
-        # Where a passage is blank, its row stays empty.
-        numbers = [number for number, _text in own]
-        every = np.zeros((max(numbers, default=-1) + 1, vectors.shape[1]), np.int8)
-        every[numbers] = vectors[at : (at := at + len(numbers))]
-        made.append(MessageMeaning(pk=row.pk, embedder=embedder.name, passages=len(every)))
-        made[-1].vectors = every.tobytes()
+        log.warning("messages can be found by their words only: %s", keys)
+        made = [MessageMeaning() for _row in rows]
     with transaction.atomic():
         lock(Conversation, conversation)
         now = dict(Message.objects.filter(pk__in=keys).values_list("pk", "forgotten"))
-        MessageMeaning.objects.bulk_create(
-            [
-                one
-                for one, row in zip(made, rows, strict=True)
-                if now.get(row.pk, ()) == row.forgotten
-            ],
-            update_conflicts=True,
-            unique_fields=["message"],
-            update_fields=["embedder", "passages", "vectors"],
-        )
+        for row, one in zip(rows, made, strict=True):
+            if now.get(row.pk, ()) == row.forgotten:
+                one.message, one.embedder = row, embedder.name
+                one.save()
+
+
+def _meaning_of(embedder: Embedder, passages: Sequence[tuple[int, str]]) -> MessageMeaning:
+    import numpy as np  # noqa: PLC0415 - loaded with the first vector
+
+    if not passages:
+        return MessageMeaning()
+    numbers = [number for number, _text in passages]
+    texts = batched([text for _number, text in passages], TOGETHER)
+    vectors = condense.quantise(np.concatenate([embedder.embed(some) for some in texts]))
+    # Where a passage is blank, its row stays empty.
+    rows = np.zeros((numbers[-1] + 1, vectors.shape[1]), np.int8)
+    rows[numbers] = vectors
+    return MessageMeaning(passages=len(rows), vectors=rows.tobytes())
 
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
     """Write anew what a search reads; return False where messages were changed meanwhile."""
+    import numpy as np  # noqa: PLC0415 - loaded with the first vector
+
     own = MessageMeaning.objects.filter(message__conversation=meanings.pk, embedder=embedder)
     rows = own.filter(passages__gt=0).order_by("message__seq")
     made: dict[str, Any] = {"dimensions": 0, "places": b"", "signs": b"", "centre": b""}
@@ -111,10 +161,10 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
         named = [(pk, at) for pk, count, _vectors in some for at in range(count)]
         stored = np.frombuffer(b"".join([bytes(one) for *_place, one in some]), np.int8)
         vectors = stored.reshape(len(named), -1)
-        if not made["signs"]:
-            centre = condense.centre_of(vectors)
-            made |= {"dimensions": len(centre), "centre": centre.tobytes()}
+        made["dimensions"] = vectors.shape[1]
+        made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()
         made["places"] += np.array(named, _PLACE).tobytes()
+        centre = np.frombuffer(made["centre"], np.int8)
         made["signs"] += condense.signs_of(vectors, centre).tobytes()
     newest = Meanings.objects.filter(pk=meanings.pk, due=meanings.due)
     return bool(newest.update(embedder=embedder, **made, **({"due": ""} if is_over else {})))
@@ -124,6 +174,8 @@ def find_nearest(
     conversation: uuid.UUID, asked: Asked, until: int, most: int
 ) -> list[condense.Near]:
     """Return the passages nearest to a question that are hidden, or stand up to a position."""
+    import numpy as np  # noqa: PLC0415 - loaded with the first vector
+
     size = len(asked.vector)
     own = Meanings.objects.filter(pk=conversation, embedder=asked.embedder, dimensions=size)
     stored = own.values_list("places", "signs", "centre").first()
@@ -133,7 +185,7 @@ def find_nearest(
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
     shown = set[int]()
 
-    def read(rows: NDArray[np.intp]) -> NDArray[np.int8]:
+    def read(rows: "NDArray[intp]") -> "Rows":
         keys = {*places["message"][rows].tolist()}
         statement = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
         found = dict(execute(statement, *keys, asked.embedder, conversation, until))
@@ -146,5 +198,5 @@ def find_nearest(
 
     centre = np.frombuffer(stored[2], np.int8)
     found = condense.nearest(asked.vector, centre, signs, read, len(places))
-    near = [(places[at], likeness) for at, likeness in found if at in shown][:most]
-    return [condense.Near(int(one[0]), int(one[1]), likeness) for one, likeness in near]
+    near = [(places[at].tolist(), likeness) for at, likeness in found if at in shown][:most]
+    return [condense.Near(*place, likeness) for place, likeness in near]
