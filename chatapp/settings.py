@@ -75,7 +75,7 @@ globals().update(
 RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
 EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "").rstrip("/")
 EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")
-EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "")
+EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "none")
 if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
     raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
 

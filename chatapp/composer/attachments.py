@@ -15,7 +15,6 @@ import condense
 from chatapp.agent.annotated_blocks import attached, file_block, image_block
 from chatapp.agent.errors import ToolError
 from chatapp.context import sizes
-from chatapp.embedding.embedders import Asked
 from chatapp.errors import Refused
 from chatapp.files.storage_use import room_for
 from chatapp.models import (
@@ -52,15 +51,11 @@ Weighed = tuple[condense.Block, int]
 
 
 class Brought(NamedTuple):
-    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both.
-
-    ``asked`` is the text as a vector, where recall goes by meaning as well.
-    """
+    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both."""
 
     text: str
     blocks: Sequence[condense.Block] = ()
     tokens: int = 0
-    asked: Asked | None = None
 
 
 def attach_file(

@@ -94,8 +94,8 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
-    asked = await embed_question(conversation.pk, text, unasked=True)
-    return Brought(text, tuple(blocks), tokens, asked)
+    await embed_question(conversation.pk, text, unasked=True)
+    return Brought(text, tuple(blocks), tokens)
 
 
 def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> list[condense.Block]:

