@@ -78,7 +78,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
             ).enter()
         _copy_records(rows, copied)
-        vectors.begin(copy.pk)
+        vectors.enqueue(copy.pk)
     return copy
 
 

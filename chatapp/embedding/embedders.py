@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
+import lazy_loader
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db.models import Q
@@ -28,9 +29,10 @@ from chatapp.providers.http import tls
 from condense import noop, say
 
 if TYPE_CHECKING:
-    # NumPy is loaded with the first vector.
     from condense.recall.meanings import Vectors
 
+# Loaded with the first vector.
+np = lazy_loader.load("numpy")
 log = logging.getLogger(__name__)
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
@@ -58,15 +60,14 @@ class PackagedModel:
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "Vectors":
         """Return a vector for each text; raise EmbedderUnavailable where the process ends."""
-        import numpy as np  # noqa: PLC0415 - loaded with the first vector
-
         request = json.dumps([[_harmless(one) for one in texts], asks]).encode() + b"\n"
         try:
             answer = (_QUESTIONS if asks else _PASSAGES).ask(request)
         except OSError as ended:
             said = noop("The model that searches by meaning does not run here.")
             raise condense.EmbedderUnavailable(said) from ended
-        return np.frombuffer(base64.b64decode(answer), np.float32).reshape(len(texts), -1)
+        vectors: Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
+        return vectors.reshape(len(texts), -1)
 
 
 def _harmless(text: str) -> str:
@@ -90,8 +91,6 @@ class ModelAtAddress:
 
         Raises EmbedderUnavailable, or SpendingLimitReached where no model may be called.
         """
-        import numpy as np  # noqa: PLC0415 - loaded with the first vector
-
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
         headers, patience = (

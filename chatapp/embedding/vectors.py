@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
 from typing import TYPE_CHECKING, Any
 
+import lazy_loader
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.db.models import Q
@@ -22,18 +23,21 @@ from chatapp.models.database import execute, lock
 from chatapp.models.meanings import mark_due
 
 if TYPE_CHECKING:
-    # NumPy is loaded with the first vector.
     from numpy import intp
     from numpy.typing import NDArray
 
     from condense.recall.meanings import Rows
 
+# Loaded with the first vector.
+np = lazy_loader.load("numpy")
 log = logging.getLogger(__name__)
 
 # Seconds for which a job works before others come in between.
 SLICE = 5.0
 # Messages that are read at once, passages that are embedded at once, and rows of vectors.
 MESSAGES, TOGETHER, ROWS = 8, 8, 500
+# Messages of a long import.
+MANY = 100
 # Conversations for which jobs are enqueued at a start; others follow with their next turn.
 MOST = 1_000
 # So many times as many passages as are wanted are looked at: some may be visible, or rewound.
@@ -49,14 +53,9 @@ _VECTORS = """
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
 
 
-def begin(conversation: uuid.UUID) -> None:
-    """Have the vectors made of what a conversation hides, and of all of an imported one."""
-    mark_due(conversation)
-    enqueue(conversation)
-
-
 def enqueue(conversation: uuid.UUID) -> None:
     """Have the vectors made that a conversation lacks, where this server embeds."""
+    mark_due(conversation)
     if embedder_for(conversation):
         key = str(conversation)
         background_jobs.enqueue("embed_messages", key=key, conversation=key)
@@ -87,9 +86,13 @@ def make_vectors(conversation: uuid.UUID) -> bool:
     meanings = Meanings.objects.filter(conversation=conversation).first()
     if embedder is None or meanings is None:
         return False
+    said = Message.objects.written().filter(conversation=conversation, rewind_parent=None)
+    # All of a long import may be hidden soon.
+    wanted = said.filter(Q(hidden=True) | Q(conversation__source__messages__gte=MANY))
+    lacking = wanted.exclude(meaning__embedder=embedder.name).order_by("-seq")
     end, is_over = time.monotonic() + SLICE, True
     try:
-        for some in batched(_lacking(conversation, embedder.name), MESSAGES):
+        for some in batched([*lacking.values_list("pk", flat=True)], MESSAGES):
             if not (is_over := time.monotonic() < end):
                 break
             _store(conversation, embedder, some)
@@ -98,14 +101,6 @@ def make_vectors(conversation: uuid.UUID) -> bool:
         _index(meanings, embedder.name, is_over=False)
         return False
     return not (_index(meanings, embedder.name, is_over=is_over) and is_over)
-
-
-def _lacking(conversation: uuid.UUID, embedder: str) -> list[int]:
-    """Return messages without vectors, the newest first; an import's may be hidden soon."""
-    own = Message.objects.written().filter(conversation=conversation, rewind_parent=None)
-    wanted = own.filter(Q(hidden=True) | Q(conversation__source__isnull=False))
-    lacking = wanted.exclude(meaning__embedder=embedder).order_by("-seq")
-    return [*lacking.values_list("pk", flat=True)]
 
 
 def _store(conversation: uuid.UUID, embedder: Embedder, keys: Sequence[int]) -> None:
@@ -130,8 +125,6 @@ def _store(conversation: uuid.UUID, embedder: Embedder, keys: Sequence[int]) -> 
 
 
 def _meaning_of(embedder: Embedder, passages: Sequence[tuple[int, str]]) -> MessageMeaning:
-    import numpy as np  # noqa: PLC0415 - loaded with the first vector
-
     if not passages:
         return MessageMeaning()
     numbers = [number for number, _text in passages]
@@ -145,8 +138,6 @@ def _meaning_of(embedder: Embedder, passages: Sequence[tuple[int, str]]) -> Mess
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
     """Write anew what a search reads; return False where messages were changed meanwhile."""
-    import numpy as np  # noqa: PLC0415 - loaded with the first vector
-
     own = MessageMeaning.objects.filter(message__conversation=meanings.pk, embedder=embedder)
     rows = own.filter(passages__gt=0).order_by("message__seq")
     made: dict[str, Any] = {"dimensions": 0, "places": b"", "signs": b"", "centre": b""}
@@ -170,8 +161,6 @@ def find_nearest(
 
     There are none unless it was embedded before.
     """
-    import numpy as np  # noqa: PLC0415 - loaded with the first vector
-
     embedder = embedder_for(conversation)
     vector = asked.get((embedder.name, question)) if embedder else None
     if embedder is None or vector is None:
@@ -190,7 +179,8 @@ def find_nearest(
         sql = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
         found, gone = dict(execute(sql, embedder.name, *keys)), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
-        return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
+        rows_of: Rows = np.frombuffer(b"".join(parts), np.int8)
+        return rows_of.reshape(-1, size)
 
     centre = np.frombuffer(stored[2], np.int8)
     found = condense.nearest(vector, centre, signs, read, LOOKED_AT * most)

@@ -52,8 +52,6 @@ log = logging.getLogger(__name__)
 BATCH, RECORDS = 500, 100
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
-# Tokens of a conversation of which nothing will be hidden soon.
-SHORT = 20_000
 # Characters that an object counts for beside its text.
 BLOCK = 100
 # Without a vendor behind it, a window may be as large as any recorded session.
@@ -221,10 +219,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
-        hidden = conversation.messages.filter(hidden=True)
-        tokens = conversation.messages.aggregate(tokens=Sum("tokens"))["tokens"]
-        if tokens > SHORT or hidden.exists():
-            vectors.begin(conversation.pk)
+        vectors.enqueue(conversation.pk)
     return conversation
 
 

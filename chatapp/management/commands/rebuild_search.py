@@ -1,12 +1,10 @@
-"""``manage.py rebuild_search``: make the index of words anew, and in the background vectors."""
+"""``manage.py rebuild_search``: make the index of words anew, and vectors with the next turn."""
 
 from typing import Any, override
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.embedding.vectors import enqueue_due
 from chatapp.models import message_index
 from chatapp.models.meanings import delete_vectors
 from chatapp.sentences import translate as _
@@ -25,8 +23,6 @@ class Command(BaseCommand):
         try:
             message_index.rebuild()
             delete_vectors()
-            if settings.CLUSTER:
-                enqueue_due()
         except DatabaseError as error:
             said = _(
                 "The index can't be made anew: {error}. Keep this database, and restore a backup.",
