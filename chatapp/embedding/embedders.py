@@ -38,8 +38,8 @@ log = logging.getLogger(__name__)
 _WORKER = Path(__file__).with_name("e5_worker.py")
 # Seconds until a worker ends that nobody asks, how nice it is, and seconds for an answer. Questions
 # have one of their own, so that none waits for passages; both share the weights.
-_PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
-_QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
+PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
+QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
 # Characters of a text that are embedded, and of a question: a token takes a millisecond.
 LONGEST, LONGEST_QUESTION = 2_000, 400
 # Questions that are kept, and seconds for which nothing is asked of what has failed.
@@ -62,7 +62,7 @@ class PackagedModel:
         """Return a vector for each text; raise EmbedderUnavailable where the process ends."""
         request = json.dumps([[_harmless(one) for one in texts], asks]).encode() + b"\n"
         try:
-            answer = (_QUESTIONS if asks else _PASSAGES).ask(request)
+            answer = (QUESTIONS if asks else PASSAGES).ask(request)
         except OSError as ended:
             said = noop("The model that searches by meaning does not run here.")
             raise condense.EmbedderUnavailable(said) from ended

@@ -1,13 +1,17 @@
 """What is hidden is found by its meaning, by whoever may see it, and is gone where it is gone."""
 
+import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import LazySettings, settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from chatapp import background_jobs
 from chatapp.conversations import conversations, forgotten_passages
 from chatapp.embedding import vectors
 from chatapp.embedding.embedders import asked
@@ -17,11 +21,16 @@ from chatapp.models import (
     Message,
     MessageMeaning,
     ModelCall,
+    Preferences,
     hidden_messages,
 )
-from chatapp.toolbox.history_search import StoredRecall
-from tests.chatapp.conftest import Say, summarise
+from chatapp.toolbox.history_search import StoredHistory, StoredRecall
+from tests.chatapp.claude import converse
+from tests.chatapp.conftest import Say, open_page, summarise
+from tests.chatapp.context.recalled import newest, recalled
+from tests.standin.behaviours import Reply
 from tests.standin.embeddings import Embeddings, embed
+from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +40,7 @@ SAID = (
     "I earn a salary of 4,100.",
     "Nothing much happened.",
 )
-DOG, MONEY = "What is my hound?", "How much is my wage?"
+DOG, MONEY = "What is my hound?", "What is my wage?"
 
 
 @pytest.fixture
@@ -40,6 +49,7 @@ def embeddings(settings: LazySettings) -> Iterator[Embeddings]:
     with Embeddings() as server:
         settings.RECALL_BY_MEANING, settings.EMBEDDINGS_MODEL = True, "topics"
         settings.EMBEDDINGS_URL = server.url.rstrip("/")
+        asked.clear()
         yield server
 
 
@@ -59,10 +69,15 @@ def make(conversation: Conversation) -> None:
         pass
 
 
+def asked_vector(question: str) -> Any:
+    """Return a question as the server embeds it."""
+    vector = np.array(embed(question), np.float32)
+    return vector / np.linalg.norm(vector)
+
+
 def found(conversation: Conversation, question: str, most: int = 1) -> list[str]:
     """Return the texts of the messages whose passages are nearest to a question."""
-    vector = np.array(embed(question), np.float32)
-    asked[settings.EMBEDDINGS_MODEL, question] = vector / np.linalg.norm(vector)
+    asked[settings.EMBEDDINGS_MODEL, question] = asked_vector(question)
     found = StoredRecall(conversation.pk).nearest(question, most)
     near = [one for one in found if one.likeness > 0.5]
     rows = Message.objects.in_bulk([one.number for one in near])
@@ -120,3 +135,61 @@ def test_vectors_are_made_anew(
         assert {*SAID} <= {*embeddings.texts}
         assert found(hidden, DOG) == [SAID[0]]
         embeddings.texts.clear()
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_a_message_recalls_what_shares_no_word_with_it(
+    alice: User, anthropic_standin: Standin, embeddings: Embeddings
+) -> None:
+    """Vectors are made after the turn that hides; a question is embedded once."""
+    await Preferences.objects.filter(owner=alice).aupdate(auto_recall=True)
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    async with open_page(conversation, alice) as page:
+        anthropic_standin.then(Reply("Noted."), Reply("word " * 3_000))
+        await page.ask(SAID[0])
+        await page.ask("Write a lot.")
+        anthropic_standin.then(Reply("<summary>They talked.</summary>"))
+        await page.condense()
+        await background_jobs.close(60)
+        embeddings.texts.clear()
+        await page.ask(DOG)
+    said = await sync_to_async(newest)(conversation)
+    assert SAID[0] in recalled(said)
+    assert embeddings.texts == [DOG]
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_the_agent_finds_what_shares_no_word(hidden: Conversation) -> None:
+    """Its tool goes by meaning as well."""
+    asked[settings.EMBEDDINGS_MODEL, MONEY] = asked_vector(MONEY)
+    found = await StoredHistory(hidden.pk).search(MONEY, 3)
+    assert SAID[2] in [one.excerpt for one in found]
+
+
+FAILURES = {
+    "an answer that is none": (("puppy", "boiler", "salary", "Nothing", "."), 0, False),
+    "a text that it refuses": (("puppy",), 4, True),
+}
+
+
+@pytest.mark.parametrize(("refused", "stored", "ends"), FAILURES.values(), ids=FAILURES)
+def test_a_failure_ends_the_job_with_a_sentence(
+    conversation: Conversation,
+    say: Say,
+    embeddings: Embeddings,
+    caplog: pytest.LogCaptureFixture,
+    refused: tuple[str, ...],
+    stored: int,
+    ends: bool,
+) -> None:
+    """What was hidden is due still, or found by its words only where a text is at fault."""
+    embeddings.refused = refused
+    for text in SAID:
+        say("user", text)
+    summarise(conversation)
+    with caplog.at_level(logging.WARNING):
+        make(conversation)
+    assert len(caplog.messages) == 1
+    assert MessageMeaning.objects.count() == stored
+    assert (Meanings.objects.get(pk=conversation.pk).due == "") == ends
+    assert found(conversation, DOG) == []
