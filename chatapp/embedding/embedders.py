@@ -47,8 +47,8 @@ REMEMBERED, PAUSE = 64, 60.0
 
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="question")
 _paused = {"until": 0.0}
-# The latest questions as vectors, by the name of the model and their text.
-asked: "OrderedDict[tuple[str, str], Vectors]" = OrderedDict()
+# The latest questions, each with the name of the model and its vector.
+asked: "OrderedDict[str, tuple[str, Vectors]]" = OrderedDict()
 
 
 @dataclass
@@ -60,22 +60,16 @@ class PackagedModel:
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "Vectors":
         """Return a vector for each text; raise EmbedderUnavailable where the process ends."""
-        request = json.dumps([[_harmless(one) for one in texts], asks]).encode() + b"\n"
+        # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
+        harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
+        request = json.dumps([[condense.well_formed(one)[:LONGEST] for one in harmless], asks])
         try:
-            answer = (QUESTIONS if asks else PASSAGES).ask(request)
+            answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
         except OSError as ended:
             said = noop("The model that searches by meaning does not run here.")
             raise condense.EmbedderUnavailable(said) from ended
         vectors: Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
         return vectors.reshape(len(texts), -1)
-
-
-def _harmless(text: str) -> str:
-    """Return a text as the package's C takes it.
-
-    It ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
-    """
-    return unicodedata.normalize("NFKC", condense.well_formed(text).replace("\0", " "))[:LONGEST]
 
 
 @dataclass
@@ -93,13 +87,11 @@ class ModelAtAddress:
         """
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
-        headers, patience = (
-            {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"},
-            3 if asks else 60,
-        )
+        headers = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
+        options = {"headers": headers, "timeout": 3 if asks else 60, "verify": tls()}
         try:
             check_spending(self.conversation)
-            answer = httpx2.post(url, json=body, headers=headers, timeout=patience, verify=tls())
+            answer = httpx2.post(url, json=body, **options)
             said = answer.raise_for_status().json()
             rows = np.array([one["embedding"] for one in said["data"]]).reshape(len(texts), -1)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -154,12 +146,12 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
     if unasked:
         own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
-    if (embedder.name, text) in asked or not found.exists():
+    if asked.get(text, ("",))[0] == embedder.name or not found.exists():
         return
     half = LONGEST_QUESTION // 2
     short = text if len(text) <= LONGEST_QUESTION else f"{text[:half]} … {text[-half:]}"
     try:
-        (asked[embedder.name, text],) = embedder.embed([short], asks=True)
+        asked[text] = embedder.name, embedder.embed([short], asks=True)[0]
     except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
         log.warning("recall goes by words alone for a while: %s", reason)
         _paused["until"] = time.monotonic() + PAUSE

@@ -34,12 +34,9 @@ log = logging.getLogger(__name__)
 
 # Seconds for which a job works before others come in between.
 SLICE = 5.0
-# Messages that are read at once, passages that are embedded at once, and rows of vectors.
-MESSAGES, TOGETHER, ROWS = 8, 8, 500
-# Messages of a long import.
-MANY = 100
-# Conversations for which jobs are enqueued at a start; others follow with their next turn.
-MOST = 1_000
+# Messages that are read at once, passages that are embedded at once, rows of vectors, and messages
+# of a long import.
+MESSAGES, TOGETHER, ROWS, MANY = 8, 8, 500, 100
 # So many times as many passages as are wanted are looked at: some may be visible, or rewound.
 LOOKED_AT = 4
 # A message, and the number of its passage.
@@ -66,7 +63,7 @@ def enqueue_due() -> None:
     if embedder := embedder_for(uuid.UUID(int=0)):
         due = Meanings.objects.filter(~Q(due="") | ~Q(embedder=embedder.name))
         newest = due.filter(conversation__deleted_at=None).order_by("-conversation__updated_at")
-        for pk in newest.values_list("pk", flat=True)[:MOST]:
+        for pk in newest.values_list("pk", flat=True):
             enqueue(pk)
 
 
@@ -161,12 +158,11 @@ def find_nearest(
 
     There are none unless it was embedded before.
     """
-    embedder = embedder_for(conversation)
-    vector = asked.get((embedder.name, question)) if embedder else None
-    if embedder is None or vector is None:
+    if question not in asked:
         return []
+    embedder, vector = asked[question]
     size = len(vector)
-    own = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions=size)
+    own = Meanings.objects.filter(pk=conversation, embedder=embedder, dimensions=size)
     stored = own.values_list("places", "signs", "centre").first()
     if stored is None:
         return []
@@ -177,7 +173,7 @@ def find_nearest(
         wanted = places[rows].tolist()
         keys = {message for message, _passage in wanted}
         sql = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
-        found, gone = dict(execute(sql, embedder.name, *keys)), bytes(size)
+        found, gone = dict(execute(sql, embedder, *keys)), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
         rows_of: Rows = np.frombuffer(b"".join(parts), np.int8)
         return rows_of.reshape(-1, size)

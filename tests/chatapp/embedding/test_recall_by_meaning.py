@@ -77,7 +77,7 @@ def asked_vector(question: str) -> Any:
 
 def found(conversation: Conversation, question: str, most: int = 1) -> list[str]:
     """Return the texts of the messages whose passages are nearest to a question."""
-    asked[settings.EMBEDDINGS_MODEL, question] = asked_vector(question)
+    asked[question] = settings.EMBEDDINGS_MODEL, asked_vector(question)
     found = StoredRecall(conversation.pk).nearest(question, most)
     near = [one for one in found if one.likeness > 0.5]
     rows = Message.objects.in_bulk([one.number for one in near])
@@ -161,7 +161,7 @@ async def test_a_message_recalls_what_shares_no_word_with_it(
 @pytest.mark.usefixtures("transactional_db")
 async def test_the_agent_finds_what_shares_no_word(hidden: Conversation) -> None:
     """Its tool goes by meaning as well."""
-    asked[settings.EMBEDDINGS_MODEL, MONEY] = asked_vector(MONEY)
+    asked[MONEY] = settings.EMBEDDINGS_MODEL, asked_vector(MONEY)
     found = await StoredHistory(hidden.pk).search(MONEY, 3)
     assert SAID[2] in [one.excerpt for one in found]
 
