@@ -15,7 +15,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
-from chatapp.embedding.embedders import embed_question
+from chatapp.embedding.vectors import embed_question
 from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation

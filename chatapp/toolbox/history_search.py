@@ -10,8 +10,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.embedding.embedders import embed_question
-from chatapp.embedding.vectors import find_nearest
+from chatapp.embedding.vectors import embed_question, find_nearest
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
@@ -106,7 +105,7 @@ class StoredRecall:
         for row, (one, parts) in zip(rows, told, strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
-                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts))
+                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts, row.pk))
         return said
 
 

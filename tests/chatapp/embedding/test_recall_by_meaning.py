@@ -14,7 +14,7 @@ from django.core.management import call_command
 from chatapp import background_jobs
 from chatapp.conversations import conversations, forgotten_passages
 from chatapp.embedding import vectors
-from chatapp.embedding.embedders import asked
+from chatapp.embedding.vectors import asked
 from chatapp.models import (
     Conversation,
     Meanings,
