@@ -99,10 +99,7 @@ class ModelAtAddress:
         return vectors
 
 
-Embedder = PackagedModel | ModelAtAddress
-
-
-def embedder_for(conversation: uuid.UUID) -> Embedder | None:
+def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
     """Return what embeds a conversation's texts on this server, None where recall goes by words."""
     if not settings.RECALL_BY_MEANING:
         return None

@@ -4,7 +4,6 @@ import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,9 @@ import condense
 from chatapp import background_jobs
 from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.embedding.embedders import Embedder, embedder_for
+from chatapp.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import execute, lock
+from chatapp.models.database import lock
 from chatapp.models.meanings import mark_due
 
 if TYPE_CHECKING:
@@ -35,20 +34,13 @@ log = logging.getLogger(__name__)
 
 # Seconds for which a job works before others come in between.
 SLICE = 5.0
-# Messages that are read at once, passages that are embedded at once, rows of vectors, and messages
-# of a long import.
-MESSAGES, TOGETHER, ROWS, MANY = 8, 8, 500, 100
+# Passages that are embedded at once, rows that are read at once, and messages of a long import.
+TOGETHER, ROWS, MANY = 8, 500, 100
 # Characters of a question, of which a token takes a millisecond; questions that are kept; and
 # seconds for which nothing is asked of what has failed.
 LONGEST, REMEMBERED, PAUSE = 400, 64, 60.0
-# So many times as many passages as are wanted are looked at: some may be visible, or rewound.
-LOOKED_AT = 4
 # A message, and the number of its passage.
 _PLACE = [("message", "<i8"), ("passage", "<u2")]
-_VECTORS = """
-    SELECT message_id, vectors FROM chatapp_messagemeaning
-    WHERE embedder = %s AND message_id IN ({places})
-"""
 
 # One conversation at a time; questions wait for none.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
@@ -97,10 +89,10 @@ def make_vectors(conversation: uuid.UUID) -> bool:
     lacking = wanted.exclude(meaning__embedder=embedder.name).order_by("-seq")
     end, is_over = time.monotonic() + SLICE, True
     try:
-        for some in batched([*lacking.values_list("pk", flat=True)], MESSAGES):
+        for key in lacking.values_list("pk", flat=True):
             if not (is_over := time.monotonic() < end):
                 break
-            _store(conversation, embedder, some)
+            _store(conversation, embedder, key)
     except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
         log.warning("a conversation is not searched by meaning as yet: %s", reason)
         _index(meanings, embedder.name, is_over=False)
@@ -108,49 +100,41 @@ def make_vectors(conversation: uuid.UUID) -> bool:
     return not (_index(meanings, embedder.name, is_over=is_over) and is_over)
 
 
-def _store(conversation: uuid.UUID, embedder: Embedder, keys: Sequence[int]) -> None:
-    """Store the vectors of messages, unless something in them was forgotten meanwhile."""
-    rows = [*Message.objects.filter(pk__in=keys)]
-    read = condense.parts_of(map(message_store.to_engine, rows))
-    passages = [condense.embedded_passages(parts) for _message, parts in read]
+def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> None:
+    """Store the vectors of a message, unless something in it was forgotten meanwhile."""
+    row = Message.objects.get(pk=key)
+    ((_message, parts),) = condense.parts_of([message_store.to_engine(row)])
+    passages = condense.embedded_passages(parts)
+    texts = batched([text for _number, text in passages], TOGETHER)
     try:
-        made = [_meaning_of(embedder, own) for own in passages]
+        vectors = [condense.quantise(embedder.embed(some)) for some in texts]
     except condense.EmbedderUnavailable:
-        # Texts are at fault where it embeds others.
+        # The text is at fault where another one is embedded.
         embedder.embed(["."])
-        log.warning("messages can be found by their words only: %s", keys)
-        made = [MessageMeaning() for _row in rows]
+        log.warning("message %s can be found by its words only", key)
+        vectors = []
+    made = MessageMeaning(message=row, embedder=embedder.name)
+    if vectors:
+        # Where a passage is blank, its row stays empty.
+        rows = np.zeros((passages[-1][0] + 1, vectors[0].shape[1]), np.int8)
+        rows[[number for number, _text in passages]] = np.concatenate(vectors)
+        made.passages, made.vectors = len(rows), rows.tobytes()
     with transaction.atomic():
         lock(Conversation, conversation)
-        now = dict(Message.objects.filter(pk__in=keys).values_list("pk", "forgotten"))
-        for row, one in zip(rows, made, strict=True):
-            if now.get(row.pk, ()) == row.forgotten:
-                one.message, one.embedder = row, embedder.name
-                one.save()
-
-
-def _meaning_of(embedder: Embedder, passages: Sequence[tuple[int, str]]) -> MessageMeaning:
-    if not passages:
-        return MessageMeaning()
-    numbers = [number for number, _text in passages]
-    texts = batched([text for _number, text in passages], TOGETHER)
-    vectors = condense.quantise(np.concatenate([embedder.embed(some) for some in texts]))
-    # Where a passage is blank, its row stays empty.
-    rows = np.zeros((numbers[-1] + 1, vectors.shape[1]), np.int8)
-    rows[numbers] = vectors
-    return MessageMeaning(passages=len(rows), vectors=rows.tobytes())
+        now = Message.objects.filter(pk=key).values_list("forgotten", flat=True)
+        if [*now] == [row.forgotten]:
+            made.save()
 
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
     """Write anew what a search reads; return False where messages were changed meanwhile."""
     own = MessageMeaning.objects.filter(message__conversation=meanings.pk, embedder=embedder)
     rows = own.filter(passages__gt=0).order_by("message__seq")
-    made: dict[str, Any] = {"dimensions": 0, "places": b"", "signs": b"", "centre": b""}
+    made: dict[str, Any] = {"places": b"", "signs": b"", "centre": b""}
     for some in batched(rows.values_list("pk", "passages", "vectors").iterator(ROWS), ROWS):
         named = [(pk, at) for pk, count, _vectors in some for at in range(count)]
         stored = np.frombuffer(b"".join([bytes(one) for *_place, one in some]), np.int8)
         vectors = stored.reshape(len(named), -1)
-        made["dimensions"] = vectors.shape[1]
         made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()
         made["places"] += np.array(named, _PLACE).tobytes()
         centre = np.frombuffer(made["centre"], np.int8)
@@ -173,11 +157,11 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
     embedder = embedder_for(conversation)
     if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
         return
-    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name, dimensions__gt=0)
+    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name)
     if unasked:
         own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
-    if asked.get(text, ("",))[0] == embedder.name or not found.exists():
+    if asked.get(text, ("",))[0] == embedder.name or not found.exclude(centre=b"").exists():
         return
     half = LONGEST // 2
     short = text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
@@ -200,10 +184,9 @@ def find_nearest(
     if question not in asked:
         return []
     embedder, vector = asked[question]
-    size = len(vector)
-    own = Meanings.objects.filter(pk=conversation, embedder=embedder, dimensions=size)
+    own, size = Meanings.objects.filter(pk=conversation, embedder=embedder), len(vector)
     stored = own.values_list("places", "signs", "centre").first()
-    if stored is None:
+    if stored is None or len(stored[2]) != size:
         return []
     places = np.frombuffer(stored[0], _PLACE)
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
@@ -211,14 +194,15 @@ def find_nearest(
     def read(rows: "NDArray[intp]") -> "Rows":
         wanted = places[rows].tolist()
         keys = {message for message, _passage in wanted}
-        sql = _VECTORS.format(places=", ".join(["%s"] * len(keys)))
-        found, gone = dict(execute(sql, embedder, *keys)), bytes(size)
+        kept = MessageMeaning.objects.filter(pk__in=keys, embedder=embedder)
+        found, gone = dict(kept.values_list("pk", "vectors")), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
         rows_of: Rows = np.frombuffer(b"".join(parts), np.int8)
         return rows_of.reshape(-1, size)
 
     centre = np.frombuffer(stored[2], np.int8)
-    found = condense.nearest(vector, centre, signs, read, LOOKED_AT * most)
+    # Some may be visible, or rewound.
+    found = condense.nearest(vector, centre, signs, read, 4 * most)
     near = [condense.Near._make((*places[at].tolist(), likeness)) for at, likeness in found]
     there = Message.objects.filter(pk__in={one.number for one in near}, rewind_parent=None)
     hidden = there.filter(Q(hidden=True) | Q(position__lte=until))

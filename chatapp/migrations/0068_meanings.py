@@ -28,7 +28,6 @@ class Migration(migrations.Migration):
                 ('conversation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='meanings', serialize=False, to='chatapp.conversation')),
                 ('due', models.CharField(blank=True, max_length=32)),
                 ('embedder', models.CharField(blank=True, max_length=120)),
-                ('dimensions', models.PositiveIntegerField(default=0)),
                 ('places', models.BinaryField(default=b'')),
                 ('signs', models.BinaryField(default=b'')),
                 ('centre', models.BinaryField(default=b'')),

@@ -34,7 +34,6 @@ class Meanings(models.Model):
     )
     due = models.CharField(max_length=32, blank=True)
     embedder = models.CharField(max_length=120, blank=True)
-    dimensions = models.PositiveIntegerField(default=0)
     places = models.BinaryField(default=b"")
     signs = models.BinaryField(default=b"")
     centre = models.BinaryField(default=b"")
@@ -56,5 +55,5 @@ def delete_vectors(messages: Iterable[int] | None = None) -> None:
         gone = gone.filter(message__in=[*messages])
         own = own.filter(pk__in=[*gone.values_list("message__conversation", flat=True)])
     gone.delete()
-    empty = {"embedder": "", "dimensions": 0, "places": b"", "signs": b"", "centre": b""}
+    empty = {"embedder": "", "places": b"", "signs": b"", "centre": b""}
     own.update(due=uuid.uuid4().hex, **empty)
