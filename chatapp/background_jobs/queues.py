@@ -64,7 +64,6 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
     job = run_job.configure(
         queue=TURNS if name in PROMPT_JOBS else queue,
         queueing_lock=f"{name}:{key}" if key else None,
-        # What takes long is not done twice at once.
         lock=f"{name}:{key}" if key and name in LONG_JOBS else None,
         schedule_at=due,
     )

@@ -54,6 +54,7 @@ def forget(row: Message) -> None:
     facts = {"seq": row.seq, "messages": seqs}
     audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
     message_store.mark_changed(row.conversation_id)
+    vectors.enqueue(row.conversation_id)
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
@@ -73,7 +74,6 @@ def forget_passage(*, conversation: Conversation, text: str, seq: int | None = N
         message = condense.Message("user", (forgotten_block(found),))
         tokens = condense.count_message(message, sizes.COUNTER)
         forget(message_store.append_message(own.pk, message, tokens=tokens))
-        vectors.enqueue(own.pk)
 
 
 class _Stored(StoredRecall):

@@ -13,7 +13,7 @@ import condense
 from chatapp.agent.annotated_blocks import forgotten_by, stands_alone
 from chatapp.models import Condensation, Conversation, Message, Pin, Rewind, Turn, message_store
 from chatapp.models.database import lock
-from chatapp.models.meanings import delete_vectors, mark_due
+from chatapp.models.meanings import delete_vectors
 from chatapp.models.message_store import columns_of, mark_changed, next_seq
 from chatapp.models.messages import MessageQuerySet
 
@@ -35,7 +35,6 @@ def apply_reduction(
             rows = rows.filter(pk__in=tags.cleared)
         hides = runs_of(rows.order_by("seq").values_list("seq", flat=True))
         _hide(rows, tags)
-        mark_due(conversation_id)
         message = Message.objects.create(
             **columns_of(reduction.message),
             tokens=reduction.message.tokens or 0,

@@ -55,5 +55,4 @@ def delete_vectors(messages: Iterable[int] | None = None) -> None:
         gone = gone.filter(message__in=[*messages])
         own = own.filter(pk__in=[*gone.values_list("message__conversation", flat=True)])
     gone.delete()
-    empty = {"embedder": "", "places": b"", "signs": b"", "centre": b""}
-    own.update(due=uuid.uuid4().hex, **empty)
+    own.update(due=uuid.uuid4().hex, places=b"", signs=b"", centre=b"")

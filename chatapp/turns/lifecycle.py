@@ -22,7 +22,6 @@ from chatapp.context.turn_context import TurnContext, describe_surroundings, rea
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.conversations import check_message, check_spending, set_title_from
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.embedding import vectors
 from chatapp.errors import Busy, Refused, TooManyTurns
 from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import (
@@ -236,18 +235,15 @@ def finish_turn(
 
 
 def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> None:
-    ((waits, elsewhere, asked, is_due),) = execute(
+    ((waits, elsewhere, asked),) = execute(
         "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
         "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_queuedmessage q "
         "WHERE gone_at IS NULL AND is_next AND %s = (SELECT owner_id FROM chatapp_conversation c "
         "WHERE c.id = q.conversation_id)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
-        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL), EXISTS (SELECT 1 "
-        "FROM chatapp_meanings WHERE conversation_id = %s AND due <> '')",
+        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL)",
         turn.conversation_id, is_done, turn.conversation.owner_id, turn.pk,
-        TurnRequest.Kind.CONDENSE, turn.conversation_id,
+        TurnRequest.Kind.CONDENSE,
     )  # fmt: skip
-    if is_due:
-        vectors.enqueue(turn.conversation_id)
     if asked:
         last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
         if row := last.last():

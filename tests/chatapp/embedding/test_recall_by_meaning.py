@@ -24,6 +24,7 @@ from chatapp.models import (
     Preferences,
     hidden_messages,
 )
+from chatapp.models.meanings import mark_due
 from chatapp.toolbox.history_search import StoredHistory, StoredRecall
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, open_page, summarise
@@ -65,6 +66,7 @@ def hidden(conversation: Conversation, say: Say, embeddings: Embeddings) -> Conv
 
 def make(conversation: Conversation) -> None:
     """Do the background's work to its end."""
+    mark_due(conversation.pk)
     while vectors.make_vectors(conversation.pk):
         pass
 
