@@ -15,8 +15,7 @@ from pathlib import Path
 class WorkerProcess:
     """One process, shared by all threads, that runs a script; it dies with its parent.
 
-    It is started with the first request, and again where it ended since. One request may take so
-    many ``seconds``.
+    It is started with the first request. One request may take so many ``seconds``.
     """
 
     def __init__(self, worker: Path, *options: str, seconds: float) -> None:
@@ -26,10 +25,7 @@ class WorkerProcess:
         self._lock = threading.Lock()
 
     def ask(self, request: bytes) -> bytes:
-        """Return the line that answers a request.
-
-        Raises a TimeoutError, or a ChildProcessError with the exit code.
-        """
+        """Return the line that answers; raise TimeoutError or, by exit code, ChildProcessError."""
         with self._lock:
             # A worker that idled may have ended itself meanwhile; a fresh one has not.
             return self._ask(request) or self._ask_a_fresh_one(request)

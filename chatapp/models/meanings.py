@@ -23,10 +23,9 @@ class MessageMeaning(models.Model):
 
 
 class Meanings(models.Model):
-    """What a search reads of a conversation first; all of it follows from the vectors.
+    """What a search reads first: a bit a dimension, around a ``centre``, for all in ``places``.
 
-    ``signs`` has a bit a dimension, around ``centre``, for each passage in ``places``.
-    ``due`` names the newest change that is not in them: messages were hidden, changed or imported.
+    ``due`` names the newest change that is not in it: messages were hidden, changed or imported.
     """
 
     conversation = models.OneToOneField(
@@ -44,8 +43,7 @@ class Meanings(models.Model):
 
 def mark_due(conversation: uuid.UUID) -> None:
     """Note that a conversation has something to embed."""
-    due = {"due": uuid.uuid4().hex}
-    Meanings.objects.update_or_create(conversation_id=conversation, defaults=due)
+    Meanings.objects.update_or_create({"due": uuid.uuid4().hex}, conversation_id=conversation)
 
 
 def delete_vectors(messages: Iterable[int] | None = None) -> None:
