@@ -22,16 +22,14 @@ from chatapp.models.spending import check_spending
 from chatapp.providers.http import tls
 from condense import noop, say
 
-# Loaded with the first vector.
-np = lazy_loader.load("numpy")
+np = lazy_loader.load("numpy")  # with the first vector
 
 _WORKER = Path(__file__).with_name("e5_worker.py")
 # Each with the seconds until it ends where nobody asks, and its niceness: no question waits for
 # passages. They share the weights.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
-# Characters of a text that are embedded.
-LONGEST = 2_000
+LONGEST = 2_000  # characters of a text that are embedded
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""condense.Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
+"""Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
 
 import logging
 import time
@@ -22,20 +22,18 @@ from chatapp.models import Conversation, Meanings, Message, MessageMeaning, mess
 from chatapp.models.database import lock
 from chatapp.models.meanings import mark_due
 
-# Loaded with the first vector.
-np = lazy_loader.load("numpy")
+np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
 
-# Seconds for which a job works before others come in between.
-SLICE = 5.0
-# Passages that are embedded at once, rows that are read at once, and messages of a long import.
-TOGETHER, ROWS, MANY = 8, 500, 100
+# Seconds of a job before others come in between, passages that are embedded at once, rows that are
+# read at once, and messages of a long import.
+SLICE, TOGETHER, ROWS, MANY = 5.0, 8, 500, 100
 # Characters of half a question, questions that are kept, and seconds of rest after a failure.
 HALF, REMEMBERED, PAUSE = 200, 64, 60.0
 # A message, and the number of its passage.
 _PLACE = [("message", "<i8"), ("passage", "<u2")]
 
-# One conversation at a time; questions wait for none.
+# One conversation at a time.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
 _QUESTIONS = ThreadPoolExecutor(2, thread_name_prefix="question")
 _paused = {"until": 0.0}
@@ -118,8 +116,8 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
     """Write anew what a search reads; return False where messages were changed meanwhile."""
-    own = MessageMeaning.objects.filter(message__conversation=meanings.pk, embedder=embedder)
-    rows = own.filter(passages__gt=0).order_by("message__seq")
+    own = MessageMeaning.objects.filter(message__conversation=meanings.pk, passages__gt=0)
+    rows = own.filter(embedder=embedder).order_by("message__seq")
     made: dict[str, Any] = {"places": b"", "signs": b"", "centre": b""}
     for some in batched(rows.values_list("pk", "passages", "vectors").iterator(ROWS), ROWS):
         named = [(pk, at) for pk, count, _vectors in some for at in range(count)]
@@ -127,8 +125,8 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
         vectors = stored.reshape(len(named), -1)
         made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()
         made["places"] += np.array(named, _PLACE).tobytes()
-        centre = np.frombuffer(made["centre"], np.int8)
-        made["signs"] += condense.signs_of(vectors, centre).tobytes()
+        signs = condense.signs_of(vectors, np.frombuffer(made["centre"], np.int8))
+        made["signs"] += signs.tobytes()
     newest = Meanings.objects.filter(pk=meanings.pk, due=meanings.due)
     return bool(newest.update(embedder=embedder, **made, **({"due": ""} if is_over else {})))
 
