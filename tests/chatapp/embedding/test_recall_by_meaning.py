@@ -10,6 +10,9 @@ from asgiref.sync import sync_to_async
 from django.conf import LazySettings, settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
 
 from chatapp import background_jobs
 from chatapp.conversations import conversations, forgotten_passages
@@ -22,10 +25,12 @@ from chatapp.models import (
     MessageMeaning,
     ModelCall,
     Preferences,
+    Source,
     hidden_messages,
 )
 from chatapp.models.meanings import mark_due
 from chatapp.toolbox.history_search import StoredHistory, StoredRecall
+from chatapp.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, open_page, summarise
 from tests.chatapp.context.recalled import newest, recalled
@@ -195,3 +200,51 @@ def test_a_failure_ends_the_job_with_a_sentence(
     assert MessageMeaning.objects.count() == stored
     assert (Meanings.objects.get(pk=conversation.pk).due == "") == ends
     assert found(conversation, DOG) == []
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_what_is_forgotten_while_it_is_embedded_leaves_no_vector(
+    conversation: Conversation, say: Say, embeddings: Embeddings
+) -> None:
+    """Its vector would say what nobody may know any more."""
+
+    def forget() -> None:
+        embeddings.meanwhile = lambda: None
+        forgotten_passages.forget_passage(conversation=conversation, text=SAID[0])
+        connections.close_all()
+
+    say("user", SAID[0])
+    summarise(conversation)
+    embeddings.meanwhile = forget
+    make(conversation)
+    assert SAID[0] in embeddings.texts
+    assert found(conversation, DOG) == []
+
+
+@pytest.mark.parametrize(("messages", "embedded"), [(4, 0), (120, 120)])
+def test_a_long_import_is_embedded_before_it_is_hidden(
+    alice: User, embeddings: Embeddings, messages: int, embedded: int
+) -> None:
+    """Of a short one nothing will be hidden soon."""
+    pieces = [{"role": "user", "content": f"Our puppy ate {at} shoes."} for at in range(messages)]
+    source = Source(form="plain", name="chat.json")
+    conversation = load_conversation(pieces, owner=alice, source=source)
+    while vectors.make_vectors(conversation.pk):
+        pass
+    assert MessageMeaning.objects.count() == embedded
+
+
+def test_calls_that_embed_are_among_the_costs(
+    hidden: Conversation, browser: Client, embeddings: Embeddings
+) -> None:
+    """A spent budget ends them, and recall goes on by words."""
+    for address in (reverse("costs"), reverse("conversation_costs", args=[hidden.pk])):
+        assert browser.get(address).status_code == 200
+    assert "topics" in browser.get(reverse("costs")).content.decode()
+    Conversation.objects.filter(pk=hidden.pk).update(budget=0)
+    embeddings.texts.clear()
+    Message.objects.filter(conversation=hidden, seq=1).update(
+        content=[{"type": "text", "text": "Cat."}]
+    )
+    make(hidden)
+    assert embeddings.texts == []
