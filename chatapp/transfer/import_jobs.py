@@ -194,6 +194,7 @@ class _Attempt:
             for one in load_conversations(pieces, owner=run.owner, source=source):
                 if one.refusal:
                     self._leave_out(one)
+        enqueue_due()
         if run.imported:
             return ""
         nothing = noop("The file holds nothing that can be used.")

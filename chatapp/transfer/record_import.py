@@ -18,7 +18,6 @@ from chatapp.context import sizes
 from chatapp.context.turn_context import budget_for, system_of
 from chatapp.conversations import conversations
 from chatapp.conversations.pins import pin_message
-from chatapp.embedding import vectors
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -34,6 +33,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import Stopped, piece
+from chatapp.models.meanings import mark_due
 from chatapp.models.processes import is_left, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
@@ -219,7 +219,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
-        vectors.enqueue(conversation.pk)
+        mark_due(conversation.pk)
     return conversation
 
 
