@@ -82,7 +82,8 @@ class ModelAtAddress:
             conversation_id=self.conversation,
             purpose=ModelCall.Purpose.EMBEDDING,
             status=ModelCall.Status.SUCCEEDED,
-            model=self.name,
+            profile_name=self.name[:80],
+            model=self.name[:100],
             tokens_input=used,
             # Nobody knows another machine's price.
             cost=0 if url.host in LOCAL_HOSTS else None,
