@@ -11,27 +11,27 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, count, pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from itertools import combinations, count
+from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Passage
-from condense.recall.pieces import cut, embedded_passages
+from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import MARKS, Term, fold, terms_of, words_of
 
 if TYPE_CHECKING:
-    from condense.recall.meanings import Embedder
+    from condense.recall.meanings import Embedded, Embedder
 
 # Messages of each word that is looked for, the newest; words, the rarest, and messages that are
 # read for all; and the rarest words that are looked for in twos where they are usual.
 MOST, ASKED, READ, RAREST = 96, 16, 40, 3
 NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
-# The usual constants of BM25 (Robertson and Zaragoza, 2009). Meanings join by a convex combination
-# (Bruch, Gai and Ingber, 2023): the words' share in it, what the passages before and after one
-# count, and one that only asks, are measured on the tuning half (docs/evaluation.md).
-K1, B, WORDS, BESIDE, ASKS = 1.2, 0.75, 2, 0.4, 0.5
+# The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
+# a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
+# before and the one after count, and one that only asks, are measured: docs/evaluation.md.
+K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
 # What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
@@ -44,26 +44,12 @@ Terms = tuple[Term, ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchedMessage:
-    """A message that can be found: its number in the index and among all, its role and parts."""
+    """A message that can be found: its place among all, its parts, its number in the index."""
 
     id: str
     seq: int
-    role: str
     parts: Sequence[Part]
-    number: int = 0
-
-    @property
-    def text(self) -> str:
-        """The text of all parts."""
-        return "\n".join([part.text for part in self.parts])
-
-
-class Near(NamedTuple):
-    """A passage near to a question in meaning, of those that a message has embedded."""
-
     number: int
-    passage: int
-    likeness: float
 
 
 class Index(Protocol):
@@ -107,7 +93,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in keys.items() if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
-    return _different([passages[at].told(fit * asks, rarest) for at, fit in best.items()], limit)
+    return _different((passages[at].told(fit * asks, rarest) for at, fit in best.items()), limit)
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
@@ -118,8 +104,8 @@ def _asks(question: str, terms: Sequence[Term]) -> bool:
 
 def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:
     """Return how much more each passage is like the question than the last one, the first 1."""
-    above = [one.likeness - near[-1].likeness for one in near]
-    return {one[:2]: more / (above[0] or 1) for one, more in zip(near, above, strict=True)}
+    least = near[-1].likeness - 1e-9 if near else 0
+    return {one[:2]: (one.likeness - least) / (near[0].likeness - least) for one in near}
 
 
 def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dict[int, float]:
@@ -131,7 +117,7 @@ def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dic
     return dict(sorted(shares.items(), key=lambda one: (-one[1], -one[0])))
 
 
-def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages, without those of the same message or with the same words."""
     best: list[Passage] = []
     seen: list[frozenset[str]] = []
@@ -206,27 +192,28 @@ def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
 def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int, float]:
     """Return the places of the passages with any of the words, and how well they fit, by BM25.
 
-    Those before and after one count, too: one may answer the other.
+    A word in the passage before or after counts less: one may answer the other.
     """
     usual = sum([len(one.text) for one in passages]) / (len(passages) or 1)
     own = [_bm25(one, weights, usual) for one in passages]
-    beside = [0.0] * len(own)
-    for at, (one, other) in enumerate(pairwise(passages)):
-        if other.message.seq - one.message.seq <= 1:
-            beside[at] = max(beside[at], own[at + 1])
-            beside[at + 1] = own[at]
-    scores = [score + BESIDE * best for score, best in zip(own, beside, strict=True)]
+    scores: dict[int, float] = {}
     for at, one in enumerate(passages):
-        if _QUESTION.fullmatch(one.text.strip()):
-            scores[at] *= ASKS
-    return {at: score for at, score in enumerate(scores) if score}
+        beside = [
+            [part * score for score in own[other]]
+            for part, other in ((BEFORE, at - 1), (AFTER, at + 1))
+            if 0 <= other < len(own) and abs(passages[other].message.seq - one.message.seq) <= 1
+        ]
+        if score := sum(map(max, zip(own[at], *beside, strict=True))):
+            scores[at] = score * (ASKS if _QUESTION.fullmatch(one.text.strip()) else 1)
+    return scores
 
 
-def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> float:
+def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
+    """Return what each word counts that a passage has."""
     length = K1 * (1 - B + B * len(one.text) / usual)
     often = [(weight, sum([fit for _, fit in term.places(one.folded)]))
              for term, weight in weights.items()]  # fmt: skip
-    return sum([weight * said * (K1 + 1) / (said + length) for weight, said in often])
+    return [weight * said * (K1 + 1) / (said + length) for weight, said in often]
 
 
 class MemoryRecall:
@@ -238,28 +225,16 @@ class MemoryRecall:
     def __init__(self, hidden: Iterable[Message], embedder: "Embedder | None" = None) -> None:
         told = [one for one in hidden if not (one.is_summary or one.is_marker)]
         self._said = [
-            SearchedMessage(one.id, one.seq or at + 1, one.role, parts, at)
+            SearchedMessage(one.id, one.seq or at + 1, parts, at)
             for at, (one, parts) in enumerate(parts_of(told))
         ]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for number, one in enumerate(self._said):
-            for word in words_of(one.text[:INDEXED]):
+            for word in words_of("\n".join([part.text for part in one.parts])[:INDEXED]):
                 self._places[word].append(number)
         self._words = sorted(self._places)
         self.span = (0, max(0, len(self._said) - 1))
-        self._embedder = embedder
-        if embedder:
-            from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-            embedded = {
-                (one.number, passage): text
-                for one in self._said
-                for passage, text in embedded_passages(one.parts)
-            }
-            self._keys = [*embedded]
-            self._rows = meanings.quantise(embedder.embed([*embedded.values()]))
-            self._centre = meanings.centre_of(self._rows)
-            self._signs = meanings.signs_of(self._rows, self._centre)
+        self._embedded = _embed(embedder, self._said) if embedder else None
 
     def __call__(self, words: str, limit: int) -> Sequence[Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first."""
@@ -272,14 +247,7 @@ class MemoryRecall:
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
         """Return the embedded passages nearest to a question; () without an embedder."""
-        if not self._embedder:
-            return ()
-        from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-        (asked,) = self._embedder.embed([question], asks=True)
-        read = self._rows.__getitem__
-        found = meanings.nearest(asked, self._centre, self._signs, read, most)
-        return [Near(*self._keys[at], likeness) for at, likeness in found]
+        return self._embedded.nearest(question, most) if self._embedded else ()
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""
@@ -300,3 +268,10 @@ class MemoryRecall:
         while at < len(self._words) and self._words[at].startswith(form):
             yield self._words[at]
             at += 1
+
+
+def _embed(embedder: "Embedder", said: Iterable[SearchedMessage]) -> "Embedded":
+    from condense.recall.meanings import Embedded  # noqa: PLC0415 - needs NumPy
+
+    embedded = [(one.number, embedded_passages(one.parts)) for one in said]
+    return Embedded(embedder, {(one, at): text for one, own in embedded for at, text in own})
