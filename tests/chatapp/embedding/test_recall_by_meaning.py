@@ -241,7 +241,8 @@ def test_calls_that_embed_are_among_the_costs(
     for address in (reverse("costs"), reverse("conversation_costs", args=[hidden.pk])):
         assert browser.get(address).status_code == 200
     assert "topics" in browser.get(reverse("costs")).content.decode()
-    Conversation.objects.filter(pk=hidden.pk).update(budget=0)
+    Conversation.objects.filter(pk=hidden.pk).update(budget=1)
+    ModelCall.objects.filter(conversation=hidden).update(cost=1)
     embeddings.texts.clear()
     Message.objects.filter(conversation=hidden, seq=1).update(
         content=[{"type": "text", "text": "Cat."}]
