@@ -210,7 +210,7 @@ def test_what_is_forgotten_while_it_is_embedded_leaves_no_vector(
 
     def forget() -> None:
         embeddings.meanwhile = lambda: None
-        forgotten_passages.forget_passage(conversation=conversation, text=SAID[0])
+        conversation.messages.filter(seq=1).update(forgotten=[SAID[0]])
         connections.close_all()
 
     say("user", SAID[0])
