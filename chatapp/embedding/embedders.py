@@ -47,8 +47,7 @@ class PackagedModel:
         try:
             answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
         except OSError as ended:
-            said = noop("The model that searches by meaning does not run here.")
-            raise condense.EmbedderUnavailable(said) from ended
+            raise condense.EmbedderUnavailable(noop("The model does not run here.")) from ended
         vectors: condense.Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
         return vectors.reshape(len(texts), -1)
 

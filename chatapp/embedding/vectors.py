@@ -19,7 +19,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import lock
+from chatapp.models.database import execute, lock
 from chatapp.models.meanings import mark_due
 
 np = lazy_loader.load("numpy")  # with the first vector
@@ -177,8 +177,9 @@ def find_nearest(
     def read(rows: Any) -> Any:
         wanted = places[rows].tolist()
         keys = {message for message, _passage in wanted}
-        rows_of = MessageMeaning.objects.filter(pk__in=keys, embedder=embedder)
-        found, gone = dict(rows_of.values_list("pk", "vectors")), bytes(size)
+        sql = "SELECT message_id, vectors FROM chatapp_messagemeaning WHERE embedder = %s"
+        sql += f" AND message_id IN ({', '.join(['%s'] * len(keys))})"
+        found, gone = dict(execute(sql, embedder, *keys)), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
         return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
 
@@ -186,7 +187,6 @@ def find_nearest(
     # Some may be visible, or rewound.
     found = condense.nearest(vector, centre, signs, read, 4 * most)
     near = [condense.Near._make((*places[at].tolist(), likeness)) for at, likeness in found]
-    there = Message.objects.filter(pk__in={one.number for one in near}, rewind_parent=None)
-    hidden = there.filter(Q(hidden=True) | Q(position__lte=until))
-    shown = {*hidden.values_list("pk", flat=True)}
+    there = Message.objects.filter(Q(hidden=True) | Q(position__lte=until), rewind_parent=None)
+    shown = {*there.filter(pk__in=[one.number for one in near]).values_list("pk", flat=True)}
     return [one for one in near if one.number in shown][:most]
