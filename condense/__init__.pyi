@@ -141,6 +141,7 @@ from .prompts import load_prompt as load_prompt
 from .prompts import register_prompt as register_prompt
 from .prompts import unregister_prompt as unregister_prompt
 from .recall.meanings import Embedder as Embedder
+from .recall.meanings import Vectors as Vectors
 from .recall.meanings import centre_of as centre_of
 from .recall.meanings import nearest as nearest
 from .recall.meanings import quantise as quantise
@@ -235,3 +236,4 @@ from .tokens.images import image_size as image_size
 from .unicode_text import upright as upright
 from .unicode_text import well_formed as well_formed
 from .unicode_text import well_formed_json as well_formed_json
+from .worker_process import WorkerProcess as WorkerProcess

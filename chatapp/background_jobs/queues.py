@@ -64,6 +64,7 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
     job = run_job.configure(
         queue=TURNS if name in PROMPT_JOBS else queue,
         queueing_lock=f"{name}:{key}" if key else None,
+        lock=f"{name}:{key}" if key and name in LONG_JOBS else None,
         schedule_at=due,
     )
     # The transaction goes on where there is one already.

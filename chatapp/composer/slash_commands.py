@@ -15,6 +15,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
+from chatapp.embedding.vectors import embed_question
 from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
@@ -93,6 +94,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
+    await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)
 
 

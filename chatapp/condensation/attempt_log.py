@@ -17,6 +17,7 @@ from chatapp.condensation.costs import predict
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
+from chatapp.embedding import vectors
 from chatapp.models import (
     BackgroundDraft,
     Condensation,
@@ -271,6 +272,7 @@ class AttemptLog:
         lock(Conversation, pk)
         self.run.turn.hold()
         message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
+        vectors.enqueue(pk)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
             raise condense.CondenseError(broken)

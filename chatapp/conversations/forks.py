@@ -19,6 +19,7 @@ import condense
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
 from chatapp.conversations.rewind import show_version
+from chatapp.embedding import vectors
 from chatapp.errors import Refused
 from chatapp.models import (
     Condensation,
@@ -77,6 +78,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
             ).enter()
         _copy_records(rows, copied)
+        vectors.enqueue(copy.pk)
     return copy
 
 

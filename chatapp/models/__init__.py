@@ -8,6 +8,7 @@ from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.deletions import Deletion
 from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
+from chatapp.models.meanings import Meanings, MessageMeaning
 from chatapp.models.messages import Message
 from chatapp.models.origins import Fork, Source
 from chatapp.models.pending_messages import Attachment, AttachmentTotal, QueuedMessage

@@ -126,6 +126,7 @@ class ModelCall(models.Model):
         SUMMARY = "summary", _("summary")
         CHECK = "check", _("check of a summary")
         TITLE = "title", _("title")
+        EMBEDDING = "embedding", _("search by meaning")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")

@@ -13,6 +13,7 @@ import condense
 from chatapp.agent.annotated_blocks import forgotten_by, stands_alone
 from chatapp.models import Condensation, Conversation, Message, Pin, Rewind, Turn, message_store
 from chatapp.models.database import lock
+from chatapp.models.meanings import delete_vectors
 from chatapp.models.message_store import columns_of, mark_changed, next_seq
 from chatapp.models.messages import MessageQuerySet
 
@@ -231,6 +232,7 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
     for row in changed:
         Message.objects.filter(pk=row.pk).update(forgotten=wanted[row.seq])
     if changed:
+        delete_vectors([row.pk for row in changed])
         pins = Pin.objects.in_force(conversation_id).filter(message__forgotten__isnull=False)
         off = [pin for pin in pins if wanted[pin.seq]]
         Message.objects.filter(pin__in=off).update(pinned=None)

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from chatapp.models import fields, message_index
 from chatapp.models.conversations import Conversation
+from chatapp.models.meanings import delete_vectors
 
 _MADE_BY_ENGINE = (
     Q(condense_id__isnull=False) | Q(truncation_id__isnull=False) | Q(clear_id__isnull=False)
@@ -58,6 +59,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         changed = super().update(**columns)
         if said:
             message_index.add(Message.objects.filter(pk__in=said))
+            delete_vectors(said)
         return changed
 
     def in_reading_order(self) -> Self:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
+from chatapp.embedding.vectors import embed_question, find_nearest
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
@@ -36,6 +37,7 @@ class StoredHistory:
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
+        await embed_question(self.conversation_id, words)
         return await reading(search)(self.conversation_id, words, limit)
 
     async def read(self, seq: int) -> str | None:
@@ -82,9 +84,8 @@ class StoredRecall:
         return message_index.look_up(self._span, wanted, self._usual, most)
 
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
-        """Return the embedded passages nearest to a question; () without an embedder."""
-        del question, most
-        return ()
+        """Return the embedded passages nearest to a question; () where it was not embedded."""
+        return find_nearest(self.conversation_id, question, self.until or 0, most)
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""

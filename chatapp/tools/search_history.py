@@ -36,14 +36,16 @@ class History(Protocol):
 class Arguments:
     """The words to search for."""
 
-    query: str = argument("Words that the message has, or a question about it.")
+    query: str = argument("A question, or words that the message may have.")
 
 
 SPEC = ToolSpec(
     name="search_history",
     description=(
-        "Search the part of this conversation that is hidden behind summaries, by words; what "
-        "fits best comes first. Read a message whole with read_message."
+        "Search the part of this conversation that is hidden behind summaries; what fits best "
+        "comes first. Hidden messages say more than their summary: before you say that you do not "
+        "know something, search with two or three other wordings, such as the words in which it "
+        "may have been said. Read a message whole with read_message."
     ),
     tally=condense.plural("Searched the history once", "Searched the history {count} times"),
 )

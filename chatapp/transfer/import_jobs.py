@@ -20,6 +20,7 @@ from django.utils import translation
 from chatapp import errors
 from chatapp.agent.async_tasks import finish
 from chatapp.background_jobs import enqueue
+from chatapp.embedding.vectors import enqueue_due
 from chatapp.models import ImportRun, Source
 from chatapp.models.database import STOP, Stopped, go_on, now
 from chatapp.sentences import translate as _
@@ -101,11 +102,12 @@ def close_left(*owners: User) -> None:
 
 
 def start_clearing() -> None:
-    """Start removing the remains of imports of ended processes; each import tries it again."""
+    """Start removing the remains of ended imports, and embedding what is due."""
 
     def clear() -> None:
         try:
             remove_left()
+            enqueue_due()
         except (DatabaseError, OSError) as error:
             log.warning("what ended imports left could not be removed yet: %s", error)
         finally:
@@ -192,6 +194,7 @@ class _Attempt:
             for one in load_conversations(pieces, owner=run.owner, source=source):
                 if one.refusal:
                     self._leave_out(one)
+        enqueue_due()
         if run.imported:
             return ""
         nothing = noop("The file holds nothing that can be used.")

@@ -33,6 +33,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import Stopped, piece
+from chatapp.models.meanings import mark_due
 from chatapp.models.processes import is_left, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
@@ -217,6 +218,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
+        mark_due(conversation.pk)
     return conversation
 
 

@@ -1,6 +1,7 @@
 """Settings: one page in sections, of which one is in view, saved all at once."""
 
 import re
+import uuid
 from itertools import chain
 
 from allauth.account.decorators import reauthentication_required
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp import languages
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.costs import cost_of_draft
+from chatapp.embedding.embedders import embedder_for
 from chatapp.forms.accounts import TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.sentences import translate
@@ -88,6 +90,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
         "sessions": sessions_of(request),
+        "embedder": embedder_for(uuid.UUID(int=0)),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
 

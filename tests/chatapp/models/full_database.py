@@ -16,6 +16,7 @@ from chatapp.models import (
     ImportRun,
     McpServer,
     Message,
+    MessageMeaning,
     QueuedMessage,
     SavedCommand,
     ServerSettings,
@@ -60,3 +61,4 @@ def fill(conversation: Conversation) -> None:
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
     AttachmentTotal.objects.create(owner=owner, size=1)
     ServerSettings.read().save()
+    MessageMeaning.objects.create(message=newest, embedder="a", passages=1, vectors=b"\1")

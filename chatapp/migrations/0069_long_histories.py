@@ -22,7 +22,7 @@ TIGHTEN = [f"ALTER TABLE chatapp_{one} RESET (fillfactor)" for one in HOT]
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("chatapp", "0067_contradictions")]
+    dependencies = [("chatapp", "0068_meanings")]
     operations = [
         AddIndex(
             "message",
