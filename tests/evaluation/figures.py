@@ -159,7 +159,7 @@ def figures(needs: Needs, context: Sequence[Message]) -> Mapping[str, Share]:
     """Return how much the context still says, be it in a summary, a ledger or a message."""
     shown = Shown(text_of(context))
     verbatim = Shown(text_of(one for one in context if not (one.is_summary or one.is_marker)))
-    pieces = [piece for text in needs.requests for piece in _pieces(text)]
+    pieces = [piece for text in needs.requests for piece in pieces_of(text)]
     items = {item for want in needs.wants for item in want.items}
     by_kind = {kind: _share(map(shown.shows, (one for one in items if one.kind == kind)))
                for kind in ("path", "command", "identifier")}  # fmt: skip
@@ -190,7 +190,7 @@ def _share(found: Iterable[bool]) -> Share:
     return Share(sum(states), len(states))
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces_of(text: str) -> Iterator[str]:
     """Yield the lines in pieces; one without a space in it is a piece however long it is."""
     for line in text.splitlines():
         piece = ""
