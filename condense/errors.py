@@ -110,6 +110,10 @@ class Floor:
         )
 
 
+class EmbedderUnavailable(CondenseError):
+    """No vectors can be made now; searches go by words."""
+
+
 class CannotFit(CondenseError):
     """The context exceeds what is allowed and nothing more may be hidden; see its ``floor``."""
 

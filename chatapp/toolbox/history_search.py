@@ -81,6 +81,11 @@ class StoredRecall:
             self._usual = message_index.find_usual(self._span, terms, most)
         return message_index.look_up(self._span, wanted, self._usual, most)
 
+    def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
+        """Return the embedded passages nearest to a question; () without an embedder."""
+        del question, most
+        return ()
+
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
         sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}

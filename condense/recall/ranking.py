@@ -13,10 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Passage
+from condense.recall.pieces import cut
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import ASKED, MARKS, Term, fold, terms_of, words_of
 
@@ -24,9 +25,8 @@ from condense.recall.words import ASKED, MARKS, Term, fold, terms_of, words_of
 # together; and the rarest words that are looked for in twos where they are usual.
 MOST, READ, RAREST = 96, 24, 3
 INDEXED = 200_000  # characters of a message that is held in memory
-# Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
-# to a word of the question is cut into passages.
-PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
+# Of a longer message only what stands so near to a word of the question is cut into passages.
+LONG, NEARBY, MOST_STRETCHES = 12_000, 1_500, 6
 # How soon a word said again adds nothing, and what the length takes away, as in BM25.
 _SATURATION, _LENGTH, _USUAL = 1.2, 0.4, 360
 # What a word counts elsewhere in the message, in the one before and the one after it.
@@ -39,7 +39,6 @@ _NEAR, _FADING = 80, 25
 # A passage that asks only, or in the end, seldom holds the answer. Later is better, all else equal.
 _ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
-_ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
 # How well passages fit what asks nothing, compared with a question, and its words at least.
@@ -65,6 +64,14 @@ class SearchedMessage:
         return "\n".join([part.text for part in self.parts])
 
 
+class Near(NamedTuple):
+    """A passage near to a question in meaning, of those that a message has embedded."""
+
+    number: int
+    passage: int
+    likeness: float
+
+
 class Index(Protocol):
     """The hidden messages of one conversation by their words; they have numbers in a span."""
 
@@ -75,6 +82,10 @@ class Index(Protocol):
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""
+        ...
+
+    def nearest(self, question: str, most: int) -> Sequence[Near]:
+        """Return the embedded passages nearest to a question; () without an embedder."""
         ...
 
     def read(self, numbers: Sequence[int]) -> Sequence[SearchedMessage]:
@@ -264,9 +275,9 @@ def _pieces(
 
     Of a long part, only the stretches with words are read.
     """
-    for speaker, text in parts:
+    for speaker, text, _ in parts:
         for start, end in _stretches(text, terms, weights):
-            for piece in _cut(text[start:end]):
+            for piece in cut(text[start:end]):
                 folded = fold(piece)
                 there = [(number, term) for number, term in enumerate(terms) if term.text in folded]
                 places = {number: [*term.places(folded)] for number, term in there}
@@ -297,23 +308,6 @@ def _stretches(
         yield start, min(end, len(text))
 
 
-def _cut(text: str) -> Iterator[str]:
-    """Yield a text in passages, cut at the end of a paragraph, a sentence or a word."""
-    size = len(text.encode(errors="replace"))
-    if size <= PASSAGE * 1.5:
-        yield text
-        return
-    most = max(1, PASSAGE * len(text) // size)
-    start = 0
-    while start < len(text):
-        end = start + most
-        if end < len(text):
-            ends = [text.rfind(mark, start + most // 2, end) + len(mark) for mark in _ENDS]
-            end = next((at for at, mark in zip(ends, _ENDS, strict=True) if at >= len(mark)), end)
-        yield text[start:end]
-        start = end
-
-
 class MemoryRecall:
     """Searches messages that are hidden; summaries and markers, which stand for others, are not.
 
@@ -341,6 +335,11 @@ class MemoryRecall:
         """Return for each group of terms the numbers of messages that have all, newest first."""
         found = [set.intersection(*map(self.numbers_of, terms)) for terms in wanted]
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
+
+    def nearest(self, question: str, most: int) -> Sequence[Near]:
+        """Return ()."""
+        del question, most
+        return ()
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""

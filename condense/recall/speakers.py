@@ -24,10 +24,11 @@ _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
 
 class Part(NamedTuple):
-    """A part of a message: its speaker and its text."""
+    """A part of a message: its speaker, its text, and if a person or the model wrote it."""
 
     speaker: str
     text: str
+    is_prose: bool = False
 
 
 def parts_of(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Part]]]:
@@ -49,8 +50,9 @@ def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
             speaker = MODEL if message.role == "assistant" else USER
         match block:
             case TextBlock(text) if kind not in PASSING:
-                is_own = USER_WORDS not in block.extra or user_words(block).strip() == text.strip()
-                yield Part(speaker if is_own else PROGRAM, text)
+                own = text if USER_WORDS not in block.extra else user_words(block)
+                is_own = own.strip() == text.strip()
+                yield Part(speaker if is_own else PROGRAM, text, not kind and bool(own.strip()))
             case ImageBlock() if name := beside.get("name"):
                 yield Part(speaker, f"[{name}]")
             case ToolUseBlock(_, _, arguments):
