@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from condense import CharacterCounter
+from condense.recall.meanings import Vectors
 from tests.evaluation.__main__ import main
 from tests.evaluation.benchmarks import benchmark_of, read_benchmark
-from tests.evaluation.vectors import StoredVectors, Vectors
+from tests.evaluation.vectors import StoredVectors
 
 # Said in this order; all that follows is about nothing.
 SAID = ["Always answer in rhymes. ->-> 1,2", "Gladly.", "The boat is called Esmeralda.", "A name."]

