@@ -141,6 +141,7 @@ from .prompts import load_prompt as load_prompt
 from .prompts import register_prompt as register_prompt
 from .prompts import unregister_prompt as unregister_prompt
 from .recall.meanings import Embedder as Embedder
+from .recall.meanings import centre_of as centre_of
 from .recall.meanings import nearest as nearest
 from .recall.meanings import quantise as quantise
 from .recall.meanings import signs_of as signs_of

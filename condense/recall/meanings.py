@@ -15,8 +15,9 @@ Rows = NDArray[np.int8]
 Signs = NDArray[np.uint8]
 
 # Passages whose bytes are compared, and what the passages before and after one count.
-RESCORED, NEIGHBOURS = 300, 0.25
-_LARGEST = 127  # of a byte
+RESCORED, NEIGHBOURS = 500, 0.25
+# One is so much in a byte: no value of a vector of length 1 with hundreds of them is near 0.3.
+_ONE, _LARGEST = 400, 127
 
 
 class Embedder(Protocol):
@@ -37,36 +38,41 @@ class Embedder(Protocol):
 
 
 def quantise(vectors: Vectors) -> Rows:
-    """Return vectors in one byte a dimension; the largest value of each row becomes 127."""
-    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return np.rint(vectors * (_LARGEST / largest)).astype(np.int8)
+    """Return vectors of length 1 in one byte a dimension."""
+    return np.clip(np.rint(vectors * _ONE), -_LARGEST, _LARGEST).astype(np.int8)
 
 
-def restore(rows: Rows) -> Vectors:
-    """Return quantised vectors as vectors of length 1."""
-    vectors = rows.astype(np.float32)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)
+def centre_of(rows: Rows) -> Rows:
+    """Return the mean of quantised vectors, from which their signs are taken.
+
+    All vectors of a model have much in common: their signs around 0 hardly differ.
+    """
+    return np.rint(rows.mean(axis=0)).astype(np.int8)
 
 
-def signs_of(rows: Rows) -> Signs:
+def signs_of(rows: Rows, centre: Rows) -> Signs:
     """Return one bit a dimension of quantised vectors: 48 bytes for 384 dimensions."""
-    return np.packbits(rows > 0, axis=1)
+    return np.packbits(rows > centre, axis=1)
 
 
 def nearest(
-    asked: Vectors, signs: Signs, read: Callable[[NDArray[np.intp]], Rows], most: int
+    asked: Vectors,
+    centre: Rows,
+    signs: Signs,
+    read: Callable[[NDArray[np.intp]], Rows],
+    most: int,
 ) -> list[tuple[int, float]]:
     """Return the places of the nearest passages and their likenesses, the nearest first.
 
     ``asked`` is the vector of a question. ``signs`` has a row for each passage in the order in
     which they were said; ``read`` returns the quantised vectors of given places, in order.
     """
-    differing = np.bitwise_count(signs ^ signs_of(quantise(asked[None, :]))).sum(axis=1)
+    differing = np.bitwise_count(signs ^ signs_of(quantise(asked[None, :]), centre)).sum(axis=1)
     ordered = np.argsort(differing, kind="stable")[:RESCORED]
     near = np.unique(np.concatenate([ordered - 1, ordered, ordered + 1]))
     near = near[(near >= 0) & (near < len(signs))]
     likeness = np.zeros(len(signs) + 2, np.float32)
-    likeness[near + 1] = restore(read(near)) @ asked
+    likeness[near + 1] = read(near).astype(np.float32) @ asked / _ONE
     scores = likeness[ordered + 1] + NEIGHBOURS * (likeness[ordered] + likeness[ordered + 2])
     best = np.argsort(-scores, kind="stable")[:most]
     return [(int(ordered[at]), float(scores[at])) for at in best]
