@@ -104,7 +104,7 @@ class StoredRecall:
         for row, (one, parts) in zip(rows, told, strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
-                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts))
+                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts, row.pk))
         return said
 
 

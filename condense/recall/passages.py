@@ -12,9 +12,7 @@ from condense.tokens.counters import TokenCounter
 
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
-MOST_PASSAGES = 5
-# How well a passage must fit to stand there unasked, and how much better for each token it takes.
-LEAST_FIT, FIT_OF_TOKEN = 0.01, 0.0004
+MOST_PASSAGES = 10
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
 CAUTION, LEAST = 0.8, 80
@@ -95,7 +93,7 @@ def recalled_block(
             if most >= LEAST:
                 told = _told(passage, _around(passage.text, passage.at, most))
                 tokens = counter.count(told) + 1
-        if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
+        if tokens <= free and passage.fit:
             free -= tokens
             fit = round(passage.fit, 2)
             place = {"seq": passage.seq, "rank": len(kept) + 1, "fit": fit, "tokens": tokens}

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import filterfalse, pairwise
+from itertools import islice, pairwise
 from typing import Literal
+
+from stop_words import get_stop_words
 
 # Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
 UNSPACED = (
@@ -16,14 +18,16 @@ UNSPACED = (
     "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
-# A quick way to part ASCII words.
-_SPACED = "".join([one if one.isalnum() else " " for one in map(chr, range(128))])
-_RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+# Vowel signs of India's scripts are parts of words.
+_INDIC = "\u0900-\u0963\u0970-\u0dff"
+_RUN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_INDIC}])+")
 _HAN = re.compile("[\u3400-\u9fff]")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 # Signs of any Chinese or Japanese text; what they stand between are words.
-_LINKS = re.compile(
-    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個再来着啥何誰好谢謝]+"
+_LINKS = (
+    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個"
+    "再来着啥何誰好谢謝]"
 )
 # With what an Arabic word may begin: and, with, so, like, for, and the article.
 _ARTICLES = ("وال", "بال", "فال", "كال", "ال", "لل")
@@ -32,31 +36,57 @@ _HEADS = (*_ARTICLES, "و", "ب", "ل", "ف", "ك")
 _TAILS = ("s", "es", "n", "en", "e")
 # Shorter words are looked for as they are, of longer ones this share of their letters.
 SHORTEST_STEM, STEM = 5, 0.7
-MOST_TERMS, LONGEST = 24, 500  # of a question; characters that are read for them
-ASKED = 8  # words of it that are asked of an index, the longest
+MOST_TERMS, LONGEST = 48, 500  # of a question; characters that are read for them
 # Where a text has more, what it asks is looked for: in so many characters at either end, where the
 # questions have so many bytes.
 ENDS, LEAST_ASKED = 2_000, 20
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟])|\n+")
 MARKS = ("?", "？", "؟")
 AGAIN = 8  # times that a term is looked for in one text
-# Words of any question and of any short answer, which tell nothing of what it is about: a file for
-# each language, without accents. Where a text may be of several, it is of the first of them.
-_LANGUAGES = ("english", "german", "french", "spanish", "russian", "arabic")
+# Of several languages that a text may be of, it is of the first.
+_LANGUAGES = ("en", "de", "fr", "es", "pt", "ru", "ar", "hi", "ko", "it", "tr", "nl", "pl")
 
 Kind = Literal["word", "stem", "pair", "sign", "common"]
 Forms = tuple[tuple[str, bool], ...]
 
 
 def common_words(words: Collection[str]) -> frozenset[str]:
-    """Return the common words of the language that most of these words may be of."""
-    return max(map(_read, _LANGUAGES), key=lambda common: sum(word in common for word in words))
+    """Return those that are common in the language that most of them may be of.
+
+    Words of small talk are common in all languages.
+    """
+    lists = map(_stop_words, _LANGUAGES)
+    common = max(lists, key=lambda common: sum(word in common for word in words))
+    small, stems = _small_talk()
+    return frozenset([one for one in words if one in common | small or one.startswith(stems)])
 
 
 @cache
-def _read(language: str) -> frozenset[str]:
-    text = resources.files(__package__).joinpath("common_words", f"{language}.txt")
-    return frozenset(text.read_text("utf-8").split())
+def _stop_words(language: str) -> frozenset[str]:
+    # The package's English list has 1,300 words, of which many tell: "problem", "website", "year".
+    words = _read("english.txt") if language == "en" else get_stop_words(language)
+    return frozenset(map(fold, words))
+
+
+@cache
+def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return words, and how words begin."""
+    words = _read("small_talk.txt")
+    stems = tuple([word[:-1] for word in words if word.endswith("-")])
+    return frozenset(words).difference([f"{one}-" for one in stems]), stems
+
+
+def _read(name: str) -> list[str]:
+    text = resources.files(__package__).joinpath(name).read_text("utf-8")
+    return fold(unicodedata.normalize("NFC", text)).split()
+
+
+@cache
+def _links() -> re.Pattern[str]:
+    """Return what stands between the words of a text without spaces: signs, and common words."""
+    words = {*_small_talk()[0], *_stop_words("zh"), *_stop_words("ja")}
+    unspaced = [word for word in words if is_unspaced(word[0]) and len(word) > 1]
+    return re.compile("|".join([*sorted(unspaced, key=len, reverse=True), f"{_LINKS}+"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +111,17 @@ class Term:
 
     def places(self, folded: str) -> Iterator[tuple[int, float]]:
         """Yield where a folded text has it, at most so often, and how well it fits there."""
-        text, size = self.text, len(self.text)
-        at = folded.find(text)
-        for _ in range(AGAIN):
-            if at < 0:
-                return
-            if fit := self._fit(folded, at, at + size):
+        if self.text not in folded:
+            return
+        is_whole = self.kind in {"word", "common"}
+        ends = f"({'|'.join(_TAILS)})?" if self.kind == "word" else ""
+        pattern = re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
+        for one in islice(re.finditer(pattern, folded), AGAIN):
+            at, fit = one.start(), ENDED if one.lastindex else 1
+            if self.kind in {"pair", "sign"} or not (at and folded[at - 1].isalnum()):
                 yield at, fit
-            at = folded.find(text, at + size)
-
-    def _fit(self, folded: str, start: int, end: int) -> float:
-        if self.kind in {"pair", "sign"}:
-            return 1
-        if start and folded[start - 1].isalnum():
-            if self.kind != "stem":
-                return 0
-            return 1 if _ARABIC.match(self.text) else WITHIN
-        if self.kind == "stem" or not folded[end : end + 1].isalnum():
-            return 1
-        rest = folded[end : end + 3]
-        tail = next((at for at, letter in enumerate(rest) if not letter.isalnum()), len(rest))
-        return ENDED if self.kind == "word" and rest[:tail] in _TAILS else 0
+            elif not is_whole:
+                yield at, 1 if _ARABIC.match(self.text) else WITHIN
 
 
 # How well a term fits in the middle of a word, as in a German compound; and with an ending.
@@ -114,11 +134,9 @@ def terms_of(question: str) -> list[Term]:
     Common words are there too, since a text that has them beside the others fits better. Where
     there is more than can be looked for, it is what the text asks, if anything, or how it begins.
     """
-    found = _all_terms(question)
-    words = sum([one.kind in {"word", "stem"} for one in found])
-    if words > ASKED or len(found) > MOST_TERMS or len(question) > LONGEST:
-        found = _all_terms(_questions_in(question) or question)
-    return found[:MOST_TERMS]
+    if len(question) > LONGEST:
+        question = _questions_in(question) or question
+    return _all_terms(question)[:MOST_TERMS]
 
 
 def _questions_in(text: str) -> str:
@@ -135,12 +153,14 @@ def _all_terms(question: str) -> list[Term]:
 
 
 def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
-    if is_unspaced(word[0]):
-        for part in _LINKS.split(word):
-            yield from (Term(one + other, "pair") for one, other in pairwise(part))
-            yield from (Term(sign, "sign") for sign in part if len(part) == 1 or _HAN.match(sign))
-    elif word in common:
+    if word in common:
         yield Term(word, "common")
+    elif is_unspaced(word[0]):
+        for part in _links().split(word):
+            for pair in map("".join, pairwise(part)):
+                yield Term(pair, "common" if _HIRAGANA.fullmatch(pair) else "pair")
+            signs = part if len(part) > 1 else _HIRAGANA.sub("", part)
+            yield from (Term(one, "sign") for one in signs if len(part) == 1 or _HAN.match(one))
     elif len(word) > 1 or word.isdigit():
         if _ARABIC.match(word):
             heads = (
@@ -157,14 +177,10 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
 
 def words_of(text: str) -> Iterator[str]:
     """Yield the keys of a text in an index in memory: words once, signs and pairs of them."""
-    folded = fold(unicodedata.normalize("NFC", text))
-    pieces = [] if folded.isascii() else folded.split()
-    plain = " ".join(filter(str.isascii, pieces)) if pieces else folded
-    yield from {*plain.translate(_SPACED).split()}
-    for word in {*_RUN.findall(" ".join(filterfalse(str.isascii, pieces)))}:
+    for word in {*_RUN.findall(fold(unicodedata.normalize("NFC", text)))}:
         if is_unspaced(word[0]):
             yield from word
-            yield from (one + other for one, other in pairwise(word))
+            yield from map("".join, pairwise(word))
         else:
             yield word
 

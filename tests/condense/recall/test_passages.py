@@ -92,15 +92,6 @@ def test_each_passage_says_who_spoke(message: condense.Message, speaker: str) ->
     assert told.text.endswith("BANANA")
 
 
-def test_what_hardly_fits_is_left_out_and_a_long_passage_sooner() -> None:
-    """Each token that it takes has to be worth it."""
-    short, long = "The caves cost 14 euros.", "The caves cost 14 euros. " * 20
-    for text, fit, stands in ((short, 0.01, False), (short, 0.05, True), (long, 0.05, False)):
-        passage = condense.Passage("a", 1, text, fit)
-        block = condense.recalled_block([passage], counter=CharacterCounter(), limit=1_500)
-        assert (block is not None) == stands
-
-
 def test_of_a_passage_too_long_for_the_window_the_words_around_the_place_are_told() -> None:
     """The best alone, in whole words where spaces part them; a bit of another would say nothing."""
     cost = "The caves cost 14 euros."
