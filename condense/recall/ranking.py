@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, count, pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -38,6 +38,9 @@ _TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
+# Of a question's telling words: with so many within so many characters, a passage is about the
+# same as another. Of 15 corrections in BEAM's chats 1-10 13 are marked, and 23 % of all passages.
+ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]
 
@@ -107,7 +110,17 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in keys.items() if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
-    return _different([passages[at].told(fit * asks, rarest) for at, fit in best.items()], limit)
+    told = _different([passages[at].told(fit * asks, rarest) for at, fit in best.items()], limit)
+    return [replace(one, asked=_asked(one, terms)) for one in told]
+
+
+def _asked(passage: Passage, terms: Sequence[Term]) -> frozenset[str]:
+    """Return what of a question stands near a passage's place, in twos, if that is enough of it."""
+    near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
+    telling = [term for term in terms if term.kind != "common"]
+    found = [term.text for term in telling if next(term.places(near), None)]
+    twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
+    return frozenset(twos if len(found) >= ABOUT * len(telling) else ())
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
@@ -179,7 +192,7 @@ class _Piece:
     """A passage of a message, and its number among those that are embedded, or -1."""
 
     message: SearchedMessage
-    speaker: str
+    part: Part
     text: str
     folded: str
     passage: int
@@ -187,8 +200,10 @@ class _Piece:
     def told(self, fit: float, terms: Sequence[Term]) -> Passage:
         """Return it as it is recalled; the first of the terms that it has stands at its place."""
         at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
-        one = self.message
-        return Passage(one.id, one.seq, self.text, fit, at=at, speaker=self.speaker)
+        one, part = self.message, self.part
+        return Passage(
+            one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, source=part.source
+        )
 
 
 def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
@@ -199,7 +214,7 @@ def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
         for part in one.parts:
             for text in cut(part.text):
                 passage = next(prose) if part.is_prose else -1
-                found.append(_Piece(one, part.speaker, text, fold(text), passage))
+                found.append(_Piece(one, part, text, fold(text), passage))
     return found
 
 

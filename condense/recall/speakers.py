@@ -1,7 +1,7 @@
 """Speakers: the speaker of each part of a message, by the kind of block, never by its text."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from condense.messages import (
     PASSING,
@@ -18,30 +18,41 @@ from condense.messages import (
 
 # As the model reads it.
 USER, MODEL, PROGRAM = "the user", "you", "a program in the user's name"
+# Arguments of calls that read, write or search files, in small letters and without underscores.
+_FILES = {
+    "absolutepath", "diff", "file", "filename", "filepath", "files", "notebookpath", "patch",
+    "path", "paths", "targetfile",
+}  # fmt: skip
+Source = Literal["", "result", "file"]
 NAME_CHARS = 80  # of a tool's or a file's name
 # A name stands in a line of its own kind, which it can neither end nor go on.
 _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
 
 class Part(NamedTuple):
-    """A part of a message: its speaker, its text, and if a person or the model wrote it."""
+    """A part of a message: its speaker, its text, and if a person or the model wrote it.
+
+    ``source`` is "" but for the result of a tool, and for what a call reads or writes of files.
+    """
 
     speaker: str
     text: str
     is_prose: bool = False
+    source: Source = ""
 
 
 def parts_of(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Part]]]:
     """Yield each message with its visible parts, in order."""
-    calls: dict[str, str] = {}
+    calls: dict[str, tuple[str, Source]] = {}
     for message in messages:
         for use in message.tool_uses:
             about = next((text for text in texts_in(use.input) if text.strip()), "")
-            calls[use.id] = _named(f"the tool {printable(use.name)}", about)
+            speaker = _named(f"the tool {printable(use.name)}", about)
+            calls[use.id] = speaker, _source(use.input) or "result"
         yield message, [one for one in _parts(message, calls) if one.text.strip()]
 
 
-def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
+def _parts(message: Message, calls: dict[str, tuple[str, Source]]) -> Iterator[Part]:
     for block in message.blocks:
         beside = beside_of(block)
         if kind := beside.get("kind"):
@@ -56,13 +67,19 @@ def _parts(message: Message, calls: dict[str, str]) -> Iterator[Part]:
             case ImageBlock() if name := beside.get("name"):
                 yield Part(speaker, f"[{name}]")
             case ToolUseBlock(_, _, arguments):
-                yield Part(MODEL, "\n".join(texts_in(arguments)))
+                yield Part(MODEL, "\n".join(texts_in(arguments)), source=_source(arguments))
             case ToolResultBlock(id_, content):
                 inner = content if isinstance(content, tuple) else (TextBlock(content or ""),)
                 said = [one.text for one in inner if isinstance(one, TextBlock)]
-                yield Part(calls.get(id_, "a tool"), "\n".join(said))
+                speaker, source = calls.get(id_, ("a tool", "result"))
+                yield Part(speaker, "\n".join(said), source=source)
             case OpaqueBlock({"type": "thinking", "thinking": str(text)}):
                 yield Part(MODEL, text)
+
+
+def _source(arguments: Any) -> Source:
+    named = arguments if isinstance(arguments, dict) else {}
+    return "file" if any(key.replace("_", "").lower() in _FILES for key in named) else ""
 
 
 def texts_in(value: Any) -> Iterator[str]:
