@@ -153,9 +153,9 @@ from .recall.passages import Told as Told
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled
 from .recall.passages import token_limit as token_limit
+from .recall.pieces import Near as Near
 from .recall.pieces import embedded_passages as embedded_passages
 from .recall.ranking import MemoryRecall as MemoryRecall
-from .recall.ranking import Near as Near
 from .recall.ranking import SearchedMessage as SearchedMessage
 from .recall.ranking import Terms as Terms
 from .recall.ranking import find_passages as find_passages

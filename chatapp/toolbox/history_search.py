@@ -10,9 +10,10 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.models import Message, message_index, message_store
+from chatapp.models import Conversation, Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
+from chatapp.search import Query
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
@@ -86,6 +87,13 @@ class StoredRecall:
         del question, most
         return ()
 
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, hidden or not."""
+        conversation, query = Conversation(pk=self.conversation_id), Query.read(f'"{file}"')
+        places = message_index.find_places(conversation, query, limit=MOST_READ)
+        # A summary, which names files too, stands at another place than its own.
+        return max([seq for place, seq in places if seq == place], default=0)
+
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
         sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}
@@ -104,7 +112,7 @@ class StoredRecall:
         for row, (one, parts) in zip(rows, told, strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
-                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts, row.pk))
+                said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
 
 

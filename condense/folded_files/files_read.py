@@ -56,19 +56,17 @@ def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
     name, argument = call.name.lower(), call.input
     views = isinstance(argument, Mapping) and argument.get("command") == "view"
     reads = name in READING or (name in READING_OR_WRITING and views)
-    return tuple(_paths_in(argument)) if reads else ()
+    return tuple(paths_in(argument)) if reads else ()
 
 
-def _paths_in(argument: Any) -> Iterable[str]:
+def paths_in(argument: Any) -> Iterable[str]:
     """Find the paths in a call's input, however deep in lists they stand."""
     match argument:
         case str():
             return (argument,) if argument else ()
         case Mapping():
-            return chain.from_iterable(
-                _paths_in(argument[key]) for key in _PATHS if key in argument
-            )
+            return chain.from_iterable(paths_in(argument[key]) for key in _PATHS if key in argument)
         case Sequence():
-            return chain.from_iterable(map(_paths_in, argument))
+            return chain.from_iterable(map(paths_in, argument))
         case _:
             return ()

@@ -4,11 +4,15 @@ A vector is stored in one byte a dimension. One bit of each dimension finds some
 whose bytes are then compared. Needs NumPy, which nothing else in the engine does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from condense.errors import EmbedderUnavailable
+from condense.recall.pieces import Near
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int8]
@@ -76,3 +80,26 @@ def nearest(
     scores = likeness[ordered + 1] + NEIGHBOURS * (likeness[ordered] + likeness[ordered + 2])
     best = np.argsort(-scores, kind="stable")[:most]
     return [(int(ordered[at]), float(scores[at])) for at in best]
+
+
+class Embedded:
+    """Embedded passages in memory, by the numbers of their messages and their own."""
+
+    def __init__(self, embedder: Embedder, passages: Mapping[tuple[int, int], str]) -> None:
+        self._embedder, self._passages = embedder, passages
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return quantise(self._embedder.embed([*self._passages.values()]))
+
+    def nearest(self, question: str, most: int) -> list[Near]:
+        """Return the passages nearest to a question; none where the embedder is unavailable."""
+        if not self._passages:
+            return []
+        try:
+            (asked,), rows = self._embedder.embed([question], asks=True), self._rows
+        except EmbedderUnavailable:
+            return []
+        centre, keys = centre_of(rows), [*self._passages]
+        found = nearest(asked, centre, signs_of(rows, centre), rows.__getitem__, most)
+        return [Near(*keys[at], likeness) for at, likeness in found]

@@ -8,7 +8,6 @@ from itertools import batched
 from typing import NamedTuple, Protocol
 
 from condense.messages import BESIDE, RECALLED, TextBlock
-from condense.recall.speakers import Source
 from condense.tokens.counters import TokenCounter
 
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
@@ -33,9 +32,7 @@ _INTRODUCTION = (
 # What was stored before headings said who spoke.
 _EARLIER = _FOUND + _LATER
 # What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
-_MISLEADING = re.compile(
-    r"<(?=\s*/?\s*recalled\b)|\[(?=\s*(?:later:\s*)?message\s*\d)", re.IGNORECASE
-)
+_MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
 _HEADING = re.compile(
     r"\n\n\[(?:later: )?message (\d{1,10})(?:, (\d{1,2} \w{3}))?(?:, said by ([^]\n]+))?\]\n"
@@ -49,8 +46,7 @@ class Passage:
     ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
     how well it fits: 1 is an answer as good as certain, 0 nothing at all. The word that tells most
     stands ``at`` so many characters of the text. ``speaker`` is printed in the passage's heading.
-    ``source`` is as of a ``Part``. What is ``asked`` are words of the question that stand together
-    in two passages of which the later may correct the earlier.
+    ``file`` is that of the ``Part``, ``asked`` what it shares with passages that it may correct.
     """
 
     id: str
@@ -60,7 +56,7 @@ class Passage:
     said_on: date | None = None
     at: int = 0
     speaker: str = ""
-    source: Source = ""
+    file: str | None = None
     asked: frozenset[str] = frozenset()
 
 
@@ -91,23 +87,21 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    What people and the model said comes first, before the results of tools. Text of files is left
-    out, since it may have changed; where an agent works, all that tools gave. So are passages that
-    hardly fit the words, long ones first; None where nothing is left. Where the best is too long,
-    what stands around its word is told. Under ``BESIDE`` the block says for the page which they
-    are: ``passages`` has the seq, the rank, the fit and the tokens of each, in the order of the
-    text, which is that of time.
+    What people and the model said comes before what tools gave; where an agent works, it comes
+    alone if there is any. Passages that do not fit are left out, None where nothing is left. Where
+    the best is too long, what stands around its word is told. Under ``BESIDE`` the block says for
+    the page which they are: ``passages`` has the seq, the rank, the fit and the tokens of each, in
+    the order of the text, which is that of time.
     """
-    if 3 * sum([bool(one.source) for one in found]) > len(found):
+    own = [one for one in found if one.file is None]
+    if 3 * (len(found) - len(own)) > len(found):
         limit = min(limit, WORK_TOKENS)
-        own = [one for one in found if not one.source]
-        fitting = [replace(one, text=_around(one.text, one.at, WORK_CHARS)) for one in own]
+        found = [replace(one, text=_around(one.text, one.at, WORK_CHARS)) for one in own or found]
     else:
-        own = [one for one in found if one.source != "file"]
-        fitting = sorted(own, key=lambda one: one.source)[:MOST_TOLD]
+        found = sorted(found, key=lambda one: one.file is not None)[:MOST_TOLD]
     kept: list[tuple[Passage, str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
-    for passage in fitting:
+    for passage in found:
         told = _told(passage, passage.text)
         tokens = counter.count(told) + 3  # with a mark, and what parts it from the next
         if tokens > free and not kept:

@@ -1,6 +1,7 @@
 """Pieces: the passages into which messages are cut, to be ranked and embedded."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from condense.recall.speakers import Part
 
@@ -9,6 +10,14 @@ PASSAGE = 1_200
 # Passages of a message that are embedded; a longer one is a log, or a book.
 MOST_EMBEDDED = 60
 _ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
+
+
+class Near(NamedTuple):
+    """A passage near to a question in meaning: the numbers of its message and its own."""
+
+    number: int
+    passage: int
+    likeness: float
 
 
 def embedded_passages(parts: Sequence[Part]) -> list[tuple[int, str]]:

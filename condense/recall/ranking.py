@@ -12,26 +12,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count, pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Passage
-from condense.recall.pieces import cut, embedded_passages
+from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import MARKS, Term, fold, terms_of, words_of
 
 if TYPE_CHECKING:
-    from condense.recall.meanings import Embedder
+    from condense.recall.meanings import Embedded, Embedder
 
 # Messages of each word that is looked for, the newest; words, the rarest, and messages that are
 # read for all; and the rarest words that are looked for in twos where they are usual.
 MOST, ASKED, READ, RAREST = 96, 16, 40, 3
 NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
-# The usual constants of BM25 (Robertson and Zaragoza, 2009). Meanings join by a convex combination
-# (Bruch, Gai and Ingber, 2023): the words' share in it, what the passages before and after one
-# count, and one that only asks, are measured on the tuning half (docs/evaluation.md).
-K1, B, WORDS, BESIDE, ASKS = 1.2, 0.75, 2, 0.4, 0.5
+# The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
+# a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
+# before or after one counts, and one that only asks, are measured: docs/evaluation.md.
+K1, B, WORDS, BESIDE, ASKS = 0.9, 0.4, 2, 0.4, 0.5
 # What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
@@ -47,26 +47,12 @@ Terms = tuple[Term, ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchedMessage:
-    """A message that can be found: its number in the index and among all, its role and parts."""
+    """A message that can be found: its place among all, its parts, its number in the index."""
 
     id: str
     seq: int
-    role: str
     parts: Sequence[Part]
-    number: int = 0
-
-    @property
-    def text(self) -> str:
-        """The text of all parts."""
-        return "\n".join([part.text for part in self.parts])
-
-
-class Near(NamedTuple):
-    """A passage near to a question in meaning, of those that a message has embedded."""
-
     number: int
-    passage: int
-    likeness: float
 
 
 class Index(Protocol):
@@ -79,6 +65,10 @@ class Index(Protocol):
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""
+        ...
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 where none does."""
         ...
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
@@ -110,17 +100,19 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in keys.items() if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
-    told = _different([passages[at].told(fit * asks, rarest) for at, fit in best.items()], limit)
-    return [replace(one, asked=_asked(one, terms)) for one in told]
+    told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
+    return [_place(one, terms, index) for one in _different(told, limit)]
 
 
-def _asked(passage: Passage, terms: Sequence[Term]) -> frozenset[str]:
-    """Return what of a question stands near a passage's place, in twos, if that is enough of it."""
+def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
+    """Return a passage with what is asked near its place; one of a file named since has no fit."""
     near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
     telling = [term for term in terms if term.kind != "common"]
     found = [term.text for term in telling if next(term.places(near), None)]
     twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
-    return frozenset(twos if len(found) >= ABOUT * len(telling) else ())
+    asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
+    is_old = passage.file and index.last_named(passage.file) > passage.seq
+    return replace(passage, asked=asked, fit=0 if is_old else passage.fit)
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
@@ -131,8 +123,8 @@ def _asks(question: str, terms: Sequence[Term]) -> bool:
 
 def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:
     """Return how much more each passage is like the question than the last one, the first 1."""
-    above = [one.likeness - near[-1].likeness for one in near]
-    return {one[:2]: more / (above[0] or 1) for one, more in zip(near, above, strict=True)}
+    least = near[-1].likeness - 1e-9 if near else 0
+    return {one[:2]: (one.likeness - least) / (near[0].likeness - least) for one in near}
 
 
 def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dict[int, float]:
@@ -144,7 +136,7 @@ def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dic
     return dict(sorted(shares.items(), key=lambda one: (-one[1], -one[0])))
 
 
-def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages, without those of the same message or with the same words."""
     best: list[Passage] = []
     seen: list[frozenset[str]] = []
@@ -201,9 +193,7 @@ class _Piece:
         """Return it as it is recalled; the first of the terms that it has stands at its place."""
         at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
         one, part = self.message, self.part
-        return Passage(
-            one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, source=part.source
-        )
+        return Passage(one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, file=part.file)
 
 
 def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
@@ -253,28 +243,16 @@ class MemoryRecall:
     def __init__(self, hidden: Iterable[Message], embedder: "Embedder | None" = None) -> None:
         told = [one for one in hidden if not (one.is_summary or one.is_marker)]
         self._said = [
-            SearchedMessage(one.id, one.seq or at + 1, one.role, parts, at)
+            SearchedMessage(one.id, one.seq or at + 1, parts, at)
             for at, (one, parts) in enumerate(parts_of(told))
         ]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for number, one in enumerate(self._said):
-            for word in words_of(one.text[:INDEXED]):
+            for word in words_of("\n".join([part.text for part in one.parts])[:INDEXED]):
                 self._places[word].append(number)
         self._words = sorted(self._places)
         self.span = (0, max(0, len(self._said) - 1))
-        self._embedder = embedder
-        if embedder:
-            from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-            embedded = {
-                (one.number, passage): text
-                for one in self._said
-                for passage, text in embedded_passages(one.parts)
-            }
-            self._keys = [*embedded]
-            self._rows = meanings.quantise(embedder.embed([*embedded.values()]))
-            self._centre = meanings.centre_of(self._rows)
-            self._signs = meanings.signs_of(self._rows, self._centre)
+        self._embedded = _embed(embedder, self._said) if embedder else None
 
     def __call__(self, words: str, limit: int) -> Sequence[Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first."""
@@ -285,16 +263,14 @@ class MemoryRecall:
         found = [set.intersection(*map(self.numbers_of, terms)) for terms in wanted]
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
 
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 where none does."""
+        said = ((one.seq, part) for one in reversed(self._said) for part in one.parts)
+        return next((seq for seq, part in said if file in part.text), 0)
+
     def nearest(self, question: str, most: int) -> Sequence[Near]:
         """Return the embedded passages nearest to a question; () without an embedder."""
-        if not self._embedder:
-            return ()
-        from condense.recall import meanings  # noqa: PLC0415 - needs NumPy
-
-        (asked,) = self._embedder.embed([question], asks=True)
-        read = self._rows.__getitem__
-        found = meanings.nearest(asked, self._centre, self._signs, read, most)
-        return [Near(*self._keys[at], likeness) for at, likeness in found]
+        return self._embedded.nearest(question, most) if self._embedded else ()
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""
@@ -315,3 +291,10 @@ class MemoryRecall:
         while at < len(self._words) and self._words[at].startswith(form):
             yield self._words[at]
             at += 1
+
+
+def _embed(embedder: "Embedder", said: Iterable[SearchedMessage]) -> "Embedded":
+    from condense.recall.meanings import Embedded  # noqa: PLC0415 - needs NumPy
+
+    embedded = [(one.number, embedded_passages(one.parts)) for one in said]
+    return Embedded(embedder, {(one, at): text for one, own in embedded for at, text in own})

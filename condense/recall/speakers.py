@@ -1,8 +1,10 @@
 """Speakers: the speaker of each part of a message, by the kind of block, never by its text."""
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from condense.folded_files.files_read import paths_in
 from condense.messages import (
     PASSING,
     USER_WORDS,
@@ -18,41 +20,33 @@ from condense.messages import (
 
 # As the model reads it.
 USER, MODEL, PROGRAM = "the user", "you", "a program in the user's name"
-# Arguments of calls that read, write or search files, in small letters and without underscores.
-_FILES = {
-    "absolutepath", "diff", "file", "filename", "filepath", "files", "notebookpath", "patch",
-    "path", "paths", "targetfile",
-}  # fmt: skip
-Source = Literal["", "result", "file"]
+# The folder and the name of a file.
+_END = re.compile(r"(?:[^/\\]+[/\\])?[^/\\]+\Z")
 NAME_CHARS = 80  # of a tool's or a file's name
 # A name stands in a line of its own kind, which it can neither end nor go on.
 _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
 
 class Part(NamedTuple):
-    """A part of a message: its speaker, its text, and if a person or the model wrote it.
-
-    ``source`` is "" but for the result of a tool, and for what a call reads or writes of files.
-    """
+    """A part of a message: its speaker and text, whether it is prose, and a tool's file, or ""."""
 
     speaker: str
     text: str
     is_prose: bool = False
-    source: Source = ""
+    file: str | None = None
 
 
 def parts_of(messages: Iterable[Message]) -> Iterator[tuple[Message, list[Part]]]:
     """Yield each message with its visible parts, in order."""
-    calls: dict[str, tuple[str, Source]] = {}
+    calls: dict[str, tuple[str, str | None]] = {}
     for message in messages:
         for use in message.tool_uses:
             about = next((text for text in texts_in(use.input) if text.strip()), "")
-            speaker = _named(f"the tool {printable(use.name)}", about)
-            calls[use.id] = speaker, _source(use.input) or "result"
+            calls[use.id] = _named(f"the tool {printable(use.name)}", about), _file_of(use)
         yield message, [one for one in _parts(message, calls) if one.text.strip()]
 
 
-def _parts(message: Message, calls: dict[str, tuple[str, Source]]) -> Iterator[Part]:
+def _parts(message: Message, calls: dict[str, tuple[str, str | None]]) -> Iterator[Part]:
     for block in message.blocks:
         beside = beside_of(block)
         if kind := beside.get("kind"):
@@ -67,19 +61,20 @@ def _parts(message: Message, calls: dict[str, tuple[str, Source]]) -> Iterator[P
             case ImageBlock() if name := beside.get("name"):
                 yield Part(speaker, f"[{name}]")
             case ToolUseBlock(_, _, arguments):
-                yield Part(MODEL, "\n".join(texts_in(arguments)), source=_source(arguments))
+                yield Part(MODEL, "\n".join(texts_in(arguments)), file=_file_of(block))
             case ToolResultBlock(id_, content):
                 inner = content if isinstance(content, tuple) else (TextBlock(content or ""),)
                 said = [one.text for one in inner if isinstance(one, TextBlock)]
-                speaker, source = calls.get(id_, ("a tool", "result"))
-                yield Part(speaker, "\n".join(said), source=source)
+                speaker, file = calls.get(id_, ("a tool", ""))
+                yield Part(speaker, "\n".join(said), file=file or "")
             case OpaqueBlock({"type": "thinking", "thinking": str(text)}):
                 yield Part(MODEL, text)
 
 
-def _source(arguments: Any) -> Source:
-    named = arguments if isinstance(arguments, dict) else {}
-    return "file" if any(key.replace("_", "").lower() in _FILES for key in named) else ""
+def _file_of(call: ToolUseBlock) -> str | None:
+    """Return the end of the path of the file that a call is about; None where it is about none."""
+    found = _END.search(next(iter(paths_in(call.input)), ""))
+    return found and found[0]
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -58,7 +58,8 @@ def common_words(words: Collection[str]) -> frozenset[str]:
     lists = map(_stop_words, _LANGUAGES)
     common = max(lists, key=lambda common: sum(word in common for word in words))
     small, stems = _small_talk()
-    return frozenset([one for one in words if one in common | small or one.startswith(stems)])
+    common |= small
+    return frozenset([one for one in words if one in common or one.startswith(stems)])
 
 
 @cache
@@ -129,14 +130,17 @@ WITHIN, ENDED = 0.5, 0.8
 
 
 def terms_of(question: str) -> list[Term]:
-    """Return what to look for, in the order of the question, each once.
+    """Return what to look for, each once: telling words in their order, then common ones.
 
-    Common words are there too, since a text that has them beside the others fits better. Where
-    there is more than can be looked for, it is what the text asks, if anything, or how it begins.
+    A text that has common words beside the others fits better. Of a long text, it is what the text
+    asks, if anything, or how it begins.
     """
     if len(question) > LONGEST:
         question = _questions_in(question) or question
-    return _all_terms(question)[:MOST_TERMS]
+    words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
+    common = common_words(words)
+    found = dict.fromkeys(term for word in words for term in _terms(word, common))
+    return sorted(found, key=lambda one: one.kind == "common")[:MOST_TERMS]
 
 
 def _questions_in(text: str) -> str:
@@ -144,12 +148,6 @@ def _questions_in(text: str) -> str:
     ends = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     asked = " ".join([one for one in _SENTENCE_END.split(ends) if one.endswith(MARKS)])
     return asked[-LONGEST:] if len(asked.encode(errors="replace")) >= LEAST_ASKED else ""
-
-
-def _all_terms(question: str) -> list[Term]:
-    words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
-    common = common_words(words)
-    return list(dict.fromkeys(term for word in words for term in _terms(word, common)))
 
 
 def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
@@ -163,10 +161,8 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
             yield from (Term(one, "sign") for one in signs if len(part) == 1 or _HAN.match(one))
     elif len(word) > 1 or word.isdigit():
         if _ARABIC.match(word):
-            heads = (
-                head for head in _ARTICLES if word.startswith(head) and len(word) > len(head) + 2
-            )
-            word = word.removeprefix(next(heads, ""))
+            heads = [one for one in _ARTICLES if word.startswith(one) and len(word) > len(one) + 2]
+            word = word.removeprefix(next(iter(heads), ""))
         # Letters of other scripts than Latin say more.
         shortest = SHORTEST_STEM if word.isascii() else SHORTEST_STEM - 1
         if len(word) < shortest or not word.isalpha():
@@ -198,14 +194,10 @@ def is_unspaced(character: str) -> bool:
 def fold(text: str) -> str:
     """Return a text of the same length without capitals and accents."""
     # Most characters of most texts are ASCII, for which there is a shorter way.
-    return (text if text.isascii() else _FOREIGN.sub(_fold_foreign, text)).lower()
+    return _FOREIGN.sub(lambda found: found[0].translate(_FOLDED), text).lower()
 
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]+(?: [^\x00-\x7f]+)*")
-
-
-def _fold_foreign(found: re.Match[str]) -> str:
-    return found[0].translate(_FOLDED)
 
 
 class _Folded(dict[int, str]):
