@@ -14,9 +14,9 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for, and how many of them a block has at most.
 MOST_PASSAGES, MOST_TOLD = 20, 10
-# The same where a third of what fits is of tools, since an agent can look there again; and
+# Where so many are of tools, an agent works, who can look there again: tokens of a block then, and
 # characters of each passage.
-WORK_TOKENS, WORK_CHARS = 400, 400
+TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
 CAUTION, LEAST = 0.8, 80
@@ -87,18 +87,17 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    What people and the model said comes before what tools gave; where an agent works, it comes
-    alone if there is any. Passages that do not fit are left out, None where nothing is left. Where
-    the best is too long, what stands around its word is told. Under ``BESIDE`` the block says for
-    the page which they are: ``passages`` has the seq, the rank, the fit and the tokens of each, in
-    the order of the text, which is that of time.
+    Where an agent works, what people and the model said comes alone, if there is any. Passages that
+    do not fit are left out; None where nothing is left. Where the best is too long, what stands
+    around its word is told. Under ``BESIDE`` the block says for the page which they are:
+    ``passages`` has the seq, the rank, the fit and the tokens of each, in the order of the text.
     """
     own = [one for one in found if one.file is None]
-    if 3 * (len(found) - len(own)) > len(found):
+    if len(found) - len(own) >= TOOLS_AT_WORK:
         limit = min(limit, WORK_TOKENS)
         found = [replace(one, text=_around(one.text, one.at, WORK_CHARS)) for one in own or found]
     else:
-        found = sorted(found, key=lambda one: one.file is not None)[:MOST_TOLD]
+        found = found[:MOST_TOLD]
     kept: list[tuple[Passage, str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
     for passage in found:
