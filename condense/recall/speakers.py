@@ -27,7 +27,7 @@ _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
 
 class Part(NamedTuple):
-    """A part of a message: its speaker and text, whether it is prose, and a tool's file, or ""."""
+    """A part of a message: its speaker and text, if it is prose, and a tool's file, or ""."""
 
     speaker: str
     text: str
