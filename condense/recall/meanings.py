@@ -77,6 +77,8 @@ def nearest(
     near = near[(near >= 0) & (near < len(signs))]
     likeness = np.zeros(len(signs) + 2, np.float32)
     likeness[near + 1] = read(near).astype(np.float32) @ asked / _ONE
+    # The first and the last have one neighbour alone.
+    likeness[[0, -1]] = likeness[[1, -2]]
     scores = likeness[ordered + 1] + NEIGHBOURS * (likeness[ordered] + likeness[ordered + 2])
     best = np.argsort(-scores, kind="stable")[:most]
     return [(int(ordered[at]), float(scores[at])) for at in best]

@@ -30,8 +30,11 @@ class Synonyms:
         if self.fails == ("question" if asks else "passages"):
             raise EmbedderUnavailable("It is gone.")
         rows = [
-            4 * _vector("")
-            + sum(_vector(_COMMON.get(word, word)) for word in re.findall(r"\w+", text.lower()))
+            _vector("")
+            + sum(
+                _vector(_COMMON.get(word, word))
+                for word in sorted({*re.findall(r"\w+", text.lower())})
+            )
             for text in texts
         ]
         return np.array([row / np.linalg.norm(row) for row in rows], np.float32)

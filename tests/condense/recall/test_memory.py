@@ -123,7 +123,8 @@ def test_what_is_said_again_is_told_once() -> None:
 
 def test_a_reply_is_found_by_what_it_answers() -> None:
     """It need not have a word of it."""
-    search = recall("Which hotel has a lift, Anna asks?", Message("assistant", "The Slonček."))
+    reply = Message("assistant", "The Slonček.")
+    search = recall("A hotel burned.", "So.", "Which hotel has a lift, Anna asks?", reply, "So!")
     assert "The Slonček." in found(search, "What did Anna ask of the hotel and the lift?")[:2]
 
 
