@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from condense.folded_files.files_read import paths_in
+from condense.folded_files.files_read import PATHS
 from condense.messages import (
     PASSING,
     USER_WORDS,
@@ -21,7 +21,7 @@ from condense.messages import (
 # As the model reads it.
 USER, MODEL, PROGRAM = "the user", "you", "a program in the user's name"
 _END = re.compile(r"(?:[^/\\]+[/\\])?[^/\\]+\Z")  # the folder and the name of a file
-NAME_CHARS = 80  # of a tool's or a file's name
+NAME_CHARS, PATH_CHARS = 80, 200  # of a tool's or a file's name; of the end of a path
 # A name stands in a line of its own kind, which it can neither end nor go on.
 _SIGNS = str.maketrans({one: f"&#{ord(one)};" for one in '[]<>()"'})
 
@@ -72,8 +72,9 @@ def _parts(message: Message, calls: dict[str, tuple[str, str | None]]) -> Iterat
 
 def _file_of(call: ToolUseBlock) -> str | None:
     """Return the end of the path of the file that a call is about; None where it is about none."""
-    found = _END.search(next(iter(paths_in(call.input)), ""))
-    return found and found[0]
+    named = call.input if isinstance(call.input, dict) else {}
+    path = next(texts_in([named[key] for key in PATHS if key in named]), "")
+    return next(iter(_END.findall(path[-PATH_CHARS:])), None)
 
 
 def texts_in(value: Any) -> Iterator[str]:

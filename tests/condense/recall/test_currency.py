@@ -35,6 +35,8 @@ def recalled(made: Session, question: str = QUESTION) -> Sequence[condense.Told]
         (Session().reads("/src/a.py", TEXT).runs("sed -i s/a/b/ src/a.py"), False),
         (Session().reads("/src/a.py", TEXT).reads("/src/a.py", "It is gone."), False),
         (Session().calls("Write", path="/src/a.py", content=TEXT).reads("/src/a.py"), False),
+        (Session().calls("Write", path="/src/a.py", content=TEXT), True),
+        (Session().calls("read", TEXT, path={"path": [5, "a" * 9_000]}).replies("aaa"), True),
         (Session().reads("C:\\src\\a.py", TEXT).edits("C:\\src\\a.py"), False),
         (Session().calls("read_files", TEXT, files=[{"path": "a/b"}]).reads("a/b", "x"), False),
         (Session().calls("fetch_url", TEXT, url="https://a/b").replies("https://a/b"), True),
@@ -55,8 +57,8 @@ def test_where_an_agent_works_own_words_come_alone_and_cut() -> None:
     assert {one.speaker for one in told} == {"the user", "you"}
     assert all(len(one.text) <= WORK_CHARS + 2 for one in told)
     assert sum(len(one.text) for one in told) <= 4 * WORK_TOKENS
-    only = recalled(Session().runs("cat notes", TEXT))
-    assert [one.text for one in only if one.speaker.startswith("the tool")] == [TEXT]
+    tools = [condense.Passage("a", seq, TEXT, 0.5, file="") for seq in range(8)]
+    assert condense.recalled_block(tools, counter=condense.CharacterCounter(), limit=900)
 
 
 @pytest.mark.parametrize(
