@@ -45,7 +45,7 @@ def recalled(made: Session, question: str = QUESTION) -> Sequence[condense.Told]
 )  # fmt: skip
 def test_text_of_a_file_that_was_named_since_is_left_out(made: Session, *, is_there: bool) -> None:
     """Read, written or run over, by any way to write its path; all else stays."""
-    assert (TEXT in [told.text for told in recalled(made)]) is is_there
+    assert any(TEXT in told.text for told in recalled(made)) is is_there
 
 
 def test_where_an_agent_works_own_words_come_alone_and_cut() -> None:
