@@ -11,6 +11,7 @@ from tests.condense.dialogues import numbered
 from tests.condense.sessions import Session
 
 TEXT = "The vault of Lisbon opens with heliotrope."
+FERRY = "When does the ferry from Lisbon leave for the island of Porto Santo?"
 QUESTION = "What opens the vault in Lisbon?"
 
 
@@ -70,6 +71,9 @@ def test_where_an_agent_works_own_words_come_alone_and_cut() -> None:
         (("The demo is on Tuesday.", "The dog has a demo."), "Who is Rex?", []),
         (("Die Vorführung ist am Montag.", "Die Vorführung ist doch am Freitag."),
          "Wann ist die Vorführung?", [2]),
+        (("The ferry to Porto was late.", "Our cat in Porto hates the ferry."), FERRY, []),
+        (("The ferry from Lisbon to the island leaves at noon.",
+          "From May on, that ferry from Lisbon to our island leaves at one."), FERRY, [2]),
         (("会议下午三点开始。", "会议改到五点开始。"), "会议几点开始？", [2]),
     ],
 )  # fmt: skip
