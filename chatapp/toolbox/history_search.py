@@ -58,9 +58,8 @@ class StoredRecall:
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first.
 
-        ``condense.recalled_block`` takes those that fit well. It takes at most seven statements and
-        one for each passage of a file, and some 5 ms of CPU however much is stored. Raises
-        IndexDamaged.
+        ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
+        one more for each file, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
         """
         found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]

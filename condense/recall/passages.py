@@ -14,8 +14,7 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for, and how many of them a block has at most.
 MOST_PASSAGES, MOST_TOLD = 20, 10
-# Where so many are of tools, an agent works, who can look there again: tokens of a block then, and
-# characters of each passage.
+# With so many of tools an agent works: then the tokens of a block, the characters of a passage.
 TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
