@@ -11,9 +11,10 @@ from django.utils import timezone
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Message, message_index, message_store
+from chatapp.models import Conversation, Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
+from chatapp.search import Query
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
@@ -60,7 +61,7 @@ class StoredRecall:
         """Return the passages that fit some words best, at most ``limit``, the best first.
 
         ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
-        and some 5 ms of CPU however much is stored. Raises IndexDamaged.
+        one more for each file, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
         """
         found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
@@ -86,6 +87,13 @@ class StoredRecall:
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
         """Return the embedded passages nearest to a question; () where it was not embedded."""
         return find_nearest(self.conversation_id, question, self.until or 0, most)
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, hidden or not."""
+        conversation, query = Conversation(pk=self.conversation_id), Query.read(f'"{file}"')
+        places = message_index.find_places(conversation, query, limit=MOST_READ)
+        # A summary, which names files too, stands at another place than its own.
+        return max([seq for place, seq in places if seq == place], default=0)
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""

@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +38,8 @@ _TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
+# With so many of a question's telling words in so few characters, two passages are of the same.
+ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]
 
@@ -62,6 +64,10 @@ class Index(Protocol):
 
     def look_up(self, wanted: Sequence[Terms], most: int) -> Sequence[Sequence[int]]:
         """Return for each group of terms the numbers of messages that have all, newest first."""
+        ...
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 where none does."""
         ...
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
@@ -93,7 +99,19 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in keys.items() if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
-    return _different((passages[at].told(fit * asks, rarest) for at, fit in best.items()), limit)
+    told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
+    return [_place(one, terms, index) for one in _different(told, limit)]
+
+
+def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
+    """Return a passage with what is asked near its place; one of a file named since has no fit."""
+    near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
+    telling = [term for term in terms if term.kind != "common"]
+    found = [term.text for term in telling if next(term.places(near), None)]
+    twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
+    asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
+    is_old = passage.file and index.last_named(passage.file) > passage.seq
+    return replace(passage, asked=asked, fit=0 if is_old else passage.fit)
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
@@ -165,7 +183,7 @@ class _Piece:
     """A passage of a message, and its number among those that are embedded, or -1."""
 
     message: SearchedMessage
-    speaker: str
+    part: Part
     text: str
     folded: str
     passage: int
@@ -173,8 +191,8 @@ class _Piece:
     def told(self, fit: float, terms: Sequence[Term]) -> Passage:
         """Return it as it is recalled; the first of the terms that it has stands at its place."""
         at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
-        one = self.message
-        return Passage(one.id, one.seq, self.text, fit, at=at, speaker=self.speaker)
+        one, part = self.message, self.part
+        return Passage(one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, file=part.file)
 
 
 def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
@@ -185,7 +203,7 @@ def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
         for part in one.parts:
             for text in cut(part.text):
                 passage = next(prose) if part.is_prose else -1
-                found.append(_Piece(one, part.speaker, text, fold(text), passage))
+                found.append(_Piece(one, part, text, fold(text), passage))
     return found
 
 
@@ -244,6 +262,11 @@ class MemoryRecall:
         """Return for each group of terms the numbers of messages that have all, newest first."""
         found = [set.intersection(*map(self.numbers_of, terms)) for terms in wanted]
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 where none does."""
+        said = ((one.seq, part) for one in reversed(self._said) for part in one.parts)
+        return next((seq for seq, part in said if file in part.text), 0)
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
         """Return the embedded passages nearest to a question; () without an embedder."""

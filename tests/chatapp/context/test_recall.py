@@ -83,6 +83,25 @@ def asked(conversation: Conversation, question: str = QUESTION, **more: Any) -> 
     return recalled(newest(conversation))
 
 
+def test_text_of_a_file_that_is_visibly_changed_since_is_not_recalled(
+    conversation: Conversation,
+) -> None:
+    """The summary names the file, too, which changes nothing."""
+    call = condense.ToolUseBlock("t1", "read_file", {"path": "notes/a.txt"})
+    write = condense.ToolUseBlock("t2", "write_file", {"path": "notes/a.txt", "content": "None."})
+    read = [
+        condense.Message("assistant", (call,)),
+        condense.Message("user", (condense.ToolResultBlock("t1", FACT),)),
+    ]
+    append_many(conversation.pk, [(one, 10) for one in read])
+    row = hide(conversation)
+    words = [{"type": "text", "text": "## Conversation Summary\nRead notes/a.txt."}]
+    Message.objects.filter(pk=row.pk).update(content=words)
+    assert FACT in asked(conversation)
+    message_store.append_message(conversation.pk, condense.Message("assistant", (write,)), tokens=9)
+    assert FACT not in asked(conversation)
+
+
 @pytest.mark.usefixtures("transactional_db")
 async def test_it_is_stored_with_the_message_and_sent_again_byte_for_byte(
     anthropic_standin: Standin, conversation: Conversation, page: Page
