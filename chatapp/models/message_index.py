@@ -53,6 +53,11 @@ _FIND_IN = """
     AND m.conversation_id = %(chat)s
     ORDER BY m.position, m.seq LIMIT %(limit)s
 """
+# The newest: no summary, which stands at another place than its own, and nothing taken back.
+_FIND_NEWEST = _FIND_IN.replace(
+    "ORDER BY m.position, m.seq LIMIT %(limit)s",
+    "AND m.position = m.seq AND m.rewind_parent IS NULL ORDER BY i.rowid DESC LIMIT 1",
+)
 
 
 # The last message that may be hidden: that a summary or a marker stands for, or one at a place that
@@ -156,6 +161,15 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
     """
     rows = _select(_FIND_IN, query, chat=conversation.pk.hex, limit=limit)
     return [(position, seq) for position, seq in rows]
+
+
+def find_newest(conversation_id: uuid.UUID, query: Query) -> int:
+    """Return the number of the newest message with the words, 0 if none has them.
+
+    Raises IndexDamaged.
+    """
+    rows = _select(_FIND_NEWEST, query, chat=conversation_id.hex)
+    return max([seq for _position, seq in rows], default=0)
 
 
 @dataclass(frozen=True, slots=True)

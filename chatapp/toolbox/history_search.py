@@ -11,7 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Conversation, Message, message_index, message_store
+from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
 from chatapp.search import Query
@@ -90,10 +90,7 @@ class StoredRecall:
 
     def last_named(self, file: str) -> int:
         """Return the number of the newest message that names a file, hidden or not."""
-        conversation, query = Conversation(pk=self.conversation_id), Query.read(f'"{file}"')
-        places = message_index.find_places(conversation, query, limit=MOST_READ)
-        # A summary, which names files too, stands at another place than its own.
-        return max([seq for place, seq in places if seq == place], default=0)
+        return message_index.find_newest(self.conversation_id, Query.read(f'"{file}"'))
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
