@@ -40,16 +40,17 @@ def prepare_owner() -> User:
     return owner
 
 
-def preferences_of(user: User) -> Preferences:
+def preferences_of(user: User, stored: Preferences | None = None) -> Preferences:
     """Return the user's preferences; first profiles are made where they were not offered yet.
 
     A user who has seen it all is read without a transaction: also while nothing can be written.
+    They are as ``stored``, where they were just read.
     """
     sql = "SELECT * FROM chatapp_preferences WHERE owner_id = %s"
-    stored = select(Preferences, sql, user.pk)
-    if not stored or _unoffered(stored[0]):
+    found = [stored] if stored else select(Preferences, sql, user.pk)
+    if not found or _unoffered(found[0]):
         return _offer_profiles(user)
-    return stored[0]
+    return found[0]
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.models import Conversation, Manifest, ModelCall, message_store
+from chatapp.models.database import together
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.storage.request_log import RequestLog, unpack
 
@@ -55,10 +56,12 @@ class Session:
 
     def record(self, sent: SentRequest) -> None:
         """Record a request."""
-        call = ModelCall.objects.create(
+        call = ModelCall(
             conversation=self.conversation, purpose="chat", profile_name="p", model="m"
         )
-        self.log.written = self.log.write(call.pk, sent)
+        compared = self.log.compare(sent)
+        (stored,) = together(self.log.looking(compared))
+        self.log.written = self.log.store(call, sent, compared, stored)
 
     def added(self) -> list[Any]:
         """Return the items of the newest record."""
