@@ -269,13 +269,13 @@ class TurnEnd:
         transaction.on_commit(partial(tallies.add, "turns", self.status))
 
 
-def finish_turn(**how: Any) -> bool:
-    """Close a turn as a ``TurnEnd`` says, and what it left open.
+def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
+    """Close a turn as a ``TurnEnd`` says, or one made of these fields, and what it left open.
 
     One that is over already, or was taken over by another process since, stays as it is, and False
     is returned.
     """
-    end = TurnEnd(**how)
+    end = end or TurnEnd(**how)
     turn = end.turn
     with transaction.atomic(savepoint=False):
         *_locks, waits, asked = together(
