@@ -317,7 +317,7 @@ def read_run(
     question: condense.Message | None = None,
     wish: CondenseRequest = NO_WISH,
 ) -> TurnContext:
-    """Return the context of a run in a conversation as it is now; raise Refused if it can't begin."""
+    """Return the context of a run in a conversation as it is now; raise Refused if none begins."""
     if conversation.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
     profile = _answering(conversation, turn)

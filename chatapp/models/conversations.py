@@ -91,7 +91,7 @@ class Conversation(models.Model):
     covers the messages up to ``audit_seq``.
 
     One that was read whole has its owner's ``preferences``, if they are stored. One that was locked
-    for a turn says whether it ``has_hidden``: whether a summary or a marker in force hides messages;
+    for a turn says whether it ``has_hidden``: whether a summary or a marker in force hides some;
     whether the turn ``is_known``, the origin of the one that ``runs``, whether it ``has_queued``
     messages, or this one was, and ``has_todo`` lists, whether its owner's account ``is_closing``,
     how many turns of theirs run elsewhere, the ``others``, the key of the ``next_message``, where

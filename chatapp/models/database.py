@@ -72,7 +72,7 @@ class Statement:
 def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     """Run statements in one round trip, and return what each selects or returns.
 
-    A function makes its statement when those before it were run; on PostgreSQL all are sent at once.
+    A function makes its statement when those before it were run; to PostgreSQL all go at once.
     """
     # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
     database, found = connections[DEFAULT_DB_ALIAS], []
@@ -175,7 +175,7 @@ def lock(model: type[models.Model], *pks: object) -> None:
 
 
 def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[Statement]:
-    """Return what locks rows until the commit: nothing on SQLite, where one writes at a time anyway.
+    """Return what locks rows until the commit: nothing on SQLite, where one writes at a time.
 
     Who locks several locks conversations first, and users last. A row that names one of these is
     stored meanwhile. Instead of their keys, a condition says ``where`` they are.
@@ -290,7 +290,7 @@ def changing(
 ) -> Statement:
     """Return what changes a row where a ``condition`` holds, and finds its key then."""
     own, database = model._meta, connections[DEFAULT_DB_ALIAS]  # noqa: SLF001 - Django's documented API
-    fields = [own.get_field(name) for name in columns]
+    fields: list[Any] = [own.get_field(name) for name in columns]
     places = ", ".join([f'"{one.column}" = %s' for one in fields])
     values = [
         one.get_db_prep_save(getattr(value, "pk", value), database)

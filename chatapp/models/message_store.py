@@ -92,14 +92,15 @@ _WHOLE = (
 )
 # What a new turn depends on besides. Most have no other one, nor a to-do list.
 _FOR_TURN = (
-    f", {_HAS_HIDDEN}, EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = c.id "
+    f", {_HAS_HIDDEN}, EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = c.id "  # noqa: S608 - a condition of our own
     "AND nonce = %s) AS is_known, (SELECT origin FROM chatapp_turn WHERE conversation_id = c.id "
     "AND finished_at IS NULL) AS runs, EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE "
     "conversation_id = c.id AND (gone_at IS NULL OR nonce = %s)) AS has_queued, "
-    "NOT u.is_active OR EXISTS (SELECT 1 FROM chatapp_deletion WHERE user_id = u.id) AS is_closing, "
-    "(SELECT COUNT(*) FROM chatapp_turn t WHERE finished_at IS NULL AND conversation_id != c.id "
-    "AND c.owner_id = (SELECT owner_id FROM chatapp_conversation o WHERE o.id = t.conversation_id)"
-    ") AS others, EXISTS (SELECT 1 FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
+    "NOT u.is_active OR EXISTS (SELECT 1 FROM chatapp_deletion WHERE user_id = u.id) "
+    "AS is_closing, (SELECT COUNT(*) FROM chatapp_turn t JOIN chatapp_conversation o "
+    "ON o.id = t.conversation_id WHERE t.finished_at IS NULL AND o.id != c.id "
+    "AND o.owner_id = c.owner_id) AS others, "
+    "EXISTS (SELECT 1 FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
     "WHERE t.conversation_id = c.id AND r.name = 'update_todo_list') AS has_todo"
 )
 
@@ -152,9 +153,16 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
 
 def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
     """Return a user's conversation, its owner and its profile as they are now, None without one."""
+    found: Conversation | None
+    (found,) = together(finding_own(pk, owner_id))
+    return found
+
+
+def finding_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
+    """Return what ``find_own`` runs."""
     where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
-    (found,) = together(whole(where, pk, owner_id))
-    return found[0] if found else None
+    read = whole(where, pk, owner_id)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
 def put_off(conversation: Conversation, on: bool) -> None:
@@ -176,13 +184,20 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
 
 def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
     """Return the rows of what the model sees, in reading order."""
+    rows: list[Message]
+    (rows,) = together(seeing(conversation_id))
+    return rows
+
+
+def seeing(conversation_id: uuid.UUID) -> Statement:
+    """Return what ``effective_rows`` asks."""
     # Written as in the index of what is visible, which SQLite uses for nothing else.
     visible = "hidden = 0" if connection.vendor == "sqlite" else "NOT hidden"
     sql = (
         f"SELECT * FROM chatapp_message WHERE conversation_id = %s AND {visible} "  # noqa: S608 - a condition of our own
         "ORDER BY position, seq"
     )
-    return select(Message, sql, conversation_id)
+    return selection(Message, sql, conversation_id)
 
 
 def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:

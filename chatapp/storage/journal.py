@@ -60,6 +60,10 @@ class _Entry:
     size: int
 
 
+def _without_pieces(entry: _Entry) -> Statement:
+    return Statement("DELETE FROM chatapp_draftpiece WHERE call_id = %s", [entry.call.number])
+
+
 class Ending(Protocol):
     """The end of a turn, as ``chatapp.turns.lifecycle.TurnEnd`` has it."""
 
@@ -91,13 +95,17 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
+        # What the model sees at first, where it was read already.
+        self.first: list[Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
         return await self.saver.read(self._effective_history)
 
     def _effective_history(self) -> Sequence[condense.Message]:
-        rows = message_store.effective_rows(self.run.conversation.pk)
+        rows, self.first = self.first, None
+        if rows is None:
+            rows = message_store.effective_rows(self.run.conversation.pk)
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
@@ -263,7 +271,7 @@ class ConversationJournal:
             row = message_store.new_row(pk, message, seq, key, **columns)
             writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
             if entry:
-                writes.append(partial(self._recorded, entry, row))
+                writes += [partial(self._recorded, entry, row), _without_pieces(entry)]
             if end:
                 writes.append(end.storing())
             together(*writes)
@@ -288,7 +296,7 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            together(self._recorded(entry))
+            together(self._recorded(entry), _without_pieces(entry))
 
     def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
         """Return what completes a call's row; it raises TurnEnded where somebody else has."""

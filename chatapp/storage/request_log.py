@@ -93,7 +93,7 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
         if end - start >= SHORTEST_COPY
     )
     blocks = [(place, copy) for place, copy in found if place >= 0]
-    at = min([_common(sent, first.text), *(place for place, _ in blocks)])
+    at = min([common(sent, first.text), *(place for place, _ in blocks)])
     if blocks and blocks[0][0] == at and blocks[0][1][:2] == (first.seq, at):
         # The first block goes on where the beginning ends.
         at = blocks.pop(0)[1][2]
@@ -103,12 +103,12 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
             yield place, copy
             at = place + copy[2] - copy[1]
     size = len(last.text)
-    same = _common(sent[: at - 1 : -1], last.text[::-1])
+    same = common(sent[: at - 1 : -1], last.text[::-1])
     if same >= SHORTEST_COPY:
         yield len(sent) - same, (last.seq, size - same, size)
 
 
-def _common(one: str, other: str) -> int:
+def common(one: str, other: str) -> int:
     """Return how many characters two texts have in common at their beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -260,7 +260,7 @@ class RequestLog:
         ]
         if new:
             together(*map(insertion, new))
-        pks |= {one.digest: one.pk for one in new}
+        pks |= {bytes(one.digest): one.pk for one in new}
         fragments = {**before.fragments}
         fragments |= {part: pks[digest] for digest, part in compared.parts.items()}
         known = {key: item or (fragments[key[1]],) for key, item in compared.items.items()}

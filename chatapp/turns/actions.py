@@ -55,16 +55,13 @@ async def send_message(
     """
     try:
         brought = await bring(conversation, command.text, strict=not command.literal)
-        store = partial(start_message, conversation, command, brought)
-        return await running_turns.begin(store)
+        return await _begin(conversation, partial(start_message, conversation, command, brought))
     except (Busy, Unclear) as refusal:
         # It can wait for what runs, as it can for others to end; an unclear one may be known.
         beyond = isinstance(refusal, TooManyTurns)
         if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
-        if isinstance(refusal, Unclear):
-            raise
-    return await _begin(conversation, store)
+        raise
 
 
 async def _queue(

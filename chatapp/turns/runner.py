@@ -37,7 +37,9 @@ from chatapp.errors import Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
-from chatapp.models import Turn, TurnRequest
+from chatapp.models import Turn, TurnRequest, message_store
+from chatapp.models.calls import measuring
+from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
@@ -139,10 +141,16 @@ class TurnLoop(AgentLoop):
 
     def __init__(self, run: TurnContext, audience: Audience, ending: Callable[[], TurnEnd]) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
-        provider = provider_for(run.profile)
+        profile, pk = run.profile, run.conversation.pk
+        profile.mcp_servers, prompts, history = together(
+            profile.finding_servers(),
+            measuring(pk, profile.model, condense.Calibration.MEMORY),
+            message_store.seeing(pk),
+        )
+        provider = provider_for(profile)
         folder = folder_of(run.conversation)
-        toolbox = toolbox_for(folder, run.conversation, run.profile)
-        scale = Scale.read(run.conversation, run.profile, run.system)
+        toolbox = toolbox_for(folder, run.conversation, profile)
+        scale = Scale.of(run.conversation, profile, run.system, prompts)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
         super().__init__(
@@ -155,7 +163,7 @@ class TurnLoop(AgentLoop):
             step_limit=run.preferences.step_limit,
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
-        journal.ending = ending
+        journal.ending, journal.first = ending, history
         self.checkpoints = Checkpoints(folder)
 
     @cached_property

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 13, 17, 10, 21, 1
 
 # What stores drafts.
-WITH_TIME = ("SET draft",)
+WITH_TIME = ("INTO chatapp_draftpiece", "SET tokens_input = %s, tokens_output = %s, tokens_c")
 # Locks, a clock and the index of words, which SQLite has without a statement.
 OF_POSTGRESQL = ("FOR NO KEY UPDATE", "clock_timestamp", "INTO chatapp_message_index")
 
