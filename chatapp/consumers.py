@@ -123,7 +123,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         key, then = session.session_key if session else "", self.conversation.owner
         found, conversation = together(
             Statement("SELECT 1 FROM django_session WHERE session_key = %s", [key]),
-            message_store.finding_own(self.conversation.pk, then.pk),
+            message_store.find_own.query(self.conversation.pk, then.pk),
         )
         if session is not None and not found:
             return incoming_frames.SIGN_IN_REQUIRED

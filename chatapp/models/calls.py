@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Statement, execute, select, together
+from chatapp.models.database import Asked, Statement, execute, select
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -190,20 +190,12 @@ class ModelCall(models.Model):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-def measured_prompts(
-    conversation_id: uuid.UUID, model: str, most: int
-) -> list[tuple[int, int, int, str]]:
+@Asked
+def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> Statement:
     """Return the latest prompts that were both estimated and measured, the last one first.
 
     Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
     """
-    rows: list[tuple[int, int, int, str]]
-    (rows,) = together(measuring(conversation_id, model, most))
-    return rows
-
-
-def measuring(conversation_id: uuid.UUID, model: str, most: int) -> Statement:
-    """Return what ``measured_prompts`` runs."""
     sql = (
         "SELECT tokens_estimated, tokens_input + tokens_cache_read + tokens_cache_write, "
         "tokens_media, reply_id FROM chatapp_modelcall "
@@ -251,14 +243,15 @@ class ToolRun(models.Model):
         return f"{self.name} run"
 
 
-def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> list[ToolRun]:
+@Asked
+def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> Statement:
     """Return the runs of a tool that ended well, the latest first: each message asks for some."""
     sql = (
         "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
         "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
         "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
     )
-    return select(ToolRun, sql, conversation_id, name, most)
+    return select.query(ToolRun, sql, conversation_id, name, most)
 
 
 class Fragment(models.Model):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, partial, update_wrapper
 from operator import itemgetter
 from threading import Event
 from typing import Any, cast
@@ -90,6 +90,25 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     return found
 
 
+class Asked[**P]:
+    """A function that makes a statement, and runs it when called.
+
+    Its ``query`` is that statement, to be run with others.
+    """
+
+    def __init__(self, query: Callable[P, Statement]) -> None:
+        self.query = query
+        update_wrapper(self, query)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Return what the statement does."""
+        return together(self.query(*args, **kwargs))[0]
+
+    def __get__(self, instance: object, _owner: object = None) -> "Asked[...]":
+        """Return it for a row, as a method."""
+        return Asked(partial(self.query, instance))  # type: ignore[arg-type] # the first argument
+
+
 def execute(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return what it selects or returns as the database has it."""
     rows: list[Any]
@@ -97,19 +116,11 @@ def execute(sql: str, *values: Any) -> list[Any]:
     return rows
 
 
-def select[M: models.Model](
-    model: type[M], sql: str, *values: Any, **related: type[models.Model]
-) -> list[M]:
-    """Return the rows that ``selection`` finds."""
-    rows: list[M]
-    (rows,) = together(selection(model, sql, *values, **related))
-    return rows
-
-
-def selection(
+@Asked
+def select(
     model: type[models.Model], sql: str, *values: Any, **related: type[models.Model]
 ) -> Statement:
-    """Return a statement for rows of a model; what else it selects is theirs too.
+    """Return the rows of a model that a statement finds; what else it selects is theirs too.
 
     All columns of the model come first, then those of its ``related`` rows in their order: where
     one was joined that is not there, the row has none.
@@ -265,22 +276,18 @@ def clock() -> str:
     return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
 
 
-def insert[M: models.Model](row: M) -> M:
+@Asked
+def insert(row: models.Model) -> Statement:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
-    together(insertion(row))
-    return row
-
-
-def insertion(row: models.Model) -> Statement:
-    """Return what stores a new row, which has its key then."""
     fields, sql = _insertion(type(row), row.pk is not None)
     database = connections[DEFAULT_DB_ALIAS]
     values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
 
-    def take(_columns: tuple[str, ...], rows: list[Any]) -> None:
+    def take(_columns: tuple[str, ...], rows: list[Any]) -> models.Model:
         if row.pk is None:
             ((row.pk,),) = rows
         row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
+        return row
 
     return Statement(sql, values, take)
 

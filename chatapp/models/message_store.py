@@ -28,15 +28,15 @@ from chatapp.models import (
     message_index,
 )
 from chatapp.models.database import (
+    Asked,
     Statement,
     clock,
     execute,
-    insertion,
+    insert,
     next_key,
     only,
     row_locks,
     select,
-    selection,
     together,
 )
 
@@ -108,7 +108,7 @@ _FOR_TURN = (
 def whole(where: str, *values: Any, more: str = "") -> Statement:
     """Return what reads conversations with their owners, profiles and what these name."""
     kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
-    read = selection(Conversation, _WHOLE.format(more, where), *values, **kinds)
+    read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
     return replace(read, take=lambda *found: [_complete(row) for row in read.take(*found)])
 
 
@@ -151,15 +151,9 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
     return row
 
 
-def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
+@Asked
+def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
     """Return a user's conversation, its owner and its profile as they are now, None without one."""
-    found: Conversation | None
-    (found,) = together(finding_own(pk, owner_id))
-    return found
-
-
-def finding_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
-    """Return what ``find_own`` runs."""
     where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
     read = whole(where, pk, owner_id)
     return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
@@ -182,25 +176,20 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     return condense.effective_history([to_engine(row) for row in rows])
 
 
-def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
+@Asked
+def effective_rows(conversation_id: uuid.UUID) -> Statement:
     """Return the rows of what the model sees, in reading order."""
-    rows: list[Message]
-    (rows,) = together(seeing(conversation_id))
-    return rows
-
-
-def seeing(conversation_id: uuid.UUID) -> Statement:
-    """Return what ``effective_rows`` asks."""
     # Written as in the index of what is visible, which SQLite uses for nothing else.
     visible = "hidden = 0" if connection.vendor == "sqlite" else "NOT hidden"
     sql = (
         f"SELECT * FROM chatapp_message WHERE conversation_id = %s AND {visible} "  # noqa: S608 - a condition of our own
         "ORDER BY position, seq"
     )
-    return selection(Message, sql, conversation_id)
+    return select.query(Message, sql, conversation_id)
 
 
-def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
+@Asked
+def row_and_next(conversation_id: uuid.UUID, seq: int) -> Statement:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
     ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
@@ -215,7 +204,7 @@ def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
         "LEFT JOIN chatapp_modelcall c ON c.message_id = m.id "
         "WHERE m.conversation_id = %s AND m.seq >= %s ORDER BY m.seq LIMIT 2"
     )
-    return select(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
+    return select.query(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
 
 
 def append_message(
@@ -234,7 +223,7 @@ def append_message(
     """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
-        seq, key = together(numbering(conversation_id, measured), next_key(Message))
+        seq, key = together(next_seq.query(conversation_id, measured), next_key(Message))
         row = new_row(
             conversation_id, message, seq, key, tokens=tokens, turn=turn, stop_reason=stop_reason
         )
@@ -252,7 +241,7 @@ def new_row(
 
 def storing(row: Message) -> list[Statement]:
     """Return what stores a new row, and has it found."""
-    return [insertion(row), *message_index.additions([row])]
+    return [insert.query(row), *message_index.additions([row])]
 
 
 def columns_of(message: condense.Message) -> dict[str, Any]:
@@ -279,19 +268,13 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-def next_seq(conversation_id: uuid.UUID) -> int:
-    """Return the number of the next message; the row is locked until the commit."""
-    seq: int
-    (seq,) = together(numbering(conversation_id))
-    return seq
-
-
-def numbering(
+@Asked
+def next_seq(
     conversation_id: uuid.UUID, measured: tuple[int, int] | None = None, title: str = ""
 ) -> Statement:
-    """Return what ``next_seq`` asks; it keeps what was ``measured`` with that message, and a title.
+    """Return the number of the next message; the row is locked until the commit.
 
-    See ``append_message``.
+    It keeps what was ``measured`` with that message, see ``append_message``, and a title.
     """
     sql = (
         "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own

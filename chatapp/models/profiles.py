@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.languages import in_words
 from chatapp.models import fields
-from chatapp.models.database import Statement, selection, together
+from chatapp.models.database import Asked, Statement, select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
@@ -276,14 +276,14 @@ class Profile(models.Model):
 
         Those that the operators do not allow are not.
         """
-        servers: list[McpServer]
-        (servers,) = together(self.finding_servers())
+        servers: list[McpServer] = self.read_servers()
         return servers
 
-    def finding_servers(self) -> Statement:
-        """Return what ``mcp_servers`` asks."""
+    @Asked
+    def read_servers(self) -> Statement:
+        """Return what ``mcp_servers`` has."""
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-        read = selection(McpServer, sql, self.owner_id)
+        read = select.query(McpServer, sql, self.owner_id)
         return replace(read, take=lambda *found: [*filter(self._may_use, read.take(*found))])
 
     def _may_use(self, server: McpServer) -> bool:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Statement, together
+from chatapp.models.database import Asked, Statement
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
 from chatapp.sentences import money
@@ -102,15 +102,9 @@ def read_spending(pk: uuid.UUID) -> list[Spending]:
     return spending_of(pk, read_limits(pk))
 
 
-def read_limits(pk: uuid.UUID) -> Limits:
-    """Return the limits of a conversation as they are now."""
-    limits: Limits
-    (limits,) = together(limits_query(pk))
-    return limits
-
-
-def limits_query(pk: uuid.UUID) -> Statement:
-    """Return what reads the limits of a conversation; each model call asks, and most have none."""
+@Asked
+def read_limits(pk: uuid.UUID) -> Statement:
+    """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
         "SELECT c.owner_id, d.user_id IS NOT NULL OR NOT u.is_active, "
         "c.budget IS NULL AND p.month_budget IS NULL AND p.allowance IS NULL "

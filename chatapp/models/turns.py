@@ -18,7 +18,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Statement, clock, lock, locking, now, selection, together
+from chatapp.models.database import Asked, Statement, clock, lock, locking, now, select, together
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
@@ -82,18 +82,15 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         lock(Turn, turn.pk)
         return self.get(pk=turn.pk)
 
-    def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
+    @Asked
+    def claim(self, pk: uuid.UUID, attempt: int) -> Statement:
         """Make a turn this process's, after so many attempts; None where it is over or taken."""
-        (found,) = together(self.claiming(pk, attempt))
-        return found[0] if found else None
-
-    def claiming(self, pk: uuid.UUID, attempt: int) -> Statement:
-        """Return what ``claim`` runs."""
         sql = (
             "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
             "AND attempt = %s AND finished_at IS NULL RETURNING *"
         )
-        return selection(Turn, sql, this_process(), pk, attempt)
+        read = select.query(Turn, sql, this_process(), pk, attempt)
+        return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
@@ -204,34 +201,29 @@ class Turn(models.Model):
             self.hold()
             yield
 
-    def hold(self) -> None:
+    @Asked
+    def hold(self) -> Statement:
         """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
 
         Every transaction that writes for the turn does so, or notes what the turn does. One that
         locks the conversation locks it first.
         """
-        together(self.held())
-
-    def held(self) -> Statement:
-        """Return what ``hold`` runs."""
         # What another transaction has locked is read again after it, on PostgreSQL as well.
         sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
         return Statement(sql, self._lease, _unless_ended)
 
-    def go_on(self, doing: Doing, *, step: int | None = None) -> None:
+    @Asked
+    def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
         """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
-        together(self.going_on(doing, step=step))
-
-    def going_on(self, doing: Doing, *, step: int | None = None) -> Statement:
-        """Return what ``go_on`` runs."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
         going = self._changing(change, Turn.Status.RUNNING, doing, step)
         return replace(going, take=_unless_ended)
 
-    def wait(self) -> None:
+    @Asked
+    def wait(self) -> Statement:
         """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
         waiting = self._changing("status = %s", Turn.Status.WAITING)
-        together(replace(waiting, take=_unless_ended))
+        return replace(waiting, take=_unless_ended)
 
     def finishing(
         self, status: Status, error: str, details: str, *, profile_at_fault: bool

@@ -38,7 +38,7 @@ from chatapp.models.database import (
     together,
 )
 from chatapp.models.processes import this_process
-from chatapp.models.spending import check_spending_of, limits_query
+from chatapp.models.spending import check_spending_of, read_limits
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
@@ -126,11 +126,11 @@ class ConversationJournal:
         if self.goes_on:
             is_answer = opening.purpose is Purpose.CHAT
             doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
-            goes = [run.turn.going_on(doing, step=opening.step if is_answer else None)]
+            goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
         pk, compared = run.conversation.pk, self.requests.compare(opening.request)
         with transaction.atomic():
             *_done, limits, key, stored = together(
-                *row_locks(Conversation, pk), *goes, limits_query(pk), next_key(ModelCall),
+                *row_locks(Conversation, pk), *goes, read_limits.query(pk), next_key(ModelCall),
                 self.requests.looking(compared),
             )  # fmt: skip
             check_spending_of(run.conversation, run.preferences, limits)
@@ -186,7 +186,7 @@ class ConversationJournal:
     def _open_tool(self, call: condense.ToolUseBlock) -> int:
         with transaction.atomic():
             self.run.turn.go_on(Turn.Doing.USING_TOOLS)
-            run = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
+            run: ToolRun = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
         return run.pk
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
@@ -263,9 +263,9 @@ class ConversationJournal:
         with transaction.atomic():
             # The conversation is locked by its change, as whoever ends a turn locks it first.
             seq, key, *found = together(
-                message_store.numbering(pk, measured),
+                message_store.next_seq.query(pk, measured),
                 next_key(Message),
-                *([run.turn.held()] if self.goes_on else ()),
+                *([run.turn.hold.query()] if self.goes_on else ()),
                 *(end.looking() if end else ()),
             )
             row = message_store.new_row(pk, message, seq, key, **columns)

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
 from chatapp.models.calls import read_draft
-from chatapp.models.database import locking, reading
+from chatapp.models.database import Statement, is_shared, locking, reading, together
 from chatapp.models.errors import explain_write_error
 from chatapp.storage.request_log import common
 from condense import noop
@@ -177,23 +177,22 @@ def _store(
     drafts: Sequence[tuple[int, PartialReply, Turn | None]],
     before: Mapping[int, tuple[str, condense.Usage]],
 ) -> dict[int, tuple[str, condense.Usage]]:
-    """Write what is new of calls that are still open, in one statement for all; return it."""
-    pieces, usages, stored = [], [], {}
+    """Write what is new of calls that are still open, in one transaction for all; return it."""
+    writes, stored = [], {}
     for number, draft, turn in drafts:
         text, used = json.dumps(draft.blocks), draft.usage
         known, noted = before.get(number, ("", condense.Usage()))
         lease = (number, turn.owner if turn else "", turn.attempt if turn else 0)
         at = common(known, text)
-        pieces.append((at, text[at:], *lease))
+        # Who closes the call meanwhile is waited for: then it has no more pieces.
+        writes.append(Statement(_STORE + locking(), (at, text[at:], *lease)))
         if used != noted:
             tokens = (used.input, used.output, used.cache_read, used.cache_write)
-            usages.append((*tokens, *lease))
+            writes.append(Statement(_NOTE, (*tokens, *lease)))
         stored[number] = text, used
-    # Who closes a call meanwhile is waited for: then it has no more pieces.
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(_STORE + locking(), pieces)
-        if usages:
-            cursor.executemany(_NOTE, usages)
+    # What PostgreSQL gets at once is a transaction by itself.
+    with contextlib.nullcontext() if is_shared() else transaction.atomic():
+        together(*writes)
     return stored
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.models import Fragment, Manifest, Message, ModelCall
-from chatapp.models.database import Statement, insertion, together
+from chatapp.models.database import Statement, insert, together
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -250,7 +250,7 @@ class RequestLog:
         """Store a call with the record of its request; ``stored`` are the fragments that were."""
         before = self.written
         if request is None:
-            together(insertion(call))
+            together(insert.query(call))
             return before
         pks = {bytes(digest): pk for pk, digest in stored}
         new = [
@@ -259,7 +259,7 @@ class RequestLog:
             if digest not in pks
         ]
         if new:
-            together(*map(insertion, new))
+            together(*map(insert.query, new))
         pks |= {bytes(one.digest): one.pk for one in new}
         fragments = {**before.fragments}
         fragments |= {part: pks[digest] for digest, part in compared.parts.items()}
@@ -275,7 +275,7 @@ class RequestLog:
             head_id=fragments[request.head],
             digest=request.digest,
         )
-        together(insertion(call), lambda: _manifest_of(call, manifest))
+        together(insert.query(call), lambda: _manifest_of(call, manifest))
         return Written(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
@@ -297,4 +297,4 @@ class RequestLog:
 
 def _manifest_of(call: ModelCall, manifest: Manifest) -> Statement:
     manifest.call_id = call.pk
-    return insertion(manifest)
+    return insert.query(manifest)

@@ -37,11 +37,10 @@ from chatapp.models import (
 from chatapp.models.database import (
     Statement,
     insert,
-    insertion,
     lock,
     only,
     row_locks,
-    selection,
+    select,
     together,
 )
 from chatapp.models.errors import IndexDamaged
@@ -92,8 +91,8 @@ def start_message(
         title = "" if locked.title else title_of(message.words or names_of(blocks))
         key, columns = locked.next_message, {"tokens": tokens, "turn": turn}
         row = message_store.new_row(locked.pk, message, seq, key, **columns)
-        numbering = message_store.numbering(locked.pk, title=title)
-        together(insertion(turn), numbering, *message_store.storing(row))
+        numbering = message_store.next_seq.query(locked.pk, title=title)
+        together(insert.query(turn), numbering, *message_store.storing(row))
         if forgets:
             forgotten_passages.forget(row)
         is_new = not forgets and replaces is None
@@ -149,7 +148,8 @@ _CONDENSES = noop("The context is being condensed. Cancel that first, or wait.")
 
 def open_turn(locked: Conversation, nonce: uuid.UUID, **how: Any) -> Turn:
     """Store a turn as ``new_turn`` makes it."""
-    return insert(new_turn(locked, nonce, **how))
+    turn: Turn = insert(new_turn(locked, nonce, **how))
+    return turn
 
 
 def new_turn(
@@ -246,7 +246,7 @@ class TurnEnd:
         return [
             *(row_locks(User, owner) if binds else ()),
             Statement(waits, (turn.conversation_id, self.is_done, owner), only),
-            selection(TurnRequest, asked, turn.pk, TurnRequest.Kind.CONDENSE),
+            select.query(TurnRequest, asked, turn.pk, TurnRequest.Kind.CONDENSE),
         ]
 
     def storing(self) -> Statement:
@@ -305,12 +305,12 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     None where it is over or taken. One that can't go on is interrupted.
     """
     where = "c.id = (SELECT conversation_id FROM chatapp_turn WHERE id = %s)"
-    claimed, conversations = together(
-        Turn.objects.claiming(turn_id, attempt), message_store.whole(where, turn_id)
+    turn, conversations = together(
+        Turn.objects.claim.query(turn_id, attempt), message_store.whole(where, turn_id)
     )
-    if not claimed:
+    if turn is None:
         return None
-    turn, turn.conversation = claimed[0], conversations[0]
+    turn.conversation = conversations[0]
     try:
         return read_run(turn.conversation, turn=turn, wish=read_request(turn))
     except Refused as reason:

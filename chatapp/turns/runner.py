@@ -38,7 +38,7 @@ from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest, message_store
-from chatapp.models.calls import measuring
+from chatapp.models.calls import measured_prompts
 from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
@@ -143,9 +143,9 @@ class TurnLoop(AgentLoop):
         """Read what the turn works with; what only some turns need is made when they do."""
         profile, pk = run.profile, run.conversation.pk
         profile.mcp_servers, prompts, history = together(
-            profile.finding_servers(),
-            measuring(pk, profile.model, condense.Calibration.MEMORY),
-            message_store.seeing(pk),
+            profile.read_servers.query(),
+            measured_prompts.query(pk, profile.model, condense.Calibration.MEMORY),
+            message_store.effective_rows.query(pk),
         )
         provider = provider_for(profile)
         folder = folder_of(run.conversation)

@@ -233,7 +233,7 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     await page.begin("Count.")
     call = await ModelCall.objects.aget()
     while not await call.pieces.aexists():
-        await asyncio.sleep(0)
+        pass
     turn = await Turn.objects.aget()
     await sync_to_async(lifecycle.finish_turn)(
         turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
