@@ -62,7 +62,10 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement with its values; ``take`` makes what is returned of its columns and rows."""
+    """A statement with its values; ``take`` makes what is returned of its columns and rows.
+
+    SQLite may have none for it, where ``sql`` is "".
+    """
 
     sql: str
     values: Sequence[Any] = ()
@@ -80,6 +83,9 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     with database.cursor() as cursor:
         for piece_ in pieces:
             made = [one if isinstance(one, Statement) else one() for one in piece_]
+            if not made[0].sql:
+                found.append(made[0].take((), []))
+                continue
             values = _as_columns([value for one in made for value in one.values], database)
             cursor.execute("; ".join([one.sql for one in made]), values)
             for number, one in enumerate(made):
@@ -310,7 +316,7 @@ def changing(
 def next_key(model: type[models.Model]) -> Statement:
     """Return what asks for the key of a row to come, None where only its insertion tells it."""
     if not is_shared():
-        return Statement("SELECT NULL", take=only)
+        return Statement("", take=lambda *_nothing: None)
     table = model._meta.db_table  # noqa: SLF001 - Django's documented API
     return Statement("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table], only)
 
