@@ -79,9 +79,9 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     """
     # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
     database, found = connections[DEFAULT_DB_ALIAS], []
-    pieces = [[one] for one in statements] if database.vendor == "sqlite" else [statements]
+    pieces = [[one] for one in statements] if database.vendor == "sqlite" else [[*statements]]
     with database.cursor() as cursor:
-        for piece_ in pieces:
+        for piece_ in filter(None, pieces):
             made = [one if isinstance(one, Statement) else one() for one in piece_]
             if not made[0].sql:
                 found.append(made[0].take((), []))
