@@ -82,15 +82,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         lock(Turn, turn.pk)
         return self.get(pk=turn.pk)
 
-    @Asked
-    def claim(self, pk: uuid.UUID, attempt: int) -> Statement:
+    def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
         """Make a turn this process's, after so many attempts; None where it is over or taken."""
-        sql = (
-            "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
-            "AND attempt = %s AND finished_at IS NULL RETURNING *"
-        )
-        read = select.query(Turn, sql, this_process(), pk, attempt)
-        return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
+        turn: Turn | None = claim(pk, attempt)
+        return turn
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
@@ -103,6 +98,17 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_first(self) -> Self:
         """Return turns by their beginning."""
         return self.order_by("-started_at", "-pk")
+
+
+@Asked
+def claim(pk: uuid.UUID, attempt: int) -> Statement:
+    """Return what ``TurnQuerySet.claim`` does."""
+    sql = (
+        "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
+        "AND attempt = %s AND finished_at IS NULL RETURNING *"
+    )
+    read = select.query(Turn, sql, this_process(), pk, attempt)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
 class Turn(models.Model):

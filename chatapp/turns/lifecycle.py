@@ -46,6 +46,7 @@ from chatapp.models.database import (
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
+from chatapp.models.turns import claim as claim_turn
 from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
@@ -306,7 +307,7 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     """
     where = "c.id = (SELECT conversation_id FROM chatapp_turn WHERE id = %s)"
     turn, conversations = together(
-        Turn.objects.claim.query(turn_id, attempt), message_store.whole(where, turn_id)
+        claim_turn.query(turn_id, attempt), message_store.whole(where, turn_id)
     )
     if turn is None:
         return None
