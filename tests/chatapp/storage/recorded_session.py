@@ -8,7 +8,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.models import Conversation, Manifest, ModelCall, message_store
-from chatapp.models.database import together
+from chatapp.models.database import next_key, together
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.storage.request_log import RequestLog, unpack
 
@@ -56,11 +56,10 @@ class Session:
 
     def record(self, sent: SentRequest) -> None:
         """Record a request."""
-        call = ModelCall(
-            conversation=self.conversation, purpose="chat", profile_name="p", model="m"
-        )
         compared = self.log.compare(sent)
-        (stored,) = together(self.log.looking(compared))
+        key, stored = together(next_key(ModelCall), self.log.looking(compared))
+        names = {"purpose": "chat", "profile_name": "p", "model": "m"}
+        call = ModelCall(pk=key, conversation=self.conversation, **names)
         self.log.written = self.log.store(call, sent, compared, stored)
 
     def added(self) -> list[Any]:
