@@ -33,6 +33,7 @@ from chatapp.models.database import (
     clock,
     execute,
     insert,
+    is_shared,
     next_key,
     only,
     row_locks,
@@ -147,7 +148,7 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
     read = whole("c.id = %s", nonce, nonce, pk, more=more)
     row: Conversation
     *_locks, key, (row,) = together(*locks, next_key(Message), read)
-    row.next_message = key
+    row.next_message, row.moment = key, row.moment if is_shared() else timezone.now()
     return row
 
 

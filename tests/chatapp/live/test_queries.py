@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # for whether there is an archive, one for the to-do list beside the chat, and one for limits.
 TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 9, 21, 1
 # Until the model is asked, and then: what PostgreSQL gets at once counts once. Two of those to ask,
-# and one to answer, are for what pages are shown; two are for the limits of a user, who is a member.
+# and one to answer, are for what pages are shown; two are for the limits of a user.
 # Three transactions have a BEGIN and a COMMIT besides there.
 TO_ASK, TO_ANSWER = {"sqlite": (18, 9), "postgresql": (10, 3)}[connection.vendor]
 
