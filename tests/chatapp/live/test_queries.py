@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import consumers
-from chatapp.models import Conversation
+from chatapp.models import Conversation, DraftPiece
 from chatapp.transcript import row_builder
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
@@ -77,6 +77,7 @@ async def test_a_turn_takes_so_many_queries_however_long_the_conversation_is(
     assert set(asked(sent)) <= set(asked(few))
     (call,) = [at for at, sql in enumerate(asked(sent)) if 'INTO "chatapp_manifest' in sql]
     assert call < TO_ASK, told
+    assert not await DraftPiece.objects.aexists()
 
 
 async def test_a_socket_takes_so_many_queries_until_it_shows_the_present(
