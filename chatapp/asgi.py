@@ -26,11 +26,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
+from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.processes import joined  # noqa: E402 - the same
+from chatapp.providers import load_sdks_when_idle  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
@@ -105,6 +107,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
+            load_sdks_when_idle(await reading(providers_in_use)())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()

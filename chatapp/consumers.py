@@ -29,7 +29,7 @@ from chatapp.context.condense_requests import CondenseRequest
 from chatapp.languages import Reader, in_words
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import execute, reading
+from chatapp.models.database import Statement, reading, together
 from chatapp.sentences import ZONE_COOKIE
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
@@ -120,11 +120,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
-        sql = "SELECT 1 FROM django_session WHERE session_key = %s"
-        if session is not None and not execute(sql, session.session_key):
+        key, then = session.session_key if session else "", self.conversation.owner
+        found, conversation = together(
+            Statement("SELECT 1 FROM django_session WHERE session_key = %s", [key]),
+            message_store.find_own.query(self.conversation.pk, then.pk),
+        )
+        if session is not None and not found:
             return incoming_frames.SIGN_IN_REQUIRED
-        then = self.conversation.owner
-        conversation = message_store.find_own(self.conversation.pk, then.pk)
         if conversation is None:
             return incoming_frames.NOT_YOURS
         # A new password ends the sessions before it.

@@ -215,10 +215,11 @@ class Observer:
     def look(self) -> list[str]:
         """Sign, look at the others, and return those that are gone since."""
         before, self._looked = self._looked, -LATE
-        if not Process.objects.sign(self._kind, workers()) and self._has_signed:
+        was_known, found = Process.objects.sign(self._kind, workers(), SILENT)
+        if not was_known and self._has_signed:
             log.warning("others took this process for gone, and may have ended what it works on")
         self._has_signed = True
-        signs = Process.objects.silent(SILENT).values_list("name", "heartbeat_at")
+        signs = [(one.name, one.heartbeat_at) for one in found]
         looked = self._clock()
         known = self.silent if looked - before < LATE else {}
         self.silent = {sign: known.get(sign, looked) for sign in signs}

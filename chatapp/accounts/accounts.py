@@ -40,16 +40,17 @@ def prepare_owner() -> User:
     return owner
 
 
-def preferences_of(user: User) -> Preferences:
+def preferences_of(user: User, stored: Preferences | None = None) -> Preferences:
     """Return the user's preferences; make first profiles for providers that are new to the user.
 
-    Without new ones nothing is written, so that a full disk hinders no reader.
+    They are as ``stored`` if they were just read. Without new ones nothing is written, so that a
+    full disk hinders no reader.
     """
     sql = "SELECT * FROM chatapp_preferences WHERE owner_id = %s"
-    stored = select(Preferences, sql, user.pk)
-    if not stored or _unoffered(stored[0]):
+    found = [stored] if stored else select(Preferences, sql, user.pk)
+    if not found or _unoffered(found[0]):
         return _offer_profiles(user)
-    return stored[0]
+    return found[0]
 
 
 @transaction.atomic

@@ -78,5 +78,6 @@ def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
     While it waits in the queue, it is not stored again.
     """
     job = run_turn.configure(priority=priority, queueing_lock=f"turn:{turn}:{attempt}")
-    with suppress(AlreadyEnqueued), transaction.atomic():
+    # None waits of one that was never made.
+    with suppress(AlreadyEnqueued), transaction.atomic(savepoint=attempt > 0):
         job.defer(turn=turn, attempt=attempt)

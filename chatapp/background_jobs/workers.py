@@ -1,6 +1,7 @@
 """Workers of Procrastinate's queues: they outlast the database, and their jobs outlast them."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -12,11 +13,10 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 from procrastinate import App, PsycopgConnector
 from procrastinate.connector import Notify
 from procrastinate.contrib.django import app
-from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
+from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.job_context import JobContext
@@ -28,7 +28,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from chatapp import processes
 from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
-from chatapp.models import Process, database
+from chatapp.models import database
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ STORING = 25
 PAUSE = 1.0
 # Seconds between two clearings, and hours for which a job is kept that did not succeed.
 CLEARING, KEPT = 3_600.0, 24
+# Seconds between two looks of a queue for what no notice tells of: jobs that are due, or run again.
+POLLING = 10.0
 # Seconds until what Procrastinate would do by itself: a week. Its signs of life end where an
 # orderly stop begins, and it takes workers for gone that an outage has silenced.
 NEVER = 604_800.0
@@ -136,6 +138,15 @@ async def _commit_alone(connection: AsyncConnection) -> None:
     await connection.set_autocommit(True)
 
 
+# Workers that are known to others by now, all that live, and jobs of none, or that don't run here.
+_OLD = "SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - %s"
+_LIVING = "SELECT workers FROM chatapp_process"
+_DOING = (
+    "SELECT id, worker_id FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL "
+    "OR worker_id = ANY(CAST(%s AS bigint[])) AND id != ALL(CAST(%s AS bigint[])))"
+)
+
+
 class AbandonedJobs:
     """Abandoned jobs: the process of their worker has no row any more, or runs another worker."""
 
@@ -148,14 +159,17 @@ class AbandonedJobs:
         Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
         handed out to a call that never heard of it, because its connection broke just then.
         """
-        old = ProcrastinateWorker.objects.filter(last_heartbeat__lt=Now() - NEW)
-        gone = {*old.values_list("pk", flat=True)} - Process.objects.workers() - {*own}
-        doing = ProcrastinateJob.objects.filter(status="doing")
-        unknown = doing.filter(worker__in=own).exclude(pk__in=running)
-        missing = set(unknown.values_list("pk", flat=True))
+        old, living, doing = database.together(
+            database.Statement(_OLD, [NEW]), database.Statement(_LIVING),
+            database.Statement(_DOING, [[*own], [*running]]),
+        )  # fmt: skip
+        known = {int(pk) for (pks,) in living for pk in json.loads(pks)} | {*own}
+        gone = {pk for (pk,) in old} - known
+        missing = {pk for pk, worker in doing if worker is not None}
         # One that was handed out since the look began is running at the next.
         lost, self._missing = missing & self._missing, missing
-        self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
+        if lost or gone or len(doing) > len(missing):
+            self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
 
     def _hand_on(self, abandoned: Q, gone: Collection[int]) -> None:
         # What another process hands on just now is locked by it.
@@ -212,6 +226,7 @@ class _Workers:
                 shutdown_graceful_timeout=settings.SAFE_POINT + STORING,
                 delete_jobs="successful",
                 install_signal_handlers=False,
+                fetch_job_polling_interval=POLLING,
                 update_heartbeat_interval=NEVER,
                 stalled_worker_timeout=NEVER,
                 worker_middleware=[self._note],

@@ -102,6 +102,17 @@ class Scale:
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
+        return cls.of(conversation, profile, system, prompts)
+
+    @classmethod
+    def of(
+        cls,
+        conversation: Conversation,
+        profile: Profile,
+        system: str,
+        prompts: Sequence[tuple[int, int, int, str]],
+    ) -> "Scale":
+        """Return what ``read`` does, by the prompts that were just read."""
         calibration = condense.Calibration()
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)

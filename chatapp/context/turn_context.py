@@ -120,7 +120,7 @@ def describe_surroundings(conversation: Conversation, zone: str, preferences: Pr
     if not preferences.environment_details:
         return ""
     now = timezone.now().astimezone(place := zone_named(zone))
-    known = read_todo(conversation) if conversation.last_seq else None
+    known = read_todo(conversation) if conversation.last_seq and conversation.has_todo else None
     todo = known.items if known else ()
     profile, used = conversation.answering, conversation.measured_tokens
     context = ""
@@ -316,22 +316,17 @@ def read_run(
     turn: Turn,
     question: condense.Message | None = None,
     wish: CondenseRequest = NO_WISH,
-    preferences: Preferences | None = None,
 ) -> TurnContext:
-    """Return the context of a run; raise Refused if it can't begin.
-
-    The owner's ``preferences`` are read unless they are given.
-    """
-    fresh = message_store.read_conversation(conversation.pk)
-    if fresh.deleted_at:
+    """Return the context of a run in a conversation as it is now; raise Refused if none begins."""
+    if conversation.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    profile = _answering(fresh, turn)
+    profile = _answering(conversation, turn)
     if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
-        conversation=fresh,
+        conversation=conversation,
         profile=profile,
-        preferences=preferences or preferences_of(fresh.owner),
+        preferences=preferences_of(conversation.owner, conversation.preferences),
         turn=turn,
         question=question,
         wish=wish,
@@ -352,5 +347,5 @@ def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | Non
     running = Turn.objects.filter(pk=turn).first() if turn else None
     if (profile := _answering(fresh, running)) is None:
         return None
-    preferences = preferences_of(fresh.owner)
+    preferences = preferences_of(fresh.owner, fresh.preferences)
     return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)

@@ -86,7 +86,7 @@ def name_conversation(*, conversation: Conversation, title: str, question: str) 
 
     Without one it has what its first ``question`` begins with. Returns whether it was changed.
     """
-    untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
+    untouched = Conversation.objects.filter(pk=conversation.pk, title=title_of(question))
     return bool(title) and untouched.exclude(title=title).update(title=title) > 0
 
 
@@ -118,21 +118,16 @@ def check_message(text: str, *, alone: bool = True) -> None:
         raise Refused(words)
 
 
-def check_spending(conversation_id: uuid.UUID) -> None:
+def check_spending(conversation_id: uuid.UUID, limits: spending.Limits | None = None) -> None:
     """Refuse what calls a model where no more may be spent."""
     try:
-        spending.check_spending(conversation_id)
+        spending.check_spending(conversation_id, limits)
     except SpendingLimitReached as spent:
         raise Refused(str(spent)) from spent
 
 
-def set_title_from(conversation: Conversation, text: str) -> None:
-    """Give a conversation without a title what its first message begins with."""
-    if not conversation.title:
-        Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))
-
-
-def _title_of(question: str) -> str:
+def title_of(question: str) -> str:
+    """Return the title of a conversation that begins with a message."""
     line = " ".join(question.split())
     return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
 

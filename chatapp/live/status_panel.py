@@ -234,7 +234,8 @@ def read_panel(
 ) -> outgoing_frames.Frame:
     """Return the panel's frame as the database has it."""
     conversation = message_store.read_conversation(conversation_id)
-    state = context_state(conversation, accounts.preferences_of(conversation.owner))
+    preferences = accounts.preferences_of(conversation.owner, conversation.preferences)
+    state = context_state(conversation, preferences)
     return render_panel(state, condensing, notice, conversation.profile_id)
 
 

@@ -2,7 +2,7 @@
 
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
-from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
+from chatapp.models.calls import DraftPiece, Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.condensations import BackgroundDraft, Condensation
 from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.deletions import Deletion

@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, select
+from chatapp.models.database import Asked, Statement, execute, select
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -102,9 +102,10 @@ class ModelCall(models.Model):
     Without ``usage_measured`` the provider did not report all that was used, since the call broke
     off: its output is an estimate, and with it the cost.
 
-    A row is made before the call. While that is answered, ``draft`` has what was written so far, as
-    JSON; what the answer becomes is stored in the transaction that clears it. It stays where the
-    call broke off with more than its message may hold: thinking, and calls that were not complete.
+    A row is made before the call. While that is answered, its ``pieces`` have what was written so
+    far; what the answer becomes is stored in the transaction that deletes them. ``draft`` is kept
+    of a call that broke off with more than its message may hold: thinking, and calls that were not
+    complete, as JSON.
 
     The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
     read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
@@ -190,9 +191,8 @@ class ModelCall(models.Model):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-def measured_prompts(
-    conversation_id: uuid.UUID, model: str, most: int
-) -> list[tuple[int, int, int, str]]:
+@Asked
+def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> Statement:
     """Return the latest prompts that were both estimated and measured, the last one first.
 
     Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
@@ -204,7 +204,29 @@ def measured_prompts(
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return execute(sql, conversation_id, model, most)
+    return Statement(sql, (conversation_id, model, most))
+
+
+class DraftPiece(models.Model):
+    """A change of what a running call has written: from ``at`` on, its JSON is ``text``.
+
+    What grows is so never written twice. The pieces are deleted with the call's end.
+    """
+
+    call = models.ForeignKey(ModelCall, models.CASCADE, related_name="pieces")
+    at = models.PositiveIntegerField()
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"Piece of a draft at {self.at}"
+
+
+def read_draft(call: ModelCall) -> str:
+    """Return what a call that runs has written, as far as it is stored, as JSON."""
+    draft = call.draft
+    for at, text in call.pieces.order_by("pk").values_list("at", "text"):
+        draft = draft[:at] + text
+    return draft or "[]"
 
 
 class ToolRun(models.Model):
@@ -222,14 +244,15 @@ class ToolRun(models.Model):
         return f"{self.name} run"
 
 
-def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> list[ToolRun]:
+@Asked
+def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> Statement:
     """Return the runs of a tool that ended well, the latest first: each message asks for some."""
     sql = (
         "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
         "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
         "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
     )
-    return select(ToolRun, sql, conversation_id, name, most)
+    return select.query(ToolRun, sql, conversation_id, name, most)
 
 
 class Fragment(models.Model):

@@ -2,7 +2,8 @@
 
 import uuid
 from copy import copy
-from typing import Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -15,6 +16,9 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
+
+if TYPE_CHECKING:
+    from chatapp.models.preferences import Preferences
 
 
 class FolderQuerySet(models.QuerySet["Folder"]):
@@ -84,11 +88,26 @@ class Conversation(models.Model):
     ``named_window`` is what its provider says that the profile's model can take, in tokens.
     Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
-    covers the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
-    whether a summary or a marker in force hides messages.
+    covers the messages up to ``audit_seq``.
+
+    One that was read whole has its owner's ``preferences``, if they are stored. One that was locked
+    for a turn says whether it ``has_hidden``: whether a summary or a marker in force hides some;
+    whether the turn ``is_known``, the origin of the one that ``runs``, whether it ``has_queued``
+    messages, or this one was, and ``has_todo`` lists, whether its owner's account ``is_closing``,
+    how many turns of theirs run elsewhere, the ``others``, the key of the ``next_message``, where
+    that is known before, and the ``moment`` by the database's clock, where that is shared.
     """
 
+    preferences: "Preferences | None" = None
     has_hidden: bool
+    is_known: bool
+    runs: str | None
+    has_queued: bool
+    has_todo: bool = True
+    is_closing: bool
+    others: int | None = None
+    next_message: int | None
+    moment: datetime | None
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(

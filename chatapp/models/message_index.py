@@ -21,7 +21,7 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared, piece
+from chatapp.models.database import Statement, execute, is_shared, piece, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
 from chatapp.search import Query
@@ -255,17 +255,21 @@ def is_sound() -> bool:
 
 def add(rows: Iterable[Any]) -> None:
     """Have messages found that were just stored or changed, where no trigger does it."""
+    together(*additions(rows))
+
+
+def additions(rows: Iterable[Any]) -> list[Statement]:
+    """Return what ``add`` runs for rows whose keys are known."""
     language = _language()
     if not language.insert:
-        return
+        return []
     words = {
         one.pk: vector(visible_text(one.content))
         for one in rows
         if one.clear_id is None
         if one.truncation_id is None or PART in json.dumps(one.content)
     }
-    if words:
-        execute(language.insert, [*words], [*words.values()])
+    return [Statement(language.insert, ([*words], [*words.values()]))] if words else []
 
 
 @transaction.atomic

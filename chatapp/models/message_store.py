@@ -7,7 +7,7 @@ holds the two against each other.
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -22,11 +22,24 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Preferences,
     Profile,
     Turn,
     message_index,
 )
-from chatapp.models.database import execute, insert, lock, select
+from chatapp.models.database import (
+    Asked,
+    Statement,
+    clock,
+    execute,
+    insert,
+    is_shared,
+    next_key,
+    only,
+    row_locks,
+    select,
+    together,
+)
 
 _TAG_NAMES = (
     "condense_id", "condense_parent", "truncation_id", "truncation_parent", "clear_id",
@@ -76,15 +89,41 @@ def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
     return message if whole else condense.without_forgotten(message, row.forgotten or ())
 
 
-_WITH_OWNER_AND_PROFILE = (
-    "SELECT c.*, u.*, p.* FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
-    "LEFT JOIN chatapp_profile p ON p.id = c.profile_id WHERE c.id = %s"
+_WHOLE = (
+    "SELECT c.*, u.*, p.*, f.*{} FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
+    "LEFT JOIN chatapp_profile p ON p.id = c.profile_id "
+    "LEFT JOIN chatapp_preferences f ON f.owner_id = c.owner_id WHERE {}"
 )
+# What a new turn depends on besides. Most have no other one, nor a to-do list.
+_FOR_TURN = (
+    f", {_HAS_HIDDEN}, EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = c.id "  # noqa: S608 - a condition of our own
+    "AND nonce = %s) AS is_known, (SELECT origin FROM chatapp_turn WHERE conversation_id = c.id "
+    "AND finished_at IS NULL) AS runs, EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE "
+    "conversation_id = c.id AND (gone_at IS NULL OR nonce = %s)) AS has_queued, "
+    "NOT u.is_active OR EXISTS (SELECT 1 FROM chatapp_deletion WHERE user_id = u.id) "
+    "AS is_closing, (SELECT COUNT(*) FROM chatapp_turn t JOIN chatapp_conversation o "
+    "ON o.id = t.conversation_id WHERE t.finished_at IS NULL AND o.id != c.id "
+    "AND o.owner_id = c.owner_id) AS others, "
+    "EXISTS (SELECT 1 FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
+    "WHERE t.conversation_id = c.id AND r.name = 'update_todo_list') AS has_todo"
+)
+
+
+def whole(where: str, *values: Any, more: str = "") -> Statement:
+    """Return what reads conversations with their owners, profiles and what these name."""
+    kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
+    read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
+    return replace(read, take=lambda *found: [_complete(row) for row in read.take(*found)])
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation as it is now, with its owner, its profile and what that names."""
-    (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
+    row: Conversation
+    ((row,),) = together(whole("c.id = %s", pk))
+    return row
+
+
+def _complete(row: Conversation) -> Conversation:
     if row.profile:
         row.profile.owner = row.owner
     if row.profile and row.profile.summaries_by_id:
@@ -100,20 +139,28 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
     return row
 
 
-def lock_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation, which nobody else can lock before the commit."""
-    # First, so that what is read then is what the last one left.
-    lock(Conversation, pk)
-    sql = f"SELECT c.*, {_HAS_HIDDEN} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
-    (row,) = select(Conversation, sql, pk)
+def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
+    """Return a conversation, which nobody else can lock before the commit, for a turn of a nonce.
+
+    None of the owner's turns begins or ends before it, unless they are an operator.
+    """
+    member = "id = (SELECT owner_id FROM chatapp_conversation WHERE id = %s) AND NOT is_superuser"
+    # Locked first, so that what is read then is what the last one left.
+    locks = (*row_locks(Conversation, pk), *row_locks(User, pk, where=member))
+    more = f"{_FOR_TURN}, {clock()} AS moment"
+    read = whole("c.id = %s", nonce, nonce, pk, more=more)
+    row: Conversation
+    *_locks, key, (row,) = together(*locks, next_key(Message), read)
+    row.next_message, row.moment = key, row.moment if is_shared() else timezone.now()
     return row
 
 
-def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
+@Asked
+def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
     """Return a user's conversation, its owner and its profile as they are now, None without one."""
-    sql = f"{_WITH_OWNER_AND_PROFILE} AND c.owner_id = %s AND c.deleted_at IS NULL"
-    found = select(Conversation, sql, pk, owner_id, owner=User, profile=Profile)
-    return found[0] if found else None
+    where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
+    read = whole(where, pk, owner_id)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
 def put_off(conversation: Conversation, on: bool) -> None:
@@ -158,7 +205,8 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
     return (*start, stand_in, *history[len(start) :]), beyond
 
 
-def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]:
+@Asked
+def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
     """Return the rows of what the model sees, in reading order; so many, the ``newest`` first."""
     # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
     # index with this order.
@@ -169,10 +217,11 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]
         f"SELECT * FROM chatapp_message {visible} AND conversation_id = %s "  # noqa: S608 - a condition of our own
         f"ORDER BY {last if newest else 'position, seq'}"
     )
-    return select(Message, sql, conversation_id)
+    return select.query(Message, sql, conversation_id)
 
 
-def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
+@Asked
+def row_and_next(conversation_id: uuid.UUID, seq: int) -> Statement:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
     ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
@@ -187,7 +236,7 @@ def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
         "LEFT JOIN chatapp_modelcall c ON c.message_id = m.id "
         "WHERE m.conversation_id = %s AND m.seq >= %s ORDER BY m.seq LIMIT 2"
     )
-    return select(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
+    return select.query(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
 
 
 def append_message(
@@ -206,18 +255,25 @@ def append_message(
     """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
-        seq = next_seq(conversation_id, measured)
-        row = Message(
-            **columns_of(message),
-            tokens=tokens,
-            conversation_id=conversation_id,
-            turn=turn,
-            seq=seq,
-            position=seq,
-            stop_reason=stop_reason,
+        seq, key = together(next_seq.query(conversation_id, measured), next_key(Message))
+        row = new_row(
+            conversation_id, message, seq, key, tokens=tokens, turn=turn, stop_reason=stop_reason
         )
-        message_index.add([insert(row)])
+        together(*storing(row))
     return row
+
+
+def new_row(
+    conversation_id: uuid.UUID, message: condense.Message, seq: int, key: int | None, **columns: Any
+) -> Message:
+    """Return a message as a row that is not stored yet."""
+    own = {**columns_of(message), **columns, "seq": seq, "position": seq}
+    return Message(pk=key, conversation_id=conversation_id, **own)
+
+
+def storing(row: Message) -> list[Statement]:
+    """Return what stores a new row, and has it found."""
+    return [insert.query(row), *message_index.additions([row])]
 
 
 def columns_of(message: condense.Message) -> dict[str, Any]:
@@ -244,19 +300,22 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-def next_seq(conversation_id: uuid.UUID, measured: tuple[int, int] | None = None) -> int:
+@Asked
+def next_seq(
+    conversation_id: uuid.UUID, measured: tuple[int, int] | None = None, title: str = ""
+) -> Statement:
     """Return the number of the next message; the row is locked until the commit.
 
-    It keeps what was ``measured`` with that message: see ``append_message``.
+    It keeps what was ``measured`` with that message, see ``append_message``, and a title.
     """
     sql = (
         "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own
-        f"updated_at = %s{_MEASURED if measured else ''} WHERE id = %s RETURNING last_seq"
+        f"updated_at = %s{_MEASURED if measured else ''}{', title = %s' if title else ''} "
+        "WHERE id = %s RETURNING last_seq"
     )
-    last: int
     kept = (measured[0], measured[1], measured[0]) if measured else ()
-    ((last,),) = execute(sql, timezone.now(), *kept, conversation_id)
-    return last
+    values = (timezone.now(), *kept, *filter(None, [title]), conversation_id)
+    return Statement(sql, values, only)
 
 
 # What it says of another profile than the one that is chosen is not kept.

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from chatapp.models.database import clock, execute
+from chatapp.models.database import Statement, clock, execute, select, together
 
 
 def this_process() -> str:
@@ -32,21 +32,25 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         """Leave out this process."""
         return self.exclude(name=this_process())
 
-    def sign(self, kind: str, workers: Collection[int] = ()) -> bool:
-        """Give a sign of life; return False if this process had no row, as one that is gone."""
+    def sign(
+        self, kind: str, workers: Collection[int] = (), silent: float = 0.0
+    ) -> "tuple[bool, list[Process]]":
+        """Give a sign of life; return False if this process had no row, as one that is gone.
+
+        With that come the servers that were ``silent`` for so many seconds, if that is given.
+        """
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
-        if execute(f"UPDATE chatapp_process SET {told}", *sign):  # noqa: S608 - a function's name
-            return True
-        execute(
-            "INSERT INTO chatapp_process (kind, workers, name, heartbeat_at) "  # noqa: S608 - as above
-            f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO NOTHING", *sign,
-        )  # fmt: skip
-        return False
-
-    def workers(self) -> set[int]:
-        """Return the ids of the workers of the queues that processes have."""
-        return {pk for own in self.values_list("workers", flat=True) for pk in own}
+        signing = Statement(f"UPDATE chatapp_process SET {told}", sign)  # noqa: S608 - a function's name
+        sql, values = self.silent(silent).query.sql_with_params()
+        looking = [select.query(Process, sql, *values)] if silent else []
+        was_known, *others = together(signing, *looking)
+        if not was_known:
+            execute(
+                "INSERT INTO chatapp_process (kind, workers, name, heartbeat_at) "  # noqa: S608 - as above
+                f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO NOTHING", *sign,
+            )  # fmt: skip
+        return bool(was_known), others[0] if others else []
 
     def end(self) -> None:
         """Remove this process: all that it still owns is left."""

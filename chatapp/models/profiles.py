@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -18,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.languages import in_words
 from chatapp.models import fields
-from chatapp.models.database import select
+from chatapp.models.database import Asked, Statement, select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
@@ -275,13 +276,19 @@ class Profile(models.Model):
 
         Those that the operators do not allow are not.
         """
+        servers: list[McpServer] = self.read_servers()
+        return servers
+
+    @Asked
+    def read_servers(self) -> Statement:
+        """Return what ``mcp_servers`` has."""
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-        return [
-            one
-            for one in select(McpServer, sql, self.owner_id)
-            if self.binding.servers_allowed
-            and (self.binding.commands_allowed or one.way == Way.HTTP)
-        ]
+        read = select.query(McpServer, sql, self.owner_id)
+        return replace(read, take=lambda *found: [*filter(self._may_use, read.take(*found))])
+
+    def _may_use(self, server: McpServer) -> bool:
+        bound = self.binding
+        return bound.servers_allowed and (bound.commands_allowed or server.way == Way.HTTP)
 
     @cached_property
     def binding(self) -> ServerSettings:

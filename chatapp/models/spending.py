@@ -18,7 +18,7 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute
+from chatapp.models.database import Asked, Statement
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
 from chatapp.sentences import money
@@ -84,10 +84,13 @@ class Limits(NamedTuple):
         return any(one is not None for one in (self.limit, self.monthly, self.allowance))
 
 
-def limits_of(conversation: Conversation, preferences: Preferences) -> Limits:
+def limits_of(
+    conversation: Conversation, preferences: Preferences, *, is_closing: bool = False
+) -> Limits:
     """Return the limits that a conversation and its owner's preferences have as they were read."""
     return Limits(
         conversation.owner_id,
+        is_closing,
         limit=conversation.budget,
         monthly=preferences.month_budget,
         allowance=preferences.allowance,
@@ -99,7 +102,8 @@ def read_spending(pk: uuid.UUID) -> list[Spending]:
     return spending_of(pk, read_limits(pk))
 
 
-def read_limits(pk: uuid.UUID) -> Limits:
+@Asked
+def read_limits(pk: uuid.UUID) -> Statement:
     """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
         "SELECT c.owner_id, d.user_id IS NOT NULL OR NOT u.is_active, "
@@ -108,12 +112,17 @@ def read_limits(pk: uuid.UUID) -> Limits:
         "LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
-    ((owner, is_closing, unlimited),) = execute(sql, pk)
-    if unlimited:
-        return Limits(owner, bool(is_closing))
-    own = "owner__preferences"
-    columns = ("budget", f"{own}__month_budget", f"{own}__allowance")
-    return Limits(owner, bool(is_closing), *Conversation.objects.values_list(*columns).get(pk=pk))
+
+    def take(_columns: tuple[str, ...], rows: list[tuple[int, bool, bool]]) -> Limits:
+        ((owner, is_closing, unlimited),) = rows
+        if unlimited:
+            return Limits(owner, bool(is_closing))
+        own = "owner__preferences"
+        columns = ("budget", f"{own}__month_budget", f"{own}__allowance")
+        found = Conversation.objects.values_list(*columns).get(pk=pk)
+        return Limits(owner, bool(is_closing), *found)
+
+    return Statement(sql, [pk], take)
 
 
 def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
@@ -121,6 +130,8 @@ def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
 
     What was deleted since was spent all the same.
     """
+    if not limits.are_set:
+        return []
     here, month = ModelCall.objects.filter(conversation=pk), _calls_this_month([limits.owner])
     all_ = (
         (Scope.CONVERSATION, limits.limit, here),
@@ -152,23 +163,25 @@ def month_start() -> datetime:
     return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def check_spending(pk: uuid.UUID) -> None:
-    """Raise SpendingLimitReached where no model may be called in a conversation any more."""
-    _check(pk, read_limits(pk))
-
-
-def check_spending_of(conversation: Conversation, preferences: Preferences) -> None:
+def check_spending_of(
+    conversation: Conversation, preferences: Preferences, own: Limits | None = None
+) -> None:
     """Raise SpendingLimitReached where no model may be called on these terms any more.
 
     They take over the limits as they are set now, also where none was set before.
     """
-    own = read_limits(conversation.pk)
+    own = own or read_limits(conversation.pk)
     conversation.budget, preferences.month_budget = own.limit, own.monthly
     preferences.allowance = own.allowance
-    _check(conversation.pk, own)
+    check_spending(conversation.pk, own)
 
 
-def _check(pk: uuid.UUID, limits: Limits) -> None:
+def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
+    """Raise SpendingLimitReached where no model may be called in a conversation any more.
+
+    That is so by ``limits`` that were just read, or else are.
+    """
+    limits = limits or read_limits(pk)
     if limits.is_closing:
         said = noop(
             "Your account is deactivated, or about to be deleted. Once it stays, you can go on."

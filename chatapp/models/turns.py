@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -17,7 +18,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import clock, execute, lock, locking, now
+from chatapp.models.database import Asked, Statement, clock, lock, locking, now, select, together
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
@@ -76,10 +77,8 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
     def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
         """Make a turn this process's, after so many attempts; None where it is over or taken."""
-        free = self.unfinished().filter(pk=pk, attempt=attempt)
-        if not free.update(owner=this_process(), attempt=F("attempt") + 1):
-            return None
-        return self.unfinished().filter(pk=pk, owner=this_process(), attempt=attempt + 1).first()
+        turn: Turn | None = claim(pk, attempt)
+        return turn
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
@@ -92,6 +91,17 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def latest_first(self) -> Self:
         """Return turns by their beginning."""
         return self.order_by("-started_at", "-pk")
+
+
+@Asked
+def claim(pk: uuid.UUID, attempt: int) -> Statement:
+    """Return what ``TurnQuerySet.claim`` does."""
+    sql = (
+        "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
+        "AND attempt = %s AND finished_at IS NULL RETURNING *"
+    )
+    read = select.query(Turn, sql, this_process(), pk, attempt)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
 class Turn(models.Model):
@@ -190,36 +200,41 @@ class Turn(models.Model):
             self.hold()
             yield
 
-    def hold(self) -> None:
+    @Asked
+    def hold(self) -> Statement:
         """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
 
         Every transaction that writes for the turn does so, or notes what the turn does. One that
         locks the conversation locks it first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
-        if not execute(f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}", *self._lease):  # noqa: S608 - conditions of our own
-            raise _ended()
+        sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
+        return Statement(sql, self._lease, _unless_ended)
 
-    def go_on(self, doing: Doing, *, step: int | None = None) -> None:
+    @Asked
+    def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
         """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
-        if not self._change(change, Turn.Status.RUNNING, doing, step):
-            raise _ended()
+        going = self._changing(change, Turn.Status.RUNNING, doing, step)
+        return replace(going, take=_unless_ended)
 
-    def wait(self) -> None:
+    @Asked
+    def wait(self) -> Statement:
         """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
-        if not self._change("status = %s", Turn.Status.WAITING):
-            raise _ended()
+        waiting = self._changing("status = %s", Turn.Status.WAITING)
+        return replace(waiting, take=_unless_ended)
 
-    def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
-        """Note how it ended; False where it is over, or another process took it."""
+    def finishing(
+        self, status: Status, error: str, details: str, *, profile_at_fault: bool
+    ) -> Statement:
+        """Return what notes how it ended; it finds nothing where it is over, or was taken."""
         change = (
             "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
             "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
             "WHERE id = chatapp_turn.conversation_id)"
         )
         said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
-        return self._change(change, *said, profile_at_fault, timezone.now())
+        return self._changing(change, *said, profile_at_fault, timezone.now())
 
     @transaction.atomic
     def release(self) -> bool:
@@ -230,7 +245,9 @@ class Turn(models.Model):
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
-        return asks and self._change(f"owner = '', offered_at = {clock()}")
+        if asks:
+            together(self._changing(f"owner = '', offered_at = {clock()}"))
+        return asks
 
     def hand_over(self) -> None:
         """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
@@ -239,8 +256,7 @@ class Turn(models.Model):
         """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
         change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
-        if not self._change(change):
-            raise _ended()
+        together(replace(self._changing(change), take=_unless_ended))
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:
         """Have it go on after an answer: ``enqueue`` it where no process waits with it.
@@ -255,9 +271,9 @@ class Turn(models.Model):
     def _lease(self) -> tuple[uuid.UUID, str, int]:
         return self.pk, self.owner, self.attempt
 
-    def _change(self, change: str, *values: Any) -> bool:
+    def _changing(self, change: str, *values: Any) -> Statement:
         sql = f"UPDATE chatapp_turn SET {change} WHERE {_LEASE} RETURNING id"  # noqa: S608 - columns of our own
-        return bool(execute(sql, *values, *self._lease))
+        return Statement(sql, (*values, *self._lease))
 
     @property
     def is_unclaimed(self) -> bool:
@@ -275,9 +291,10 @@ class Turn(models.Model):
         return self.origin == Turn.Origin.CONDENSED
 
 
-def _ended() -> TurnEnded:
-    said = condense.noop("Another process of the server ended this turn, or took it over.")
-    return TurnEnded(said)
+def _unless_ended(_columns: tuple[str, ...], rows: list[Any]) -> None:
+    if not rows:
+        said = condense.noop("Another process of the server ended this turn, or took it over.")
+        raise TurnEnded(said)
 
 
 def leave_unclaimed(_turn: Turn) -> None:

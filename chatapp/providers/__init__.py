@@ -3,8 +3,14 @@
 A ``spec`` imports no SDK; the ``factory`` that it names is imported with the first call.
 """
 
+import math
+import os
 import pkgutil
+import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +23,10 @@ from chatapp.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 from condense import say
+
+# A process rests that has used so little of a processor for so many seconds. What it does then is
+# of low priority, and lets others go on after so many seconds.
+RESTING, QUIET, LOW, YIELDING = 0.05, 1.0, 15, 0.0002
 
 
 @cache
@@ -73,3 +83,23 @@ def load_sdks(names: Collection[str]) -> None:
     for spec in provider_specs().values():
         if spec.name in names:
             pkgutil.resolve_name(spec.factory)
+
+
+def load_sdks_when_idle(names: Collection[str]) -> None:
+    """Import them on a thread once this process rests; whoever comes then goes before it."""
+    threading.Thread(target=_load_when_idle, args=(names,), name="SDKs", daemon=True).start()
+
+
+def _load_when_idle(names: Collection[str]) -> None:
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW)
+    spent = -math.inf
+    while (now := time.process_time()) - spent > RESTING * QUIET:
+        spent = now
+        time.sleep(QUIET)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(YIELDING)
+    try:
+        load_sdks(names)
+    finally:
+        sys.setswitchinterval(interval)

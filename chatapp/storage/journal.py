@@ -2,10 +2,11 @@
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,9 +27,18 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, lock, now
+from chatapp.models.database import (
+    Statement,
+    changing,
+    insert,
+    lock,
+    next_key,
+    now,
+    row_locks,
+    together,
+)
 from chatapp.models.processes import this_process
-from chatapp.models.spending import check_spending_of
+from chatapp.models.spending import check_spending_of, read_limits
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
@@ -50,6 +60,23 @@ class _Entry:
     size: int
 
 
+def _without_pieces(entry: _Entry) -> Statement:
+    return Statement("DELETE FROM chatapp_draftpiece WHERE call_id = %s", [entry.call.number])
+
+
+class Ending(Protocol):
+    """The end of a turn, as ``chatapp.turns.lifecycle.TurnEnd`` has it."""
+
+    def looking(self) -> list[Statement]:
+        """Return what is asked before the end is stored; what the last two find is let follow."""
+
+    def storing(self) -> Statement:
+        """Return what stores the end."""
+
+    def let_follow(self, waits: bool, asked: list[Any], /) -> None:
+        """Do what the end brings along."""
+
+
 class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
@@ -59,6 +86,8 @@ class ConversationJournal:
     """
 
     in_turn = goes_on = keeps_parts = True
+    # Makes the end of a turn, which is stored with its last reply.
+    ending: Callable[[], Ending] | None = None
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         self.run = run
@@ -66,13 +95,17 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
+        # What the model sees at first, where it was read already.
+        self.first: list[Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
         return await self.saver.read(self._effective_history)
 
     def _effective_history(self) -> Sequence[condense.Message]:
-        rows = message_store.effective_rows(self.run.conversation.pk)
+        rows, self.first = self.first, None
+        if rows is None:
+            rows = message_store.effective_rows(self.run.conversation.pk)
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
@@ -89,15 +122,21 @@ class ConversationJournal:
         run = self.run
         estimate, media = self._estimate(opening.purpose, opening.sent)
         profile = run.writer if opening.purpose in _WRITERS else run.profile
+        goes = []
+        if self.goes_on:
+            is_answer = opening.purpose is Purpose.CHAT
+            doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
+            goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
+        pk, compared = run.conversation.pk, self.requests.compare(opening.request)
         with transaction.atomic():
-            lock(Conversation, run.conversation.pk)
-            if self.goes_on and opening.purpose is Purpose.CHAT:
-                run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
-            elif self.goes_on:
-                run.turn.go_on(Turn.Doing.CONDENSING)
-            check_spending_of(run.conversation, run.preferences)
+            *_done, limits, key, stored = together(
+                *row_locks(Conversation, pk), *goes, read_limits.query(pk), next_key(ModelCall),
+                self.requests.looking(compared),
+            )  # fmt: skip
+            check_spending_of(run.conversation, run.preferences, limits)
             call = ModelCall(
-                conversation_id=run.conversation.pk,
+                pk=key,
+                conversation_id=pk,
                 turn=run.turn if self.in_turn else None,
                 owner=None if self.goes_on else this_process(),
                 # How long it took is asked by the database's clock where it is beside a turn.
@@ -111,8 +150,8 @@ class ConversationJournal:
                 tokens_estimated=estimate,
                 tokens_media=media,
             )
-            insert(call)
-            return call.pk, self.requests.write(call.pk, opening.request)
+            written = self.requests.store(call, opening.request, compared, stored)
+        return call.pk, written
 
     def _hold(self, number: int = 0) -> None:
         """Hold the turn that goes on, so that the transaction may write; forget the call if not."""
@@ -147,7 +186,7 @@ class ConversationJournal:
     def _open_tool(self, call: condense.ToolUseBlock) -> int:
         with transaction.atomic():
             self.run.turn.go_on(Turn.Doing.USING_TOOLS)
-            run = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
+            run: ToolRun = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
         return run.pk
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
@@ -202,24 +241,45 @@ class ConversationJournal:
     def _append(
         self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
     ) -> Message:
-        run = self.run
-        size = entry.size if entry else 0
+        try:
+            return self._store(message, tokens, stop_reason, entry)
+        except TurnEnded:
+            # The connection may have broken after the commit, and this is the next try.
+            stored = Message.objects.filter(turn=self.run.turn, call__status="succeeded")
+            row = stored.filter(call=entry.call.number).first() if entry else None
+            if row is None:
+                partial_replies.forget(entry.call.number if entry else 0)
+                raise
+            return row
+
+    def _store(
+        self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
+    ) -> Message:
+        run, pk = self.run, self.run.conversation.pk
+        measured = (run.profile.pk, entry.size) if entry and entry.size else None
+        is_last = entry is not None and entry.call.is_whole and not message.tool_uses
+        end = self.ending() if self.ending and is_last else None
+        columns = {"tokens": tokens, "turn": run.turn, "stop_reason": stop_reason}
         with transaction.atomic():
-            row = message_store.append_message(
-                run.conversation.pk,
-                message,
-                tokens=tokens,
-                turn=run.turn,
-                stop_reason=stop_reason,
-                measured=(run.profile.pk, size) if size else None,
+            # The conversation is locked by its change, as whoever ends a turn locks it first.
+            seq, key, *found = together(
+                message_store.next_seq.query(pk, measured),
+                next_key(Message),
+                *([run.turn.hold.query()] if self.goes_on else ()),
+                *(end.looking() if end else ()),
             )
-            # Only now is the conversation locked, which whoever ends a turn locks first.
-            self._hold(entry.call.number if entry else 0)
+            row = message_store.new_row(pk, message, seq, key, **columns)
+            writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
+            if entry:
+                writes += [partial(self._recorded, entry, row), _without_pieces(entry)]
+            if end:
+                writes.append(end.storing())
+            together(*writes)
             if message.tool_results:
                 # The message has the results now; the copies in the runs are not needed any more.
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
-            if entry:
-                self._record(entry, row)
+            if end:
+                end.let_follow(*found[-2:])
         return row
 
     def remember_measurement(self, tokens: int, seq: int) -> None:
@@ -236,16 +296,18 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            self._record(entry)
+            together(self._recorded(entry), _without_pieces(entry))
 
-    def _record(self, entry: _Entry, message: Message | None = None) -> None:
-        """Complete a call's row; raise TurnEnded where somebody else has."""
+    def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
+        """Return what completes a call's row; it raises TurnEnded where somebody else has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
         profile = self.run.writer if call.purpose in _WRITERS else self.run.profile
         cost = profile.cost_of(entry.usage)
-        running = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
-        if not running.update(
+        change = changing(
+            ModelCall,
+            call.number,
+            " AND status = 'running'",
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
@@ -260,11 +322,16 @@ class ConversationJournal:
             cache_miss=call.facts.cache_miss,
             tokens_missed=call.facts.missed_tokens,
             transformations=[*call.facts.transformations],
-        ):
-            partial_replies.forget(call.number)
-            raise TurnEnded(condense.noop("Another process of the server ended this turn."))
-        transaction.on_commit(partial(partial_replies.forget, call.number))
-        transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
+        )
+
+        def take(_columns: tuple[str, ...], rows: list[Any]) -> None:
+            if not rows:
+                partial_replies.forget(call.number)
+                raise TurnEnded(condense.noop("Another process of the server ended this turn."))
+            transaction.on_commit(partial(partial_replies.forget, call.number))
+            transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
+
+        return replace(change, take=take)
 
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""

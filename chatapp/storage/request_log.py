@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.database import execute, insert
+from chatapp.models import Fragment, Manifest, Message, ModelCall
+from chatapp.models.database import Statement, insert, together
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -93,7 +93,7 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
         if end - start >= SHORTEST_COPY
     )
     blocks = [(place, copy) for place, copy in found if place >= 0]
-    at = min([_common(sent, first.text), *(place for place, _ in blocks)])
+    at = min([common(sent, first.text), *(place for place, _ in blocks)])
     if blocks and blocks[0][0] == at and blocks[0][1][:2] == (first.seq, at):
         # The first block goes on where the beginning ends.
         at = blocks.pop(0)[1][2]
@@ -103,12 +103,12 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
             yield place, copy
             at = place + copy[2] - copy[1]
     size = len(last.text)
-    same = _common(sent[: at - 1 : -1], last.text[::-1])
+    same = common(sent[: at - 1 : -1], last.text[::-1])
     if same >= SHORTEST_COPY:
         yield len(sent) - same, (last.seq, size - same, size)
 
 
-def _common(one: str, other: str) -> int:
+def common(one: str, other: str) -> int:
     """Return how many characters two texts have in common at their beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -195,6 +195,13 @@ class Written:
     fragments: Mapping[bytes, int] = field(default_factory=dict)
 
 
+class Compared(NamedTuple):
+    """The items of a request, as far as they are stored, and its new fragments by their digests."""
+
+    items: Mapping[Key, Item | None]
+    parts: Mapping[bytes, bytes]
+
+
 @dataclass(slots=True)
 class RequestLog:
     """Writes down what the calls of one run send; each costs what is new in it.
@@ -210,44 +217,66 @@ class RequestLog:
         """Take the rows of messages that may be sent."""
         self._stored |= {row.seq: (row.role, row.content) for row in rows}
 
-    def write(self, call: int, request: SentRequest | None) -> Written:
-        """Store the record of a call that is stored."""
-        before = self.written
+    def compare(self, request: SentRequest | None) -> Compared:
+        """Return what is new in a request."""
         if request is None:
-            return before
-        keys = [*zip(request.seqs, request.fragments, strict=True)]
+            return Compared({}, {})
+        before = self.written
+        keys = zip(request.seqs, request.fragments, strict=True)
         # None for what is nothing that is stored.
         found = {
             key: before.known.get(key) or self._item(*key, end)
             for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)
         }
         loose = [sent for (_seq, sent), item in found.items() if item is None]
-        fragments = dict(before.fragments)
-        for part in (request.head, *loose):
-            if part in fragments:
-                continue
-            digest = hashlib.sha256(part).digest()
-            sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
-            columns = {"conversation_id": self.conversation_id, "digest": digest}
-            rows = execute(sql, *columns.values())
-            fragments[part] = (
-                rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
-            )
-        known = {key: item or (fragments[key[1]],) for key, item in found.items()}
-        items = tuple([known[key] for key in keys])
+        parts = [part for part in (request.head, *loose) if part not in before.fragments]
+        return Compared(found, {hashlib.sha256(part).digest(): part for part in parts})
+
+    def looking(self, compared: Compared) -> Statement:
+        """Return what finds the fragments that are stored already."""
+        if not compared.parts:
+            return Statement("SELECT id, digest FROM chatapp_fragment WHERE FALSE")
+        places = ", ".join(["%s"] * len(compared.parts))
+        sql = "SELECT id, digest FROM chatapp_fragment WHERE conversation_id = %s AND digest IN "
+        return Statement(f"{sql}({places})", (self.conversation_id, *compared.parts))
+
+    def store(
+        self,
+        call: ModelCall,
+        request: SentRequest | None,
+        compared: Compared,
+        stored: Sequence[tuple[int, bytes]],
+    ) -> Written:
+        """Store a call with the record of its request; ``stored`` are the fragments that were."""
+        before = self.written
+        if request is None:
+            together(insert.query(call))
+            return before
+        pks = {bytes(digest): pk for pk, digest in stored}
+        new = [
+            Fragment(conversation_id=self.conversation_id, digest=digest, data=zlib.compress(part))
+            for digest, part in compared.parts.items()
+            if digest not in pks
+        ]
+        if new:
+            together(*map(insert.query, new))
+        pks |= {bytes(one.digest): one.pk for one in new}
+        fragments = {**before.fragments}
+        fragments |= {part: pks[digest] for digest, part in compared.parts.items()}
+        known = {key: item or (fragments[key[1]],) for key, item in compared.items.items()}
+        items = tuple([known[key] for key in zip(request.seqs, request.fragments, strict=True)])
         kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
         if not kept or before.length >= LONGEST_CHAIN:
             before, kept = Written(), 0
         manifest = Manifest(
-            call_id=call,
             parent=before.call,
             kept=kept,
             data=pack(items[kept:], request.tail),
             head_id=fragments[request.head],
             digest=request.digest,
         )
-        insert(manifest)
-        return Written(call, before.length + 1, items, known, fragments)
+        together(insert.query(call), lambda: _manifest_of(call, manifest))
+        return Written(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
         """Return a message of a request as parts of stored ones, None where that is of little use.
@@ -264,3 +293,8 @@ class RequestLog:
         pieces = tuple(_pieces(sent.decode(), sources))
         said = sum([len(piece) for piece in pieces if isinstance(piece, str)])
         return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
+
+
+def _manifest_of(call: ModelCall, manifest: Manifest) -> Statement:
+    manifest.call_id = call.pk
+    return insert.query(manifest)

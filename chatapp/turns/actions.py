@@ -22,7 +22,7 @@ from chatapp.command_syntax import called_in
 from chatapp.composer.slash_commands import bring, is_built_in
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Busy, Refused, TooManyTurns
+from chatapp.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
@@ -53,15 +53,12 @@ async def send_message(
     Returns what runs; None where the message waits in the queue, or was sent before with the same
     nonce, as after a lost connection.
     """
-    if command.queued and await _queue(conversation, command):
-        return None
-    brought = await bring(conversation, command.text, strict=not command.literal)
-    store = partial(start_message, conversation, command, brought)
     try:
-        return await _begin(conversation, store)
-    except Busy as busy:
-        # Another may have begun meanwhile, which it can wait for, as it can for others to end.
-        beyond = isinstance(busy, TooManyTurns)
+        brought = await bring(conversation, command.text, strict=not command.literal)
+        return await _begin(conversation, partial(start_message, conversation, command, brought))
+    except (Busy, Unclear) as refusal:
+        # It can wait for what runs, as it can for others to end; an unclear one may be known.
+        beyond = isinstance(refusal, TooManyTurns)
         if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
         raise

@@ -132,9 +132,9 @@ async def name_after(turn: str) -> None:
 
 
 def _read_run(turn: str) -> TurnContext | None:
-    row = Turn.objects.select_related("conversation").get(pk=turn)
+    row = Turn.objects.get(pk=turn)
     try:
-        return read_run(row.conversation, turn=row)
+        return read_run(message_store.read_conversation(row.conversation_id), turn=row)
     except errors.Refused:
         return None
 

@@ -69,6 +69,8 @@ class RunningTurns:
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
+        # Whether a turn may be on record as this process's that does not run: most ends are stored.
+        self._may_hold = True
         self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
         # How often somebody was gone, and how often by when nothing was left of them.
@@ -160,6 +162,7 @@ class RunningTurns:
         # It may have been released, and taken up here again.
         if self.turns.get(task.run.turn.pk) is task:
             del self.turns[task.run.turn.pk]
+        self._may_hold = True
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -173,7 +176,8 @@ class RunningTurns:
 
     def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
         """Return the turn of this id or nonce if it runs here; without a name, whichever runs."""
-        for task in self.turns.values():
+        # One whose end is stored already may have somewhat to do while the next one runs.
+        for task in reversed(self.turns.values()):
             own = task.run.turn
             if own.conversation_id == conversation_id and turn in {None, own.pk, own.nonce}:
                 return task
@@ -196,7 +200,11 @@ class RunningTurns:
     async def _heed_all(self) -> None:
         """Carry out requests to the turns here, let go of lost ones, end those that can't go on."""
         tasks = {**self.turns}
+        if not (tasks or self._may_hold):
+            return
+        self._may_hold = False
         held, asked = await reading(_read_held)()
+        self._may_hold = bool(held)
         for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
             if task := self.turns.get(request.turn_id):
                 task.heed(request)

@@ -91,6 +91,7 @@ def account_for(call: ModelCall, **columns: Any) -> None:
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage), **columns, status=status, cost=cost
     )
+    call.pieces.all().delete()
     transaction.on_commit(partial(partial_replies.forget, call.pk))
     transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 

@@ -63,7 +63,7 @@ def take_up(
                 question, origin = set_answer_aside(locked, seq), Turn.Origin.REGENERATED
                 turn = opened(locked, question_seq=question, origin=origin)
         message_store.note_record(locked.pk)
-    return read_run(conversation, turn=turn)
+    return read_run(message_store.read_conversation(locked.pk), turn=turn)
 
 
 def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
@@ -126,7 +126,7 @@ def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnC
         return None
     check_condensing(conversation, wish.scope)
     keep_request(turn, wish)
-    return read_run(conversation, turn=turn, wish=wish)
+    return read_run(message_store.read_conversation(turn.conversation_id), turn=turn, wish=wish)
 
 
 def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:

@@ -29,6 +29,7 @@ from chatapp.garbage import keep_collections_short
 from chatapp.installation import IS_CHECKOUT
 from chatapp.languages import background
 from chatapp.live import incoming_frames as protocol
+from chatapp.providers import load_sdks_when_idle
 from chatapp.sentences import translate as _
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
@@ -152,6 +153,7 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         # By now the addresses have loaded all pages.
         keep_collections_short()
+        load_sdks_when_idle(accounts.providers_in_use())
         tell(gettext_noop("Open this link to sign in:"))
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):
