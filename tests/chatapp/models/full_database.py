@@ -17,6 +17,7 @@ from chatapp.models import (
     McpServer,
     Message,
     MessageMeaning,
+    ModelCall,
     QueuedMessage,
     SavedCommand,
     ServerSettings,
@@ -61,4 +62,5 @@ def fill(conversation: Conversation) -> None:
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
     AttachmentTotal.objects.create(owner=owner, size=1)
     ServerSettings.read().save()
+    ModelCall.objects.latest("pk").pieces.create(at=0, text="[]")
     MessageMeaning.objects.create(message=newest, embedder="a", passages=1, vectors=b"\1")
