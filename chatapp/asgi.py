@@ -68,9 +68,9 @@ class OneThreadHandler(ASGIHandler):
 
 
 async def enter_only_server(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on while no other server works on DATA_DIR, whatever program runs this one.
+    """Pass a request on while this is the only server on DATA_DIR, or one of a cluster.
 
-    Not every one announces its start, as ``live`` below needs it.
+    It checks each request, because some ASGI servers send no lifespan events, as ``live`` needs.
     """
     try:
         if not settings.CLUSTER:
@@ -93,7 +93,7 @@ async def refuse(scope: Any, send: Any) -> None:
 
 
 async def live(_scope: Any, receive: Any, send: Any) -> None:
-    """Keep DATA_DIR to this server from its start to its end, and store what runs by then.
+    """Reserve DATA_DIR for this server from start to end; let running turns end at shutdown.
 
     `manage.py serve` does so itself.
     """
@@ -140,9 +140,9 @@ async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any
 
 
 async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Tell the application whose session a socket is opened with, and their chosen language.
+    """Give the application the user of a socket's session, and their chosen language.
 
-    Channels' own would ask in the thread of those who write, and wait for each of them.
+    Channels' own middleware would query in the thread of the writers, and wait for each of them.
     """
     user = await reading(user_of)(scope["session"])
     known = {"user": user, "language": choice_of(user, scope["cookies"])}
@@ -150,7 +150,7 @@ async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -
 
 
 def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:
-    """Yield what a page of this server has as its origin."""
+    """Yield the origins that pages of this server may have."""
     host = headers.get(b"host", b"").decode("latin1")
     if validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
         yield f"{_scheme(scope, headers)}://{host}"
@@ -159,7 +159,7 @@ def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:
 
 
 def _scheme(scope: Any, headers: dict[bytes, bytes]) -> str:
-    """Return "https" where the connection is secure, as Django finds out for a request."""
+    """Return "https" if the connection is secure by Django's rules for a request, else "http"."""
     if settings.SECURE_PROXY_SSL_HEADER:
         name, secure = settings.SECURE_PROXY_SSL_HEADER
         header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()

@@ -1,4 +1,4 @@
-"""The chat page's WebSocket: decode a frame, hand it to ``turns``, pass on what is to be shown."""
+"""The chat page's WebSocket: decode frames, hand them to ``turns``, send the live view."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ _DECIDES = frozenset({"is_active", "password"})
 
 
 def user_of(session: SessionBase) -> User | AnonymousUser:
-    """Return who is signed in, as Django does, but without a write where nobody is any more."""
+    """Return the signed-in user as Django does, but never write to the session."""
     backend = session.get(BACKEND_SESSION_KEY)
     if backend not in settings.AUTHENTICATION_BACKENDS:
         return AnonymousUser()
@@ -61,7 +61,7 @@ def look_after_session(instance: Session, **_signal: Any) -> None:
 def look_after_account(
     instance: User, created: bool, update_fields: frozenset[str] | None, **_signal: Any
 ) -> None:
-    """Look at the pages of a user whose account was closed, or who has a new password."""
+    """Check the pages of a user whose account was closed, or whose password is new."""
     if not created and (update_fields is None or not _DECIDES.isdisjoint(update_fields)):
         _look(instance.pk)
 
@@ -137,7 +137,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return 0
 
     async def _pump(self) -> None:
-        """Send what is to be shown; when that ends, whoever may comes back for a snapshot."""
+        """Send the live view; when it ends, close the socket so that the page reconnects."""
         try:
             code = await self._show()
         except Exception:
@@ -169,7 +169,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def disconnect(self, code: int) -> None:
-        """Stop sending; what runs goes on."""
+        """Stop sending; the turn goes on."""
         if self.pump:
             self.pump.cancel()
 
@@ -200,7 +200,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.send(text)
 
     async def _begin(self, command: incoming_frames.Command) -> None:
-        """Let something begin, or say why it can't; nothing begins for who may not see it now."""
+        """Carry out a command, or reply with the reason of its refusal.
+
+        The socket is closed if the user may not see the conversation now.
+        """
         nonce = getattr(command, "nonce", None)
         try:
             with errors.saving():

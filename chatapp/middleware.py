@@ -1,4 +1,4 @@
-"""Middleware at the edge: the client's address, the server's own, and what a request may be."""
+"""Middleware at the edge: the client's address, the server's own, and refused requests."""
 
 import re
 import uuid
@@ -50,9 +50,9 @@ def request_ids(get_response: GetResponse) -> GetResponse:
 
 
 def client_address(get_response: GetResponse) -> GetResponse:
-    """Set ``REMOTE_ADDR`` to the client's address where ``TRUSTED_PROXIES`` pass it on.
+    """Set ``REMOTE_ADDR`` to the client's address if ``TRUSTED_PROXIES`` pass it on.
 
-    Each proxy adds to ``X-Forwarded-For`` whom it was asked by, so the last address is the one that
+    Each proxy adds its own client to ``X-Forwarded-For``, so the last address is the one that
     a trusted proxy has seen; those before it are believed as far as trusted proxies go.
     """
 
@@ -94,7 +94,7 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
 
 
 def one_address(get_response: GetResponse) -> GetResponse:
-    """Lead whoever comes by another name to ``PUBLIC_URL``, where that is set.
+    """Redirect requests for other host names to ``PUBLIC_URL``, if that is set.
 
     From here on the request has that address, and so have the links that are made of it.
     """

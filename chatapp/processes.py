@@ -86,13 +86,13 @@ class Member:
 
     @property
     def name(self) -> str:
-        """What its connection is called in the database, which keeps 63 bytes of it."""
+        """Return its connection's name in the database, which keeps 63 bytes of it."""
         return f"palimpsest {self.kind} {self.id} {self.machine}"
 
 
 @contextlib.contextmanager
 def joined(kind: str) -> "Iterator[Heartbeat]":
-    """Be one of the processes on this database; raise BadEnvironment where that can't be.
+    """Join the processes on this database; raise BadEnvironment if that is impossible.
 
     Only processes with Redis share DATA_DIR, too. Its signs of life begin with ``begin``.
     """
@@ -116,7 +116,7 @@ def joined(kind: str) -> "Iterator[Heartbeat]":
 
 
 def _problems_with(living: list[Member]) -> Iterator[str]:
-    """Yield which folder or key is not that of a process that lives, and what helps."""
+    """Yield a sentence for each folder or key that differs from a living process's."""
     if not settings.CLUSTER:
         return
     for process in living:

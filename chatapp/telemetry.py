@@ -50,7 +50,7 @@ def note_refusal(rules: Iterable[str]) -> None:
 
 
 def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:
-    """Count a call to a model, what it used, and what it cost in USD where that is known."""
+    """Count a call to a model, its tokens, and its cost in USD (None: unknown)."""
     tallies.add("calls", purpose, outcome)
     for kind in ("input", "output", "cache_read", "cache_write"):
         tallies.add("tokens", kind, by=getattr(usage, kind))
