@@ -55,9 +55,9 @@ class SendMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChangeQueued:
-    """Give the queued message of this nonce another text, or remove it where that is None.
+    """Change the text of the queued message of this nonce; None removes the message.
 
-    What is not understood in a ``literal`` text is text.
+    A ``literal`` text has no commands or paths: it is taken as it is.
     """
 
     nonce: uuid.UUID
@@ -67,7 +67,7 @@ class ChangeQueued:
 
 @dataclass(frozen=True, slots=True)
 class SendQueued:
-    """Send the queued message of this nonce now; what runs is stopped first."""
+    """Send the queued message of this nonce now; a running turn is stopped first."""
 
     nonce: uuid.UUID
 
@@ -181,7 +181,7 @@ def _stopped(frame: object) -> Command | None:
 
 
 def _scope(fields: Mapping[Any, Any]) -> Scope | None:
-    """Return what is to be condensed, None for all: numbers of messages, or a call in one."""
+    """Return the scope to condense, None for all: numbers of messages, or a call in one."""
     match fields:
         case {"first": int(first), "last": int(last)} if type(first) is type(last) is int:
             return Scope(first, last)
@@ -203,7 +203,7 @@ def _places(drops: Any) -> tuple[int, ...]:
 
 
 def _ids(attachments: Any) -> tuple[uuid.UUID, ...]:
-    """Return the ids of what is attached, each once."""
+    """Return the ids of the attachments, each once."""
     match attachments:
         case [*ids] if len(ids) <= MOST_ATTACHMENTS and all(isinstance(one, str) for one in ids):
             return tuple(dict.fromkeys(map(uuid.UUID, ids)))

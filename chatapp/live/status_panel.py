@@ -27,14 +27,14 @@ from chatapp.transcript.labels import seen_words
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How much a condensation may hide, in words; ``nothing`` says why it would hide none."""
+    """The most that a condensation may hide, in words; else ``nothing`` has the reason."""
 
     words: str = ""
     nothing: str = ""
 
 
 def forecast(hides: Mapping[str, int] | None, *, said_nothing: bool) -> Forecast:
-    """Say what a condensation may hide: no strategy hides more unasked."""
+    """Return the messages that a condensation may hide in words, or the reason if none."""
     if hides is not None:
         return Forecast(words=seen_words(Rewind(**hides)))
     if said_nothing:
@@ -50,7 +50,7 @@ WARN_POINTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One part of what fills the window, in tokens and in percent of the window."""
+    """One kind of content in the window, in tokens and in percent of the window."""
 
     name: str
     label: str
@@ -165,7 +165,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
 
 
 def with_draft(state: ContextState) -> ContextState:
-    """Return the numbers with what is drafted of a condensation that is near, which is read."""
+    """Return the state with the draft of the next condensation in its words, if there is one."""
     if state.due is None or state.due.is_put_off or not state.source:
         return state
     near, is_over = state.due.words, state.used >= state.condenses_at
@@ -181,7 +181,7 @@ def with_draft(state: ContextState) -> ContextState:
 
 
 def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
-    """Split what is used by kind, in proportion to the estimates of each."""
+    """Split the used tokens by kind, in proportion to the estimates of each."""
     used, window = figures.tokens, figures.window
     estimates = {
         "system": (_("System prompt"), figures.system),
@@ -199,10 +199,10 @@ def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
 
 @dataclass(slots=True)
 class CondensingStatus:
-    """What "Condensing context…" says: why, since when (Unix seconds), how far.
+    """The status "Condensing context…": trigger, start (Unix seconds) and progress.
 
-    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far
-    where somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
+    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far if
+    somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
     """
 
     trigger: str
@@ -290,7 +290,7 @@ def written_of(condensing: CondensingStatus | None) -> dict[str, str]:
 
 
 class QueueView:
-    """Shows the queue of one conversation; what is shown last is what was read last."""
+    """Shows the queue of one conversation; the latest read is the last one shown."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
         self._conversation_id = conversation_id
