@@ -44,7 +44,7 @@ def moment(at: datetime) -> str:
 
 
 def beginning(conversation: str) -> str:
-    """Return what stands for the hash before the first entry of a conversation's chain."""
+    """Return the stand-in for a hash before the first entry of a conversation's chain."""
     return hashed(written([FORMAT, conversation]))
 
 
@@ -70,7 +70,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     @override
     def update(self, **columns: Any) -> int:
-        """Refuse anything but a change of what opens the digests, as when a content is erased."""
+        """Refuse any change but that of the digests' openings, as when a content is erased."""
         if columns.keys() - {"openings"}:
             raise AppendOnly("An entry of the audit chain is never changed.")
         return super().update(**columns)
@@ -91,7 +91,7 @@ class AuditEntry(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What an entry tells of."""
+        """The subject of an entry."""
 
         BEGINNING = "beginning", _("Beginning")
         CONDENSATION = "condensation", _("Condensation")
@@ -125,7 +125,7 @@ class AuditEntry(models.Model):
 
     @override
     def save(self, *_args: Any, **_options: Any) -> None:
-        """Refuse: ``append`` is what adds an entry."""
+        """Refuse: only ``append`` adds entries."""
         raise AppendOnly("An entry of the audit chain is only appended.")
 
     @override
@@ -135,7 +135,7 @@ class AuditEntry(models.Model):
 
     @property
     def expected_hash(self) -> str:
-        """The hash of what the entry says."""
+        """The hash of the entry's place, kind, moment, payload and predecessor."""
         place = [FORMAT, str(self.conversation_id), self.number]
         told = [self.kind, moment(self.at), self.payload, self.previous]
         return hashed(written([*place, *told]))
@@ -145,7 +145,7 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
     """Records, which are changed together with the chain."""
 
     def change(self, **columns: Any) -> int:
-        """Change these records, each with an entry in its conversation's chain; return how many."""
+        """Change these records and enter each in its conversation's chain; return their number."""
         with transaction.atomic():
             if connection.features.has_select_for_update:
                 chats = {*self.values_list(self.model.AUDITED_IN, flat=True)}
@@ -160,17 +160,17 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
         return len(rows)
 
     def told_in(self, conversation: Conversation) -> Self:
-        """Return the records of which this conversation's chain tells."""
+        """Return the records that are part of this conversation's chain."""
         return self.filter(**{self.model.AUDITED_IN: conversation.pk})
 
     def with_conversation(self) -> Self:
-        """Read what names the conversation along with each record."""
+        """Join the row that names the conversation to each record."""
         through = self.model.AUDITED_IN.rpartition("__")[0]
         return self.select_related(through) if through else self
 
     @override
     def update(self, **columns: Any) -> int:
-        """Change what is no part of the record; the rest goes through ``change``."""
+        """Change columns that are no part of the record; the others need ``change``."""
         kept = {*self.model.FACTS, *self.model.CONTENTS, "message"} & columns.keys()
         if kept:
             raise AppendOnly(f"{', '.join(sorted(kept))} can be changed with `change` only.")
@@ -196,19 +196,19 @@ class Recorded(models.Model):
 
     @property
     def audited_as(self) -> str:
-        """How entries name the record."""
+        """The name of the record in entries."""
         return f"{self.KIND} {self.pk}"
 
     def facts(self) -> dict[str, Any]:
-        """Return what is told in plain."""
+        """Return the columns that entries hold in plain."""
         return {name: column_to_json(getattr(self, name)) for name in self.FACTS}
 
     def contents(self) -> dict[str, Any]:
-        """Return what is told by a digest."""
+        """Return the columns that entries hold as digests."""
         return {name: column_to_json(getattr(self, name)) for name in self.CONTENTS}
 
     def enter(self) -> None:
-        """Append an entry that tells of the record as it is now."""
+        """Append an entry with the record as it is now."""
         name, texts = self.audited_as, self.contents()
         changing = [one for one in self.CHANGING if one in texts]
         contents = {f"{name} {one}": {one: texts.pop(one)} for one in changing}
@@ -221,7 +221,7 @@ class Recorded(models.Model):
 
 
 def column_to_json(value: Any) -> Any:
-    """Return a column as JSON, whether it comes from the database or is on its way there."""
+    """Return a column's value as JSON, the same before and after it is stored."""
     match value:
         case datetime():
             return moment(value)
@@ -241,10 +241,10 @@ def append(
     told: Mapping[str, Any] | None = None,
     contents: Mapping[str, Any] | None = None,
 ) -> None:
-    """Append an entry with what is ``told`` in plain, committed to ``contents``.
+    """Append an entry that holds ``told`` in plain and ``contents`` as digests.
 
     It commits to all messages as well that no other entry has yet. The caller's transaction holds
-    what the entry tells of.
+    the change that the entry records.
     """
     lock(Conversation, conversation_id)
     conversation = Conversation.objects.filter(pk=conversation_id)
@@ -281,10 +281,10 @@ def names_in(conversation: Conversation) -> Iterator[str]:
 
 
 def message_name(seq: int) -> str:
-    """Return how entries name a message."""
+    """Return the name of a message in entries."""
     return f"message {seq}"
 
 
 def said(role: str, content: Any) -> dict[str, Any]:
-    """Return what is committed to of a message."""
+    """Return the part of a message that entries commit to."""
     return {"role": role, "content": content}

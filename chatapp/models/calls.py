@@ -1,4 +1,4 @@
-"""The record of what was called: every request to a model, every run of a tool."""
+"""The record of calls: every request to a model, every run of a tool."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -84,7 +84,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return rows
 
     def spent(self) -> dict[str, Any]:
-        """Return what these calls cost, in the columns of an attempt."""
+        """Return the cost of these calls, in the columns of an attempt."""
         sums = self.aggregate(
             total=fields.UsdSum("cost"),
             guesses=models.Count("pk", filter=Q(usage_measured=False)),
@@ -95,24 +95,24 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
 
 class ModelCall(models.Model):
-    """One request to a model: what it was for, used and cost, failed ones included.
+    """One request to a model, with its purpose, usage and cost; failed requests are kept, too.
 
-    ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
-    (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
-    Without ``usage_measured`` the provider did not report all that was used, since the call broke
-    off: its output is an estimate, and with it the cost.
+    ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
+    (``tokens_media``) included; later estimates learn from it and the measured usage. Without
+    ``usage_measured`` the provider did not report all usage, since the call broke off: its output
+    is an estimate, and with it the cost.
 
-    A row is made before the call. While that is answered, ``draft`` has what was written so far, as
-    JSON; what the answer becomes is stored in the transaction that clears it. It stays where the
-    call broke off with more than its message may hold: thinking, and calls that were not complete.
+    A row is made before the call. Until the answer is complete, ``draft`` has its text so far, as
+    JSON; the transaction that stores the message clears it. It stays if the call broke off with
+    more than its message may hold: thinking, and incomplete calls.
 
-    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
-    read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
-    what was sent. ``seconds_to_first`` passed before the model wrote anything.
+    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` is its reason for not
+    reading ``tokens_missed`` of the prompt from its cache, and ``transformations`` are its changes
+    to the request. ``seconds_to_first`` passed before the model wrote anything.
     """
 
     class Status(models.TextChoices):
-        """How the call stands or ended."""
+        """The states and results of a call."""
 
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
@@ -120,7 +120,7 @@ class ModelCall(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Purpose(models.TextChoices):
-        """What the call was for."""
+        """The purpose of a call."""
 
         CHAT = "chat", _("chat")
         SUMMARY = "summary", _("summary")
@@ -168,7 +168,7 @@ class ModelCall(models.Model):
 
     @property
     def usage(self) -> condense.Usage:
-        """What the provider has reported, as far as it is stored."""
+        """The usage that the provider has reported, as far as it is stored."""
         return condense.Usage(
             input=self.tokens_input,
             output=self.tokens_output,
@@ -183,7 +183,7 @@ class ModelCall(models.Model):
 
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast the model wrote once it had begun, None where that cannot be told."""
+        """The model's speed in tokens per second after its first output, None if unknown."""
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
@@ -248,11 +248,11 @@ class Fragment(models.Model):
 
 
 class Manifest(models.Model):
-    """How to put one call's request together again, as the difference to the call before.
+    """The recipe for one call's request, as the difference to the call before.
 
-    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
-    them, and what stands behind, as :mod:`chatapp.storage.request_log` writes it. ``head`` stands
-    before the messages, and ``digest`` is the SHA-256 of the whole body.
+    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` names those that
+    follow them, and the rest of the body, as :mod:`chatapp.storage.request_log` writes it. ``head``
+    stands before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)

@@ -1,4 +1,4 @@
-"""The record of what was condensed: every attempt, from its start; drafts that wait to be used."""
+"""The record of condensations: every attempt, from its start; drafts that wait to be used."""
 
 import uuid
 from collections import Counter
@@ -77,11 +77,11 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
     def undone(self) -> Self:
-        """Return what was undone, and not taken along by a rewind since."""
+        """Return undone attempts that no later rewind has set aside."""
         return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
 
     def undone_with(self, attempt: "Condensation") -> Self:
-        """Return what was undone at the same moment, the oldest first."""
+        """Return the attempts that were undone at the same moment, the oldest first."""
         undone = self.undone().filter(conversation=attempt.conversation_id)
         return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
 
@@ -90,7 +90,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.defer("prompt", "summary", "analysis", "details", "folded")
 
     def with_outcome(self, outcome: str) -> Self:
-        """Return attempts that came to this; all of them where it is empty."""
+        """Return attempts with this outcome; all of them if it is empty."""
         if not outcome:
             return self
         if outcome in Condensation.Kind.values:
@@ -180,7 +180,7 @@ class Condensation(Recorded, Hiding):
     )  # fmt: skip
 
     class Status(models.TextChoices):
-        """How the attempt stands or ended."""
+        """The states and results of an attempt."""
 
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
@@ -192,7 +192,7 @@ class Condensation(Recorded, Hiding):
         UNUSED = "unused", _("draft not used")
 
     class Outcome(models.TextChoices):
-        """What it came to, for people: kind and status in one."""
+        """The outcome of an attempt for people: kind and status in one."""
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
@@ -207,11 +207,11 @@ class Condensation(Recorded, Hiding):
 
         @classmethod
         def of(cls, kind: str, status: str) -> Self:
-            """Return what an attempt of this kind and status came to."""
+            """Return the outcome for this kind and status."""
             return cls(kind if status == Condensation.Status.SUCCEEDED else status)
 
     class Trigger(models.TextChoices):
-        """Who or what asked for it."""
+        """The cause of an attempt."""
 
         AUTO = "auto", _("automatic")
         FORCED = "forced", _("forced")
@@ -220,7 +220,7 @@ class Condensation(Recorded, Hiding):
         IDLE = "idle", _("while idle")
 
     class Kind(models.TextChoices):
-        """What became of the hidden messages."""
+        """The treatment of the hidden messages."""
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
@@ -316,12 +316,12 @@ class Condensation(Recorded, Hiding):
 
     @property
     def outcome(self) -> "models.TextChoices":
-        """What the attempt came to."""
+        """The outcome of the attempt."""
         return self.Outcome.of(self.kind, self.status)
 
     @property
     def predicted(self) -> condense.Usage | None:
-        """What the calls were predicted to take, None where no model was to be called."""
+        """The predicted usage of the calls, None if no model was to be called."""
         if self.predicted_input is None:
             return None
         return condense.Usage(
@@ -332,7 +332,7 @@ class Condensation(Recorded, Hiding):
         )
 
     def read_folded(self) -> condense.Folded | None:
-        """Return what became of the files that were read, None where there were none."""
+        """Return the record of the folded files, None without one."""
         return condense.Folded.from_json(self.folded) if self.folded else None
 
     @property
@@ -355,12 +355,12 @@ class Condensation(Recorded, Hiding):
 
     @property
     def whole_measured(self) -> bool:
-        """Return whether the whole cost is measured."""
+        """True if the whole cost is measured."""
         return self.cost_measured if self.total_measured is None else self.total_measured
 
 
 class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):
-    """Drafts by how far they are."""
+    """Drafts by progress."""
 
     def written(self) -> Self:
         """Return drafts that can be applied."""
@@ -399,5 +399,5 @@ class BackgroundDraft(models.Model):
         return f"Draft of {self.count} messages"
 
     def read_reduction(self) -> condense.Reduction:
-        """Return what would be applied, as the engine knows it."""
+        """Return the drafted reduction, as the engine knows it."""
         return condense.Proposal.from_json(self.proposal).reduction

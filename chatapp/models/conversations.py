@@ -1,4 +1,4 @@
-"""Conversations: whose they are, where they are found, and what holds for all that is said."""
+"""Conversations: their owners, their places in the list, and the settings that they hold."""
 
 import uuid
 from copy import copy
@@ -44,10 +44,10 @@ class Folder(models.Model):
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
-    """Conversations by who may see them."""
+    """Conversations by owner, and by place in the list."""
 
     def owned_by(self, user: User) -> Self:
-        """Return what ``user`` owns, deleted ones included."""
+        """Return conversations that ``user`` owns, deleted ones included."""
         return self.filter(owner=user)
 
     def present(self) -> Self:
@@ -55,19 +55,19 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         return self.filter(deleted_at=None).order_by("-updated_at", "-pk")
 
     def loose(self) -> Self:
-        """Return what is neither pinned nor put away."""
+        """Return conversations outside of folders and archive that are not pinned."""
         return self.filter(archived_at=None, pinned_at=None, folder=None)
 
     def pinned(self) -> Self:
-        """Return what is pinned, and not in the archive."""
+        """Return pinned conversations outside of the archive."""
         return self.filter(archived_at=None, pinned_at__isnull=False)
 
     def archived(self) -> Self:
-        """Return what is in the archive."""
+        """Return archived conversations."""
         return self.filter(archived_at__isnull=False)
 
     def with_waiting(self) -> Self:
-        """Add ``waits``: whether a turn waits for a person to say something."""
+        """Add ``waits``: True if a turn waits for a person."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
         return self.annotate(waits=Exists(turns.filter(status="waiting", finished_at=None)))
 

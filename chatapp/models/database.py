@@ -1,7 +1,7 @@
-"""Reads beside writes, and the statements of every message: Django's SQL takes longer to make.
+"""Concurrent reads, and the statements of every message: Django takes longer to make them.
 
-What is asked once in a while is asked with Django's queries. SQL written by hand stands beside the
-model that it is of, and is such that PostgreSQL takes it as well.
+Rare queries are Django's. SQL written by hand stands in the module of its model, and works on
+PostgreSQL as well.
 """
 
 import time
@@ -61,10 +61,10 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 def select[M: models.Model](
     model: type[M], sql: str, *values: Any, **related: type[models.Model]
 ) -> list[M]:
-    """Return the rows of a model that a statement finds; what else it selects is theirs too.
+    """Return the rows of a model that a statement finds; further columns become attributes.
 
-    All columns of the model come first, then those of its ``related`` rows in their order: where
-    one was joined that is not there, the row has none.
+    All columns of the model come first, then those of its ``related`` rows in their order: if a
+    join found no such row, the attribute is not set.
     """
     # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
     database = connections[DEFAULT_DB_ALIAS]
@@ -97,7 +97,7 @@ def select[M: models.Model](
 def _readers(
     related: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...]
 ) -> tuple[list[_Reader], range]:
-    """Return what makes rows of the models that these columns are of, and which are left."""
+    """Return the readers of the models' columns, and the places of the columns that follow."""
     readers, begin = [], 0
     for name, model in related:
         own = model._meta  # noqa: SLF001 - Django's documented API
@@ -116,12 +116,12 @@ def _readers(
 
 
 def forget_columns() -> None:
-    """Have columns looked up anew, where another kind of database is used from now on."""
+    """Forget the models' columns, before another kind of database is used."""
     _readers.cache_clear()
 
 
 def execute(sql: str, *values: Any) -> list[Any]:
-    """Run a statement, and return what it selects or returns as the database has it."""
+    """Run a statement, and return its rows as the database has them, if any."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
         cursor.execute(sql, _as_columns(values, database))
@@ -143,7 +143,7 @@ def lock(model: type[models.Model], *pks: object) -> None:
 
 
 def locking() -> str:
-    """Return the end of a query that locks what it finds as ``lock`` does."""
+    """Return the end of a query that locks its rows as ``lock`` does."""
     return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
 
@@ -187,7 +187,7 @@ def reading_damaged_text() -> Iterator[None]:
 
 
 def is_shared() -> bool:
-    """Whether other processes, on other machines, may work on this database."""
+    """Return True if other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"
 
 
@@ -200,7 +200,7 @@ def now() -> datetime:
 
 
 def clock() -> str:
-    """Return what stands for ``now`` in a statement that has values."""
+    """Return the SQL for ``now`` in a statement with values."""
     return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
 
 

@@ -12,7 +12,7 @@ from chatapp.tools.mcp.servers import Definition, Server, Way
 
 
 def way_choices() -> list[tuple[str, Any]]:
-    """Return how a server can be reached, in words."""
+    """Return the ways to reach a server, in words."""
     return [(Way.HTTP.value, _("an address")), (Way.COMMAND.value, _("a command"))]
 
 
@@ -52,12 +52,12 @@ class McpServer(models.Model):
 
     @property
     def offered(self) -> list[Definition]:
-        """The tools that the model may be told about."""
+        """The tools that the model may see."""
         return [one for one in self.definitions if one.tool not in self.switched_off]
 
     @property
     def has_secrets(self) -> bool:
-        """Whether headers or variables are stored; they themselves are never shown."""
+        """True if headers or variables are stored; they themselves are never shown."""
         return bool(self.encrypted_secrets)
 
     def set_secrets(self, lines: str) -> None:
@@ -72,5 +72,5 @@ class McpServer(models.Model):
         return replace(self.described(), secrets=secrets)
 
     def described(self) -> Server:
-        """Return the server without its secrets, which telling of it does not need."""
+        """Return the server without its secrets, for descriptions."""
         return Server(self.pk or 0, self.name, Way(self.way), self.address)

@@ -1,6 +1,6 @@
-"""The index of what messages say: it finds those that have the words somebody looks for.
+"""The index of words: finds messages that have the words of a search.
 
-``index_languages`` says it in the languages of both databases.
+``index_languages`` has its SQL for both databases.
 """
 
 import json
@@ -90,7 +90,7 @@ _FIND_UNKNOWN = """
 
 
 def searchable_text(content: str) -> str:
-    """Return what a message's content, as it is stored, adds to the index of words."""
+    """Return the text that a message's stored content adds to the index of words."""
     try:
         text = visible_text(json.loads(content))
     except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ def searchable_text(content: str) -> str:
 
 
 def visible_text(content: Any) -> str:
-    """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
+    """Return a content's visible text: texts, thoughts, arguments of calls, and results."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
@@ -160,7 +160,7 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The first and the last message that may be hidden; ``alone`` where all between are theirs."""
+    """The first and last message that may be hidden; ``alone`` if no other chat's are between."""
 
     conversation_id: uuid.UUID
     first: int
@@ -169,7 +169,7 @@ class Span:
 
 
 def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
-    """Return where the hidden messages lie, or those up to a place; None where there are none.
+    """Return the span of the hidden messages, or of all until a place; None without any.
 
     Raises IndexDamaged.
     """
@@ -225,9 +225,9 @@ def find_unknown(*, limit: int) -> list[int]:
 
 
 def is_sound() -> bool:
-    """Whether the index fits itself; nothing can be written meanwhile.
+    """Return True if the index is consistent; nothing can be written meanwhile.
 
-    Raises OperationalError where it can't be read at all.
+    Raises OperationalError if it can't be read at all.
     """
     try:
         for statement in _language().check:
@@ -240,7 +240,7 @@ def is_sound() -> bool:
 
 
 def add(rows: Iterable[Any]) -> None:
-    """Have messages found that were just stored or changed, where no trigger does it."""
+    """Index messages that were just stored or changed, in a database without triggers."""
     language = _language()
     if not language.insert:
         return
@@ -266,9 +266,9 @@ def rebuild() -> None:
 
 
 def forget_deleted() -> Iterator[None]:
-    """Take what was deleted out of the files of the index, and yield after each piece.
+    """Remove deleted messages from the files of the index, and yield after each piece.
 
-    FTS5 only marks it, until parts of the index are merged; PostgreSQL sees to it by itself.
+    FTS5 only marks them, until parts of the index are merged; PostgreSQL removes them by itself.
     """
     merge = "INSERT INTO chatapp_message_index (chatapp_message_index, rank) VALUES ('merge', %s)"
     pages = -MERGED
@@ -284,7 +284,7 @@ def forget_deleted() -> Iterator[None]:
 
 
 def fill() -> None:
-    """Have messages found that were copied around the models, where no trigger has seen to it."""
+    """Index messages that were copied without the models, in a database without triggers."""
     if _language().insert:
         rebuild()
 
@@ -305,7 +305,7 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
 
 
 def _read(statement: str, values: Any) -> list[tuple[Any, ...]]:
-    """Return what a statement finds; raise IndexDamaged where the index can't be read."""
+    """Return the rows of a statement; raise IndexDamaged if the index can't be read."""
     # What fails in a transaction of PostgreSQL's would take all of it along.
     within = is_shared() and connection.in_atomic_block
     try:

@@ -1,8 +1,8 @@
-"""The only place where rows become ``condense.Message`` and back.
+"""The only place that turns rows into ``condense.Message`` and back.
 
-The engine's tag operations, said as queries: each touches the rows it hides or shows and nothing
-else, in one transaction. ``condense.history`` says the same on values in memory; a property test
-holds the two against each other.
+The engine's tag operations, as queries: each touches the rows it hides or shows and nothing else,
+in one transaction. ``condense.history`` does the same on values in memory; a property test holds
+the two against each other.
 """
 
 import uuid
@@ -83,7 +83,7 @@ _WITH_OWNER_AND_PROFILE = (
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation as it is now, with its owner, its profile and what that names."""
+    """Return a conversation as it is now, with its owner, its profile and the profile's rows."""
     (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
     if row.profile:
         row.profile.owner = row.owner
@@ -123,21 +123,22 @@ def put_off(conversation: Conversation, on: bool) -> None:
 
 
 def is_put_off(conversation_id: uuid.UUID) -> bool:
-    """Whether it shall wait."""
+    """Return True while the next automatic condensation is put off."""
     return Conversation.objects.filter(pk=conversation_id, put_off=True).exists()
 
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
-    """Return what the model sees, in reading order; costs what is visible, not what is stored."""
+    """Return the effective history in reading order; the cost depends on visible messages only."""
     rows = effective_rows(conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
 
 
 def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
-    """Return what the model sees, for figures: one message stands for all but the newest.
+    """Return the effective history for figures: one message stands for all but the newest.
 
-    That has their tokens, and the id STAND_IN; their ``count`` is there too, and how many more
-    people see of them. It costs the same whatever is visible, but for a sum over an index.
+    That has their tokens, and the id STAND_IN; the second value has their ``count``, and the
+    numbers that people see of them beyond it. The cost does not depend on them, but for a sum over
+    an index.
     """
     newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
     if len(newest) <= NEWEST:
@@ -159,7 +160,7 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
 
 
 def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]:
-    """Return the rows of what the model sees, in reading order; so many, the ``newest`` first."""
+    """Return the rows of the effective history in reading order, or ``newest`` ones, last first."""
     # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
     # index with this order.
     is_file = connection.vendor == "sqlite"
@@ -287,14 +288,14 @@ def note_window(conversation_id: uuid.UUID, profile_id: int, window: int) -> Non
 
 
 def mark_changed(conversation_id: uuid.UUID) -> None:
-    """Count a change of what the model sees; what was measured before no longer holds."""
+    """Count a change of the effective history; earlier measurements no longer hold."""
     Conversation.objects.filter(pk=conversation_id).update(
         revision=F("revision") + 1, measured_tokens=None, measured_seq=None
     )
 
 
 def note_record(conversation_id: uuid.UUID) -> None:
-    """Count a new row of the record, which changes nothing of what the model sees."""
+    """Count a new row of the record that leaves the effective history as it is."""
     Conversation.objects.filter(pk=conversation_id).update(revision=F("revision") + 1)
 
 

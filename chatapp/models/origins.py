@@ -14,7 +14,7 @@ from chatapp.models.import_runs import ImportRun
 
 
 class ForkQuerySet(RecordedQuerySet["Fork"]):
-    """Forks by what can be visited."""
+    """Forks by the conversations that can be visited."""
 
     def present(self, user: User) -> Self:
         """Return those whose other conversation is there and the user's; with its ``title``."""
@@ -75,5 +75,5 @@ class Source(models.Model):
 
     @property
     def left_out(self) -> int:
-        """How many problems there were beside those that are kept."""
+        """The number of problems that are not kept."""
         return max(0, self.unused - len(self.problems))

@@ -1,4 +1,4 @@
-"""Pins: messages that the model keeps word for word, whatever hides them."""
+"""Pins: messages that the model keeps word for word through every condensation."""
 
 import uuid
 from typing import Self
@@ -13,7 +13,7 @@ from chatapp.models.messages import Message
 
 
 class PinQuerySet(RecordedQuerySet["Pin"]):
-    """Pins by whether they are in force."""
+    """Pins by state."""
 
     def in_force(self, conversation_id: uuid.UUID) -> Self:
         """Return the pins of a conversation that nobody took off, on messages still part of it."""
@@ -49,7 +49,7 @@ class Pin(Recorded):
 
     @property
     def holds(self) -> bool:
-        """Whether the message says, byte for byte, what it said when it was pinned."""
+        """True if the message is byte for byte as it was when it was pinned."""
         return bool(self.digest == digest_of(self.message))
 
 

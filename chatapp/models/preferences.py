@@ -1,4 +1,4 @@
-"""Preferences: how one user wants condensing and the agent to work; their prompts and commands."""
+"""Preferences: a user's settings for condensing and the agent; their prompts and commands."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class Preferences(models.Model):
     """
 
     class Drafting(models.TextChoices):
-        """Where summaries are drafted before they are needed."""
+        """The models with which summaries are drafted before they are needed."""
 
         FREE = "free", _("Only with free models")
         ALWAYS = "always", _("Always")

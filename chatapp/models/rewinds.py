@@ -1,4 +1,4 @@
-"""Rewinds: what the user set aside of a conversation, and can bring back."""
+"""Rewinds: parts of a conversation that the user set aside, and can restore."""
 
 import uuid
 from typing import Self
@@ -14,7 +14,7 @@ from chatapp.models.messages import Message
 
 
 class Hiding(models.Model):
-    """How much something hid, counted as people see it: see ``MessageQuerySet.count_seen``."""
+    """The numbers of hidden messages and results, as ``MessageQuerySet.count_seen`` counts."""
 
     messages_hidden = models.PositiveIntegerField(default=0)
     results_hidden = models.PositiveIntegerField(default=0)
@@ -25,14 +25,14 @@ class Hiding(models.Model):
 
 
 class RewindQuerySet(RecordedQuerySet["Rewind"]):
-    """Rewinds by whether they can be taken back."""
+    """Rewinds that can be undone."""
 
     def undoable(self) -> Self:
         """Return the rewind that can be undone: in force, and nothing new was said since."""
         return self.with_undoable().filter(is_undoable=True)
 
     def with_undoable(self) -> Self:
-        """Add ``is_undoable``: whether it is one of those."""
+        """Add ``is_undoable``: True for the rewind that ``undoable`` returns."""
         later = Message.objects.filter(
             conversation=OuterRef("conversation"), seq__gt=OuterRef("last_seq")
         )

@@ -16,7 +16,7 @@ from chatapp.models.turns import Turn
 
 
 class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
-    """Requests by whether the turn's process has taken them."""
+    """Requests by turn, taken by the turn's process or not."""
 
     def ask(
         self,
@@ -44,7 +44,7 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         return bool(execute(sql, *said, conversation_id, *([turn] if turn else [])))
 
     def untaken(self, turns: Iterable[uuid.UUID]) -> Self:
-        """Return what is still to be done in these turns, in the order in which it was asked."""
+        """Return the requests to these turns that nobody has taken, the oldest first."""
         return self.filter(turn__in=[*turns], taken_at=None).order_by("pk")
 
     def take(self, requests: Collection["TurnRequest"]) -> "list[TurnRequest]":
@@ -67,13 +67,13 @@ def _places(values: Collection[object]) -> str:
 
 
 class TurnRequest(models.Model):
-    """What a person asks of a turn; ``details`` are those of a request to condense.
+    """A person's request to a turn; ``details`` are those of a request to condense.
 
     ``taken_at`` says when the turn's process took it, to do it at once or after its step.
     """
 
     class Kind(models.TextChoices):
-        """What the turn is to do."""
+        """The kind of a request."""
 
         STOP = "stop", _("stop")
         CONDENSE = "condense", _("condense after the step that runs")

@@ -29,7 +29,7 @@ _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
-    """Turns by what became of them."""
+    """Turns by state and process."""
 
     def in_force(self) -> Self:
         """Leave out turns that a rewind took back."""
@@ -75,7 +75,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.get(pk=turn.pk)
 
     def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
-        """Make a turn this process's, after so many attempts; None where it is over or taken."""
+        """Claim a turn with so many attempts for this process; None if it is over or taken."""
         free = self.unfinished().filter(pk=pk, attempt=attempt)
         if not free.update(owner=this_process(), attempt=F("attempt") + 1):
             return None
@@ -110,7 +110,7 @@ class Turn(models.Model):
     """
 
     class Status(models.TextChoices):
-        """How a turn stands or ended."""
+        """The states and results of a turn."""
 
         QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
@@ -121,14 +121,14 @@ class Turn(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Doing(models.TextChoices):
-        """What a turn is at."""
+        """The activity of a running turn."""
 
         CALLING = "calling", _("calling the model")
         USING_TOOLS = "using_tools", _("using tools")
         CONDENSING = "condensing", _("condensing the context")
 
     class Origin(models.TextChoices):
-        """What began a turn."""
+        """The cause of a turn."""
 
         SENT = "sent", _("a message was sent")
         REGENERATED = "regenerated", _("an answer was asked for anew")
@@ -179,7 +179,7 @@ class Turn(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs or waits any more."""
+        """True if nothing of it runs or waits any more."""
         return self.finished_at is not None
 
     @contextmanager
@@ -191,9 +191,9 @@ class Turn(models.Model):
             yield
 
     def hold(self) -> None:
-        """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
+        """Lock it until the commit; raise TurnEnded if it is over or another process has it.
 
-        Every transaction that writes for the turn does so, or notes what the turn does. One that
+        Every transaction that writes for the turn does so, or notes the turn's activity. One that
         locks the conversation locks it first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
@@ -201,7 +201,7 @@ class Turn(models.Model):
             raise _ended()
 
     def go_on(self, doing: Doing, *, step: int | None = None) -> None:
-        """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
+        """Store its activity from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
         if not self._change(change, Turn.Status.RUNNING, doing, step):
             raise _ended()
@@ -212,7 +212,7 @@ class Turn(models.Model):
             raise _ended()
 
     def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
-        """Note how it ended; False where it is over, or another process took it."""
+        """Store its end; return False if it is over, or another process took it."""
         change = (
             "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
             "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
@@ -223,17 +223,16 @@ class Turn(models.Model):
 
     @transaction.atomic
     def release(self) -> bool:
-        """Give it to nobody until a person answers; False where it has to go on here.
+        """Release it until a person answers; return False if it has to go on here.
 
-        That is so where somebody has answered, and where it is not ``asking`` for another reason.
-        Raises TurnEnded as ``hold`` does.
+        It has to if it isn't ``asking``, as after an answer. Raises TurnEnded as ``hold`` does.
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
         return asks and self._change(f"owner = '', offered_at = {clock()}")
 
     def hand_over(self) -> None:
-        """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
 
         All that it was to store is stored. One that waits for a person waits on.
         """
@@ -243,7 +242,7 @@ class Turn(models.Model):
             raise _ended()
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:
-        """Have it go on after an answer: ``enqueue`` it where no process waits with it.
+        """Continue it after an answer: ``enqueue`` it if no process waits with it.
 
         It is as ``locked`` has returned it in this transaction.
         """
@@ -261,17 +260,17 @@ class Turn(models.Model):
 
     @property
     def is_unclaimed(self) -> bool:
-        """Whether it is nobody's, and not over."""
+        """True if no process has it, and it is not over."""
         return not (self.owner or self.is_over)
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to say something before it goes on."""
+        """True if it waits for a person's answer."""
         return self.status == Turn.Status.WAITING and not self.is_over
 
     @property
     def condenses(self) -> bool:
-        """Whether this is a condensation by hand."""
+        """True if this is a condensation by hand."""
         return self.origin == Turn.Origin.CONDENSED
 
 

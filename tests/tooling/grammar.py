@@ -23,7 +23,6 @@ ALLOWED = {
     "chatapp/condensation": 51,
     "chatapp/context": 46,
     "chatapp/conversations": 28,
-    "chatapp/models": 224,
     "chatapp/postgresql": 5,
     "chatapp/storage": 29,
     "chatapp/toolbox": 17,
