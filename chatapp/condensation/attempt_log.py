@@ -54,7 +54,7 @@ _PASSED = {
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, Any]:
-    """Return what a reduction tells, in the columns of its record."""
+    """Return the columns that a reduction fills in its record."""
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
     checked = [
@@ -86,9 +86,9 @@ def receipt_of(
     effective: Sequence[condense.Message],
     on_disk: Callable[[str], bool] | None,
 ) -> condense.Receipt:
-    """Return what becomes of the facts that a reduction hides, once it applies.
+    """Return the receipt for the facts that a reduction hides, as if it were applied.
 
-    The agent's own search looks for them among what is hidden then.
+    The agent's own search looks for them among the messages that are hidden then.
     """
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
@@ -206,7 +206,7 @@ class AttemptLog:
         }
 
     async def take_over(self, draft: str, situation: condense.Situation) -> bool:
-        """Make the row of a draft this turn's, to be applied; False where it is not there."""
+        """Make the row of a draft this turn's, to be applied; return False if it is gone."""
         taken = await self.saver.save(self._take_over, draft, situation)
         if taken:
             self.condensed_at, self._drafted[draft] = taken
@@ -234,7 +234,7 @@ class AttemptLog:
         return (at_seq, row.finished_at) if row and taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
-        """Tell the watchers how far the summary is, a few times a second at most."""
+        """Publish the summary's progress, a few times a second at most."""
         moment = time.monotonic()
         if moment - self._told_at >= PROGRESS_INTERVAL:
             self._told_at = moment
@@ -263,9 +263,9 @@ class AttemptLog:
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[condense.TokenCount, events.ContextChanged]:
-        """Return the size of what the model sees from now on, and what is told of it.
+        """Return the size of the new effective history, and the event with its figures.
 
-        Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
+        Raises a condense.CondenseError, and applies nothing, if a pin would not hold.
         """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
@@ -301,7 +301,7 @@ class AttemptLog:
         *,
         fell_back_to: str | None = None,
     ) -> None:
-        """Complete the record of an attempt that came to nothing, its cost included."""
+        """Complete the record of a failed attempt, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
         unasked = attempt.kind == "cleared" and self.scope is None
         held = isinstance(error, condense.Vetoed) and attempt.trigger is condense.Trigger.AUTO
