@@ -57,9 +57,9 @@ def decide(
     budget: Decimal | None = None,
     auto_recall: bool | None = None,
 ) -> None:
-    """Let these tools run and tell the model this from the next turn on; "" is the profile's.
+    """Store tool policies and system prompt from the next turn on; "" is the profile's.
 
-    All calls together may cost the ``budget``. What ``auto_recall`` leaves open, settings say.
+    All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
     """
     changed: dict[str, Any] = {
         "tool_policies": dict(policies),
@@ -91,18 +91,18 @@ def name_conversation(*, conversation: Conversation, title: str, question: str) 
 
 
 def delete_conversation(*, conversation: Conversation) -> None:
-    """Hide the conversation everywhere; ``restore_conversation`` brings it back."""
+    """Hide the conversation everywhere; ``restore_conversation`` shows it again."""
     present = Conversation.objects.filter(pk=conversation.pk, deleted_at=None)
     present.update(deleted_at=timezone.now())
 
 
 def restore_conversation(*, conversation: Conversation) -> None:
-    """Bring a deleted conversation back as it was."""
+    """Restore a deleted conversation as it was."""
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
 
 
 def check_message(text: str, *, alone: bool = True) -> None:
-    """Refuse what no conversation takes as a message: nothing at all, and too much.
+    """Refuse an empty message and one that is too long.
 
     Unless it stands ``alone``, something is attached, and may be all.
     """
@@ -119,7 +119,7 @@ def check_message(text: str, *, alone: bool = True) -> None:
 
 
 def check_spending(conversation_id: uuid.UUID) -> None:
-    """Refuse what calls a model where no more may be spent."""
+    """Refuse a model call if its limits allow no more."""
     try:
         spending.check_spending(conversation_id)
     except SpendingLimitReached as spent:
@@ -127,7 +127,7 @@ def check_spending(conversation_id: uuid.UUID) -> None:
 
 
 def set_title_from(conversation: Conversation, text: str) -> None:
-    """Give a conversation without a title what its first message begins with."""
+    """Give a conversation without a title the beginning of its first message."""
     if not conversation.title:
         Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))
 
@@ -202,5 +202,5 @@ def share_conversation(*, conversation: Conversation, tools: bool = False) -> st
 
 
 def stop_sharing(*, conversation: Conversation) -> None:
-    """Take the link of a conversation back; nothing happens where there is none."""
+    """Remove the link of a conversation, if there is one."""
     Share.objects.filter(conversation=conversation).delete()

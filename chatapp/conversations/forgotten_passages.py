@@ -85,7 +85,7 @@ class _Stored(StoredRecall):
 
     @override
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
-        """Return the messages of each group; raise Refused where the index can't be searched."""
+        """Return the messages of each group; raise Refused if the index can't be searched."""
         try:
             return super().look_up(wanted, most)
         except IndexDamaged as damage:

@@ -81,7 +81,7 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
 
 
 def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
-    """Return what the conversation held when a message was the newest; nothing is changed."""
+    """Return the conversation's messages when one was the newest; nothing is changed."""
     with transaction.atomic():
         _bring_back(origin, there.rewind_parent)
         present = origin.messages.filter(rewind_parent=None)
@@ -92,7 +92,7 @@ def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
 
 
 def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
-    """Have what a rewind set aside in the place of all that came instead of it."""
+    """Restore the messages that a rewind set aside, in place of all that followed it."""
     if rewind_pk is None:
         return
     _bring_back(origin, Rewind.objects.get(pk=rewind_pk).rewind_parent)
@@ -140,7 +140,7 @@ def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Mes
 
 
 def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a message says in the copy, without what is only part of the original."""
+    """Return a message's columns for the copy, without parts that only the original has."""
     columns = {name: getattr(row, name) for name in _SAID}
     for name in ("condense_parent", "truncation_parent"):
         if columns[name] not in made:
@@ -192,7 +192,7 @@ def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
 
 
 def _link(kept: str, linked: str) -> None:
-    """Link a file, or copy it where a disk has no links; one that is gone meanwhile is left out."""
+    """Link a file, or copy it if the disk has no links; a file that is gone is left out."""
     try:
         os.link(kept, linked)
     except FileNotFoundError:
