@@ -1,4 +1,4 @@
-"""The hidden part of a conversation: tools search it, and recall brings passages of it back."""
+"""The hidden part of a conversation: tools search it, and recall adds passages of it."""
 
 import uuid
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class StoredHistory:
         return await reading(search)(self.conversation_id, words, limit)
 
     async def read(self, seq: int) -> str | None:
-        """Return all that a message says; None where there is none, or a rewind took it back."""
+        """Return the text of a message; None if there is none, or a rewind took it back."""
         return await reading(read)(self.conversation_id, seq)
 
 
@@ -120,7 +120,7 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:
-    """Return what a message of a conversation says, None where there is none that counts."""
+    """Return the text of a conversation's message, None if there is none, or it was rewound."""
     own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     row = own.filter(seq=seq).first()
     told = condense.parts_of([message_store.to_engine(row)] if row else ())

@@ -1,4 +1,4 @@
-"""The tools of a conversation: whether they may run, and what they work with."""
+"""The tools of a conversation: their permissions, their folders, and their services."""
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -80,7 +80,7 @@ def _is_allowed(conversation: Conversation) -> bool:
 
 
 def may_read(owner: int, folder: str) -> bool:
-    """Return whether a user's conversations may read a folder below WORKSPACES_ROOT."""
+    """Return True if a user's conversations may read a folder below WORKSPACES_ROOT."""
     match PurePath(folder).parts:
         case parts if ".." in parts or folder.startswith("/"):
             return False
@@ -104,9 +104,9 @@ def _shared() -> set[str]:
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
-    """Return by name what was decided about tools: for the conversation, else for the profile.
+    """Return the decisions about tools by name: the conversation's, else the profile's.
 
-    Files that several users see are changed by none of their agents, and no member uses what
+    Files that several users see are changed by none of their agents, and no member uses tools that
     operators deny. A tool of an MCP server that changed since its owner saw it is asked about.
     """
     own = conversation.tool_policies if conversation else {}
@@ -129,13 +129,13 @@ def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
 
 
 def _is_shared(conversation: Conversation) -> bool:
-    """Whether the workspace is one of the server's, and the owner none who runs it."""
+    """Return True if the workspace is one of the server's, and the owner no operator."""
     is_users = conversation.workspace.partition("/")[0] == OWN
     return not (is_users or is_own(conversation) or conversation.owner.is_superuser)
 
 
 def is_own(conversation: Conversation) -> bool:
-    """Whether the workspace is the conversation's, or that of another one of its owner."""
+    """Return True if the workspace is the conversation's, or that of its owner's other one."""
     if not conversation.workspace:
         return True
     try:
@@ -146,7 +146,7 @@ def is_own(conversation: Conversation) -> bool:
 
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:
-    """Return whether a tool may run in a conversation as it is stored now."""
+    """Return the policy for a tool in a conversation as it is stored now."""
     if decided := policies_of(conversation, profile).get(name):
         return decided
     spec = specs_for(profile.mcp_servers).get(name)
@@ -179,10 +179,10 @@ def toolbox_for(
 
 
 def outputs_of(conversation_id: uuid.UUID) -> Path:
-    """Return the folder where long outputs of a conversation's commands are kept."""
+    """Return the folder that keeps long outputs of a conversation's commands."""
     return Path(settings.DATA_DIR) / "outputs" / conversation_id.hex
 
 
 def offered(conversation: Conversation | None, profile: Profile) -> tuple[ToolSpec, ...]:
-    """Return the tools that the model is told about."""
+    """Return the tools that the model may call."""
     return toolbox_for(Path(), conversation, profile).specs

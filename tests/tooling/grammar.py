@@ -22,7 +22,6 @@ ALLOWED = {
     "chatapp/background_jobs": 3,
     "chatapp/postgresql": 5,
     "chatapp/storage": 29,
-    "chatapp/toolbox": 17,
     "chatapp/turns": 72,
     "condense/facts": 41,
     "condense/recall": 23,
