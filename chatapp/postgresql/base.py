@@ -38,7 +38,7 @@ class DatabaseOperations(operations.DatabaseOperations):
 
     @override
     def adapt_json_value(self, value: Any, encoder: Any) -> Any:
-        """Return what writes the value with its keys in their order."""
+        """Return an adapter that writes the value with its keys in their order."""
         return Json(value, dumps=operations.get_json_dumps(encoder))
 
 
@@ -64,7 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @cached_property
     def wrap_database_errors(self) -> DatabaseErrorWrapper:
-        """Django's name for what makes its errors of the client's."""
+        """Django's name for the wrapper that turns the client's errors into its own."""
         return DatabaseErrorWrapper(self)
 
     @override
@@ -85,16 +85,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def ensure_connection(self) -> None:
-        """Connect, also where the server has closed the connection since it was last used.
+        """Connect, also if the server has closed the connection since its last use.
 
-        Threads outside requests keep theirs, and rest; what came meanwhile is its end, or a note.
+        Threads outside requests keep idle connections; input that has arrived there is their end,
+        or a note.
         """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
         super().ensure_connection()
 
     def _is_cut(self) -> bool:
-        """Return whether it ended: that is read without a word to the server."""
+        """Return True if the server closed it, found by reading without a query."""
         arrived = select.poll()
         try:
             arrived.register(self.connection.fileno(), select.POLLIN)
@@ -117,7 +118,7 @@ def connect_anew(pool: ConnectionPool) -> None:
 
 @atexit.register
 def close_pools() -> None:
-    """Close all pools: where Python itself ends, it waits in vain for each of their threads."""
+    """Close all pools, as Python would wait in vain for each of their threads at its end."""
     # Django has no other way to them.
     for pool in [*DatabaseWrapper._connection_pools.values()]:  # type: ignore[attr-defined] # noqa: SLF001
         pool.close()
