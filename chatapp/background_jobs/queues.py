@@ -32,9 +32,9 @@ MOST_LOOKS, PAUSE = 60, 10
 
 
 class Interrupted(BaseRetryStrategy):
-    """Has another worker run what an orderly stop cut off, or what this one is too old for.
+    """Retries jobs on another worker: those cut off by a stop, or unknown to this version.
 
-    So is what the database was away for.
+    Jobs that failed because the database was away are retried, too.
     """
 
     @override

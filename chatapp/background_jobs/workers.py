@@ -236,7 +236,7 @@ class _Workers:
             self._running.discard(job)
 
     async def look(self) -> None:
-        """Look after jobs that were abandoned, until it is cancelled."""
+        """Find and retry abandoned jobs from time to time, until it is cancelled."""
         abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
@@ -249,7 +249,7 @@ class _Workers:
                 is_logged = True
 
     async def clear(self) -> None:
-        """Delete jobs that came to nothing long ago, until it is cancelled."""
+        """Delete old finished, failed, cancelled and aborted jobs, until it is cancelled."""
         jobs = self.app.job_manager
         while True:
             with suppress(ConnectorException):
