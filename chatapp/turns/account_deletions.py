@@ -1,4 +1,4 @@
-"""Accounts that are due to be deleted: what runs for them ends, and all of theirs is erased."""
+"""Deletions of due accounts: their turns end, and all of their data is erased."""
 
 import asyncio
 import logging
@@ -85,7 +85,7 @@ def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
 
 
 def _close(user: User) -> None:
-    """Let nothing begin in a user's name, and end what runs."""
+    """Deactivate a user's account, and end their sessions, drafts, imports and turns."""
     user.is_active = False
     user.save(update_fields=["is_active"])
     users.end_sessions(user)

@@ -1,4 +1,4 @@
-"""Turns: begun once with what they answer, and ended once with how they ended."""
+"""Turns: each begins once with its question, and ends once with its result."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -44,11 +44,11 @@ from chatapp.turns.turn_records import close_what_is_open
 def start_message(
     conversation: Conversation, command: SendMessage, brought: Brought
 ) -> TurnContext | None:
-    """Store a message and open its turn; None where its nonce was here before.
+    """Store a message and open its turn; return None if its nonce was here before.
 
-    What its text has ``brought`` becomes part of the message; so do attachments, surroundings and
-    what is recalled of the hidden messages. An earlier one that it ``replaces`` is set aside as a
-    version. The title comes from the first message. Raises Refused where it can't begin.
+    The content that its text has ``brought`` becomes part of the message; so do attachments,
+    surroundings and recalled passages. An earlier message that it ``replaces`` is set aside as a
+    version. The title comes from the first message. Raises Refused if it can't begin.
     """
     text, replaces = command.text, command.replaces
     preferences = preferences_of(conversation.owner)
@@ -109,7 +109,7 @@ def _recall(
 def locked_for_new_turn(
     conversation: Conversation, nonce: uuid.UUID
 ) -> Iterator[Conversation | None]:
-    """Yield the locked conversation, or None where this nonce has a turn.
+    """Yield the locked conversation, or None if this nonce has a turn.
 
     Raises Busy while another turn is unfinished.
     """
@@ -167,7 +167,7 @@ def open_turn(
 
 
 def check_turns(conversation: Conversation) -> None:
-    """Raise TooManyTurns where as many others of the owner's are not over as may be at once.
+    """Raise TooManyTurns if the owner's other unfinished turns are as many as allowed at once.
 
     None of these begins or ends before the commit.
     """
@@ -269,7 +269,7 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
 
 
 def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
     from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
 
     owner = turn.conversation.owner_id
@@ -296,9 +296,9 @@ def hand_over(
 
 
 def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
-    """Have a turn wait for a person without a process; False where it goes on, or is lost.
+    """Release a turn that waits for a person; return False if it goes on, or is lost.
 
-    The ``wish`` that the turn did not come to goes along.
+    The ``wish``, a request that the turn has not carried out, is released with it.
     """
     with suppress(TurnEnded), transaction.atomic():
         if turn.release():
@@ -308,13 +308,13 @@ def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
 
 
 def _give_back(turn: Turn, wish: CondenseRequest | None) -> None:
-    """Have whoever claims the turn take the wish again."""
+    """Mark a request as not taken, for the next process that claims the turn."""
     if wish:
         turn.requests.filter(nonce=wish.nonce).update(taken_at=None)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
-    """Stop the turn of this id or nonce, or any, that no process works on; False where one does."""
+    """Stop the unclaimed turn of this id or nonce, or any; False if there is none."""
     found = Turn.objects.unfinished().filter(conversation=conversation_id, owner="")
     if named:
         found = found.filter(Q(pk=named) | Q(nonce=named))

@@ -1,4 +1,4 @@
-"""The turns that run in this process: started, looked after, and ended in order."""
+"""The turns that run in this process: started, supervised, and ended in order."""
 
 import asyncio
 import contextlib
@@ -143,7 +143,7 @@ class RunningTurns:
             self._expected.discard(turn)
 
     def __contains__(self, turn: object) -> bool:
-        """Whether a turn runs here, or soon will."""
+        """Return True if a turn runs here, or soon will."""
         return turn in self.turns or turn in self._expected
 
     def start(self, run: TurnContext) -> TurnTask:
@@ -180,7 +180,7 @@ class RunningTurns:
         return None
 
     def hear(self, hint: hints.Hint) -> None:
-        """Heed what a hint asks of a turn that runs here."""
+        """Carry out a hint's request to a turn that runs here."""
         match hint:
             case hints.TurnRequested(conversation, turn) if task := self.find(conversation, turn):
                 if hint.kind == TurnRequest.Kind.STOP:
@@ -221,7 +221,7 @@ class RunningTurns:
                 task.leave("")
 
     def beat(self, anybody_gone: bool) -> float:
-        """Have this process look after turns; callable from any thread, at each sign of life.
+        """Have this process check its turns; callable from any thread, at each sign of life.
 
         Returns the seconds for which the event loop has not come round to an earlier call.
         """
@@ -235,7 +235,7 @@ class RunningTurns:
         return time.monotonic() - asked
 
     async def looked(self) -> None:
-        """Return when this process has looked after turns."""
+        """Return once this process has finished the check of its turns."""
         await asyncio.sleep(0)
         if self._looking:
             await asyncio.wait({self._looking})
@@ -285,9 +285,9 @@ class RunningTurns:
             channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
-        """End what a crash left behind, and go on with what only waited for a person.
+        """Close the turns that a crash left open, and continue those that only waited for a person.
 
-        Done once; nothing begins here before. Where it failed, the next call does it again.
+        Done once; no turn begins here before. If it failed, the next call does it again.
         """
         channel.start()
         if self.loop is None or not self.loop.is_running():
@@ -302,12 +302,12 @@ class RunningTurns:
             self.cleared_up = True
 
     def open(self) -> None:
-        """Look after turns from now on, also while nobody is there; needs a running loop."""
+        """Supervise turns from now on, even without users; needs a running loop."""
         channel.start()
         self._clearing_up = asyncio.create_task(self.try_to_clear_up())
 
     async def try_to_clear_up(self) -> None:
-        """Clear up now where that is possible, and later where it is not."""
+        """Recover from a crash now if that is possible; otherwise a later call does."""
         try:
             await self.clear_up()
         except (DatabaseError, OSError) as error:
@@ -340,7 +340,7 @@ class RunningTurns:
             task.stop()
 
     async def _until_begun(self, seconds: float) -> None:
-        """Wait for what was about to begin, so that it is ended like the rest."""
+        """Wait for turns that are about to begin, so that they are ended like the rest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._beginning:
