@@ -43,7 +43,7 @@ class RetriedWrites:
     audience: Audience
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``write`` returns; it is one transaction, so that it can be made again.
+        """Return the result of ``write``; it is one transaction, so that it can be repeated.
 
         Raises OperationalError when the last try fails too.
         """
@@ -51,7 +51,7 @@ class RetriedWrites:
         return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``read`` returns, as ``reading`` does; raise as ``save`` does."""
+        """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
         told = noop("The server could not read what is stored. {why}")
         return await self._retry(partial(reading(read), *args, **kwargs), told)
 
@@ -149,7 +149,7 @@ class PartialReplyWriter:
 
 
 def kept_draft(draft: PartialReply) -> str:
-    """Return what a call that broke off keeps of its draft, beside the message that came of it.
+    """Return the part of a broken-off call's draft that is kept in addition to its message.
 
     Only people are shown that: no message may hold half a call, or thinking without its end.
     """
