@@ -108,7 +108,7 @@ class Approvals:
             Checkpoint.objects.get_or_create(turn=self.run.turn, seq=seq, defaults={"name": name})
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Return a person's answer; raise LeftWaiting once this process may wait no longer."""
+        """Return a person's answer; raise LeftWaiting when this process stops waiting for it."""
         asked = {"kind": Question.Kind.ANSWER, "text": question, "suggestions": [*answers]}
         said: str = (await self._wait(asking, **asked)).answer
         return said

@@ -45,7 +45,7 @@ class OneThreadHandler(ASGIHandler):
     """Django's handler, which takes a request from its first middleware to its view on one thread.
 
     All views are synchronous. Left to itself it changes threads for each middleware that could be
-    otherwise, and where a visitor leaves just then, what ends the request can miss its thread.
+    otherwise, and if a visitor leaves just then, the end of the request can miss its thread.
     """
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -93,7 +93,7 @@ async def refuse(scope: Any, send: Any) -> None:
 
 
 async def live(_scope: Any, receive: Any, send: Any) -> None:
-    """Reserve DATA_DIR for this server from start to end; let running turns end at shutdown.
+    """Reserve DATA_DIR from this server's start to its end; then store its running turns.
 
     `manage.py serve` does so itself.
     """

@@ -90,7 +90,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def dispatch(self, message: Any) -> None:
         """Handle a message at once.
 
-        Channels would wait for what is being written, only to close that thread's connection.
+        Channels would wait for the current write, only to close that thread's connection.
         """
         await getattr(self, get_handler_name(message))(message)
 
@@ -116,7 +116,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def _look(self, *, counts: bool = False) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand.
 
-        Where it ``counts`` as a request, LimitReached is raised once there were too many.
+        If it ``counts`` as a request, LimitReached is raised once there were too many.
         """
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
@@ -137,7 +137,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return 0
 
     async def _pump(self) -> None:
-        """Send the live view; when it ends, close the socket so that the page reconnects."""
+        """Send the live view, then close the socket; a page that may do so reconnects."""
         try:
             code = await self._show()
         except Exception:

@@ -26,7 +26,7 @@ _ids: ContextVar[Mapping[str, str]] = ContextVar("ids", default=MappingProxyType
 
 
 def begin(**ids: object) -> None:
-    """Begin new ids for each log line, without those before."""
+    """Replace the ids of each log line of this context from now on."""
     _ids.set({})
     note(**ids)
 

@@ -32,7 +32,7 @@ DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "
 def request_ids(get_response: GetResponse) -> GetResponse:
     """Give each request an id, which its log lines and the answer have; or keep a trusted proxy's.
 
-    Stands before ``client_address``, where the address is that of whoever is connected.
+    Stands before ``client_address``, while the address is still that of the connection.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -130,7 +130,7 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
 def only_utf_8(get_response: GetResponse) -> GetResponse:
     """Refuse a request that says it is written in anything but UTF-8, as no browser's is.
 
-    Django would read its address and its fields in that encoding, and fail where it can't.
+    Django would read its address and its fields in that encoding, and could fail.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -86,7 +86,7 @@ class Guard:
         return tuple(dict.fromkeys(found))
 
     async def transport(self, url: str) -> httpx2.AsyncBaseTransport:
-        """Return a transport to the checked addresses only; raises as ``addresses`` does."""
+        """Return a transport that is bound to the checked addresses; raises as ``addresses``."""
         addresses = await self.addresses(url)
         plain = httpx2.AsyncHTTPTransport(trust_env=False)
         return plain if addresses is None else PinnedTransport(addresses, plain)

@@ -1,15 +1,14 @@
 """The processes that share a database: their signs of life, and the files that all must see.
 
 Each gives signs of life, every two seconds, on a thread and a connection of its own, and looks for
-others that give none. This is how everything that a process works on is known to be left: turns,
-drafts, imports and jobs.
+others that give none. By these others know which work was left: turns, drafts, imports and jobs.
 
 On PostgreSQL each also holds a lock for as long as it lives. A server without Redis holds it alone,
-for it could not tell others what happens; processes with Redis hold it together.
+since it can't send its hints to others; processes with Redis hold it together.
 
 Each leaves a file in the folders that all have to share, signed with the keys that all have to
-have, and looks for the files of the others. A name says which: the one of the connection that holds
-the lock.
+have, and looks for the files of the others. A file has the name of the connection that holds the
+lock.
 """
 
 import contextlib
@@ -202,7 +201,7 @@ def working() -> Iterator[None]:
 class Observer:
     """Gives signs of life of this process, and finds processes that give none.
 
-    A look that fails, or comes late, is no evidence, and whoever can't write can't judge.
+    A look that fails, or comes late, is no evidence, and a process that can't write can't judge.
     """
 
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:

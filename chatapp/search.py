@@ -29,7 +29,8 @@ def words_of(text: str) -> list[str]:
 class Query:
     """Phrases that all have to be in a text; the last word of the last one may go on.
 
-    Words of a phrase follow each other: what stood between quotation marks, or without a space.
+    The words of a phrase follow each other: in the text they stood in quotation marks, or without a
+    space.
     """
 
     phrases: tuple[Phrase, ...]
@@ -56,7 +57,7 @@ class Query:
         return self._source(r"[\p{L}\p{N}]", r"[^\p{L}\p{N}]")
 
     def _source(self, letter: str, other: str) -> str:
-        """Return an expression for phrases that begin and end with their own words."""
+        """Return an expression for phrases that begin and end at the borders of words."""
         letter = f"(?![{UNSPACED}]){letter}"
         sources = []
         for phrase in self.phrases:

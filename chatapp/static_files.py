@@ -1,7 +1,7 @@
 """Scripts and styles as browsers get them: few files, and names that change with the content.
 
-Where they were collected, a file's name carries a hash, so that a browser keeps it for good and
-asks for it once. In development, and wherever files changed since, they are served as they lie.
+A collected file's name carries a hash, so that a browser keeps it for good and asks for it once. In
+development, and after changes, files are served as they lie.
 """
 
 import fcntl
