@@ -1,7 +1,7 @@
 """Procrastinate's queues: jobs and turns that any worker on the same database takes.
 
-Imported only where several processes share one. A job is a row, stored through Django's own
-connection with all else that its transaction writes.
+Imported only if several processes share one. A job is a row, stored through Django's own connection
+with all else that its transaction writes.
 """
 
 import asyncio

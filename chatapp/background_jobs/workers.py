@@ -56,8 +56,8 @@ async def work_queues(
 ) -> None:
     """Run up to so many turns and background jobs at once, and a long job, until ``stop`` is set.
 
-    What runs then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled, and
-    another worker runs it again.
+    Running work then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled,
+    and another worker runs it again.
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
@@ -145,8 +145,8 @@ class AbandonedJobs:
     def look(self, own: Collection[int], running: Collection[int]) -> None:
         """Hand on the jobs of workers that are gone.
 
-        Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
-        handed out to a call that never heard of it, because its connection broke just then.
+        Of this process' ``own`` ones the jobs are known that are ``running``. Any other was handed
+        out to a call that never received it, because its connection broke just then.
         """
         old = ProcrastinateWorker.objects.filter(last_heartbeat__lt=Now() - NEW)
         gone = {*old.values_list("pk", flat=True)} - Process.objects.workers() - {*own}
