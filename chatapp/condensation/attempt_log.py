@@ -118,8 +118,8 @@ class AttemptLog:
     ) -> None:
         """Take the journal of the run whose attempts are kept.
 
-        ``on_disk`` says whether a file that the agent knew can still be read; ``condensed_at`` is
-        the newest message's seq when it was last tried, 0 where it never was.
+        ``on_disk`` returns True if a file that the agent knew can still be read; ``condensed_at``
+        is the newest message's seq at the last attempt, 0 without one.
         """
         self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
         self.audience = journal.saver.audience
@@ -140,7 +140,7 @@ class AttemptLog:
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done.
 
-        Raises SpendingLimitReached where it would ask a model that may not be called any more.
+        Raises SpendingLimitReached if it would ask a model that may not be called any more.
         """
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))

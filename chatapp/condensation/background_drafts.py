@@ -1,8 +1,8 @@
 """Summaries that are drafted in the background, and swapped in once they are needed.
 
-A draft is written beside the turns while the conversation goes on, in whichever process. It stands
-for what the model saw when it was begun; what came since stays as it is. Where that, or what the
-draft was made by, is changed, the draft is dropped, and its record says why.
+A draft is written while the conversation goes on, by any process. It stands for the effective
+history at its beginning; messages since stay as they are. If that history or the draft's settings
+change, the draft is dropped, and its record has the reason.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ def why_useless(
 ) -> str:
     """Return the reason that a draft can't replace the effective history, "" if it can.
 
-    Without ``terms``, changes of settings do not count.
+    Without ``terms``, changes of settings and pins do not count.
     """
     if draft.written_at is None and is_left(draft.owner):
         return _STOPPED

@@ -49,7 +49,7 @@ class Condensing:
 class ContextController:
     """The agent's ``ContextPort`` over ``condense.Condenser``; one per run.
 
-    What condenses is built when a condensation may be due, or somebody asks for one.
+    The condenser is built when a condensation may be due, or somebody requests one.
     """
 
     def __init__(

@@ -62,7 +62,8 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
 def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     """Return tokens as a profile's provider bills them.
 
-    Where to write to its cache is billed apart, what is not read from it is written to it.
+    If writing to its cache has a price of its own, all tokens that are not read from the cache are
+    written to it.
     """
     if not profile.spec.caches_prompts:
         return replace(usage, input=usage.prompt, cache_read=0)

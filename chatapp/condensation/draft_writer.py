@@ -87,7 +87,7 @@ class DraftDropped(AgentError):
 class DraftJournal(ConversationJournal):
     """A journal whose calls belong to no turn: one that is stopped does not end them.
 
-    ``effective`` is what the model saw when it was made.
+    ``effective`` is the effective history when it was made.
     """
 
     in_turn = goes_on = False

@@ -152,9 +152,9 @@ def answer_review(
 ) -> None:
     """Store a person's answer; raise Refused after another answer or without a question.
 
-    The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
-    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard". The
-    same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
+    The decision is "accept", with their own ``summary`` if that differs, "again" for a new draft
+    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard".
+    Repeating it changes nothing. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
     if decision not in _SAME:
