@@ -1,7 +1,7 @@
 """The settings and the context of a turn, as they were when it began.
 
-Its model is told a system prompt first and, beside each message, environment details: the time,
-files, the to-do list, the context's size.
+Its model reads a system prompt first and, with each message, environment details: the time, files,
+the to-do list, the context's size.
 """
 
 import itertools
