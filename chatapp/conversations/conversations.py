@@ -57,7 +57,7 @@ def decide(
     budget: Decimal | None = None,
     auto_recall: bool | None = None,
 ) -> None:
-    """Store tool policies and system prompt from the next turn on; "" is the profile's.
+    """Store tool policies and system prompt for later turns; "" is the profile's.
 
     All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
     """
@@ -84,7 +84,7 @@ def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
 def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
     """Give a conversation the title that a model found, unless a person has given it another.
 
-    Without one it has what its first ``question`` begins with. Returns whether it was changed.
+    Without one it has the beginning of its first ``question``. Returns True if it was changed.
     """
     untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
     return bool(title) and untouched.exclude(title=title).update(title=title) > 0
@@ -187,8 +187,8 @@ def _folder_name(name: str) -> str:
 def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
     """Return the token of a new link, in clear this once; one that there was opens nothing more.
 
-    It shows what was said until now, with what ``tools`` were given and answered only if that is
-    asked for. Refused where nothing was said.
+    It shows the messages until now, and the input and output of ``tools`` only if that is
+    requested. Refused without messages.
     """
     own = Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
     if not own.last_seq:

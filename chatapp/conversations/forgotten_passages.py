@@ -1,7 +1,7 @@
 """Forgotten passages: stored per message, and left out of everything that the model reads.
 
-The messages themselves do not change. The message with the request names the passages, and a
-rewind to before it brings them back.
+The messages themselves do not change. The message with the request names the passages, and a rewind
+to before it restores them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Forks: a conversation goes on twice from one place, and neither changes the other.
 
 The copy has every message that was part of the conversation at that place, under its number, with
-its tags: what was condensed before stays so, on record, and can be undone there as well. What a
-rewind or an edit set aside stays with the original.
+its tags: condensations before it stay in force, on record, and can be undone there as well.
+Messages that a rewind or an edit set aside stay with the original.
 """
 
 import os
@@ -107,7 +107,7 @@ def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
 def _end_of(present: MessageQuerySet, there: Message) -> int:
     """Return the number of the message, or of the one that holds the results of its calls.
 
-    What a condensation made is left out: the fork begins before it.
+    Messages that a condensation made are left out: the fork begins before it.
     """
     if there.is_summary or there.is_marker:
         return there.seq - 1
@@ -124,7 +124,7 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
 def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:
     """Store copies of some messages, and return them by the keys of the originals.
 
-    What the engine made names other messages by their keys, so it comes after those.
+    Messages that the engine made name others by their keys, so they come after those.
     """
     rows = list(rows)
     made = {name for row in rows for name in (row.condense_id, row.truncation_id) if name}
@@ -155,7 +155,7 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
 def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:
     """Put condensations and pins of some messages on record for their copies as well.
 
-    What a condensation cost was paid once, in the original.
+    The cost of a condensation was paid once, in the original.
     """
     ids = {str(old): str(new.pk) for old, new in copied.items()}
     for row in rows:

@@ -91,7 +91,7 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
 def pin_rule(*, conversation: Conversation, text: str) -> None:
     """Have the model keep a rule word for word, from the end of the conversation on.
 
-    Nothing before it changes, so what a provider has cached of that holds.
+    Nothing before it changes, so a provider's cache of that holds.
     """
     # The lines of a form end as in Windows.
     text = text.replace("\r\n", "\n")

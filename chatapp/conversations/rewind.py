@@ -62,8 +62,8 @@ def rewind_conversation(
 ) -> Rewind:
     """Hide message ``first_hidden_seq`` and all since, and return the record of it.
 
-    Refused while a turn runs, and without such a message. With ``files`` those of the workspace
-    are what they were then, too. Where the client's ``key`` is known, nothing happens.
+    Refused while a turn runs, and without such a message. With ``files`` the workspace's files are
+    restored, too. If the client's ``key`` is known, nothing happens.
     """
     with lock(conversation) as locked:
         key = key or uuid.uuid4()
