@@ -103,7 +103,7 @@ KEPT_AFTER_END = 120
 class Channel(ABC):
     """Events of turns, and hints. Its methods belong to the event loop, except ``tell``.
 
-    While it ``is_away``, nothing of other processes is heard.
+    While it ``is_away``, no hints or events of other processes arrive.
     """
 
     is_away = False

@@ -1,7 +1,7 @@
 """The encoding of events and hints, for another process that may be older or newer than this one.
 
-Each is a JSON array of its name and its fields. Who does not know a name skips it; a field that
-one side does not know has its default on the other.
+Each is a JSON array of its name and its fields. A process that does not know a name skips it; a
+field that one side does not know has its default on the other.
 """
 
 import dataclasses

@@ -2,11 +2,11 @@
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
-``condense.cancel``, ``condense.put_off``, ``ping``. What begins something has a nonce,
-what ends something names the turn, so that one sent twice, or late, does no harm.
-Server → browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made
-by the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
-``epoch``: a page shows each once, in order, and comes back for what is missing.
+``condense.cancel``, ``condense.put_off``, ``ping``. A frame that begins something has a nonce, and
+one that ends something names the turn, so that one sent twice, or late, does no harm. Server →
+browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made by the
+page's own templates. Frames to all watchers are numbered by ``change``, from 1 in each ``epoch``: a
+page shows each once, in order, and comes back for those it missed.
 """
 
 import json
@@ -37,10 +37,9 @@ class SendMessage:
     """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
-    ``attachments`` are the ids of what goes with it; the blocks in the places that it ``drops`` do
-    not come along from that one. Where something runs already, one that may
-    wait is ``queued``. What is not understood in a ``literal`` text is text. ``zone`` is the time
-    zone of whoever sends it, as their browser says.
+    ``attachments`` are the ids of its files; the blocks in the places that it ``drops`` are not
+    copied from that one. While a turn runs, one that may wait is ``queued``. A ``literal`` text has
+    no commands or paths. ``zone`` is the time zone of its sender's browser.
     """
 
     text: str
@@ -76,7 +75,7 @@ class SendQueued:
 class TakeUp:
     """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
 
-    ``seq`` is the answer to regenerate, for once by another ``profile`` where one is given.
+    ``seq`` is the answer to regenerate, for once by another ``profile`` if one is given.
     """
 
     how: str

@@ -1,7 +1,7 @@
 """Outgoing frames: the server's messages to the open pages of a conversation, in their order.
 
-Every frame has a number, its *change*. A page gets what is newer than the change that it has, also
-one that comes back; where that is not kept any more, it gets a snapshot.
+Every frame has a number, its *change*. A page gets the frames after the change that it has, also
+when it comes back; if these are not kept any more, it gets a snapshot.
 """
 
 import asyncio
@@ -52,10 +52,10 @@ def snapshot(
 ) -> Frame:
     """Everything a page needs to show the present: sent first to one that has nothing of it.
 
-    ``articles`` are (element id, HTML) of what is being written; ``panel`` and each of ``streamed``
-    are frames of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether
-    it does so for a person; ``queue`` shows the messages that wait. A page whose transcript has
-    another ``revision`` fetches it again.
+    ``articles`` are (element id, HTML) of the messages in flight; ``panel`` and each of
+    ``streamed`` are frames of their own. ``turn`` is the id of the one that runs, if any, and
+    ``waits`` is True if it does so for a person; ``queue`` shows the messages that wait. A page
+    whose transcript has another ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
@@ -73,7 +73,7 @@ def snapshot(
 
 
 def resumed(place: Place) -> Frame:
-    """Return the first frame for a page that missed only the frames after ``place``."""
+    """Confirm to a page that it lacks only the frames that follow, up to ``place``."""
     return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
 
 
@@ -214,8 +214,8 @@ STORED = ("message-", "tool-")
 def encode(frame: Frame, change: int | None = None) -> list[str]:
     """Return the frame as texts of WebSocket messages, none of them larger than LARGEST_FRAME.
 
-    Where it does not fit it becomes several, or word to fetch what the server has stored. They are
-    numbered from ``change`` on, where that is given.
+    If it does not fit it becomes several, or word to fetch the stored state from the server. They
+    are numbered from ``change`` on, if that is given.
     """
     numbered = {} if change is None else {"change": change}
     text = orjson.dumps(frame | numbered)

@@ -1,8 +1,8 @@
 """The channel of several processes: short streams in Redis or Valkey, which may be emptied.
 
 Each turn has a stream whose entries are numbered by attempt and place, so that Redis itself refuses
-what an earlier attempt still says. An entry has events, or it is a *keyframe*: all that there is to
-tell by then, for whoever comes late or missed something. Hints share one stream.
+entries of an earlier attempt. An entry has events, or it is a *keyframe*: the whole state by then,
+for readers that come late or missed something. Hints share one stream.
 """
 
 import asyncio

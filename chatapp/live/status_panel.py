@@ -62,7 +62,7 @@ class Segment:
 class Due:
     """The distance to the next condensation in words; one that ``may_wait`` can be put off.
 
-    The ``note`` says how long it can wait, or that it ``is_put_off``.
+    The ``note`` has the longest possible delay, or that it ``is_put_off``.
     """
 
     words: str
@@ -75,9 +75,9 @@ class Due:
 class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
-    ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
-    and ``source`` who set that, ``forecast`` what pressing the button would hide; ``due`` is there
-    once it ``warn``s; ``spending`` is what was spent of each limit.
+    ``used`` is an estimate unless ``measured``. ``reason`` has the point of condensing in words,
+    ``source`` the origin of that setting, ``forecast`` the messages that pressing the button would
+    hide; ``due`` is there once it ``warn``s; ``spending`` is the spending under each limit.
     """
 
     conversation: uuid.UUID
@@ -218,7 +218,7 @@ class CondensingStatus:
 class Notice:
     """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
 
-    Its ``text`` is English, put into the reader's language where it is rendered.
+    Its ``text`` is English, and translated for the reader when it is rendered.
 
     ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
     """
