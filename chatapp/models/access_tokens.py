@@ -121,7 +121,7 @@ class ApiToken(AccessToken):
 class Share(AccessToken):
     """A link to read a conversation up to message ``until``; only its token's hash is stored.
 
-    It shows what ``tools`` were given and answered, where its owner wants that.
+    It shows the input and output of ``tools`` if its owner chose that.
     """
 
     conversation = models.OneToOneField(

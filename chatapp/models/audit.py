@@ -1,10 +1,10 @@
 """The audit chain: each change of a record is an entry, bound by its hash to all before it.
 
-A model of records is ``Recorded``, and ``change`` is how its rows are changed: the entry that tells
-of it is part of the same transaction. An entry holds what a record says in numbers and names, and
-digests of its texts and of every message that was written since the entry before. What opens a
-digest, its salt, stands beside the entry and is no part of its hash: where a content is erased, its
-salt goes with it, the chain holds, and nobody can try out what the content was.
+A model of records is ``Recorded``, and its rows are changed by ``change``: the entry is part of the
+same transaction. An entry holds a record's numbers and names, and digests of its texts and of every
+message that was written since the entry before. The salt that opens a digest is stored with the
+entry and is no part of its hash: if a content is erased, its salt goes with it, the chain holds,
+and nobody can guess and prove the content.
 """
 
 import hashlib
@@ -84,10 +84,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """Entry ``number`` of a conversation's chain, from 1; ``previous`` is the hash before it.
 
-    The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
-    of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
-    ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
-    not erased. An ``erasure`` lists in ``erased`` the messages and records of the deleted account.
+    The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the names
+    of their contents, and if it is ``about`` a record its name, its ``facts``, and the ``texts``
+    that its digest stands for. ``openings`` are the salts of the digests whose contents are not
+    erased. An ``erasure`` lists in ``erased`` the messages and records of the deleted account.
     """
 
     class Kind(models.TextChoices):

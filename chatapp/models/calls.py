@@ -62,9 +62,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        What was measured is told apart from what was estimated, and ``unpriced`` are the calls
-        whose cost nobody knows. ``per_second`` is how many tokens models wrote in a second, once
-        they had begun; None where no call tells.
+        Measured and estimated values are apart, and ``unpriced`` are the calls of unknown cost.
+        ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
+        None if no call has it.
         """
         prompt = models.F("tokens_input") + models.F("tokens_cache_read")
         measured = Q(usage_measured=True)

@@ -100,7 +100,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def with_place(self) -> Self:
         """Add ``place``: the position of the attempt's row in its conversation.
 
-        And ``gone_with``: the rewind that took along what it made, if any.
+        And ``gone_with``: the rewind that took its message along, if any.
         """
         newest_then = Message.objects.filter(
             conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
@@ -143,20 +143,18 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 class Condensation(Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
-    It is declined where there was too little to condense or to clear: nothing went wrong. One that
-    is drafted ahead was written in the background, belongs to no turn before it is used, and is
-    ``unused`` where something made it useless first.
-    ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    The profile that wrote the summary is the ``writer``, where it was another one. What its calls
-    were ``predicted`` to take, in tokens and USD, was written down before the first of them.
-    A try is ``made_for`` the attempt that took its place in the end: one attempt is that row with
-    its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too, and what a person took to
-    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a reason
-    that later summary requests pass on.
-    A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
-    ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
-    tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
-    message.
+    It is declined if there was too little to condense or to clear: nothing went wrong. One that is
+    drafted ahead was written in the background, belongs to no turn before it is used, and is
+    ``unused`` if something made it useless first. ``message`` is the summary or marker it left;
+    ``at_seq`` was the newest message when it began. The profile that wrote the summary is the
+    ``writer``, if it was another one. The ``predicted`` usage of its calls, in tokens and USD, was
+    stored before the first of them. A try is ``made_for`` the attempt that took its place in the
+    end: one attempt is that row with its ``tries``. Its ``total_cost`` and ``work_seconds`` are
+    theirs too, and a person's time for a review, the ``review_seconds``, is apart. A person may
+    have rated the summary, with a reason that later summary requests pass on. A clearing hides
+    results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by ``read_folded``.
+    The ``scope`` of one that was of a part only is as the page sends it, to be tried again.
+    ``rewind_parent`` is the rewind that took along an attempt without a message.
     """
 
     KIND = AuditEntry.Kind.CONDENSATION
@@ -375,9 +373,9 @@ class BackgroundDraft(models.Model):
     """The draft of a conversation, from when one is wanted until it is applied or dropped.
 
     Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
-    what it is made by, and ``seen`` is the digest of the first ``count`` messages of what the model
-    saw then. Until it is written, the process ``owner`` is at it. The
-    ``proposal`` is all that another process needs to apply it.
+    its inputs, and ``seen`` is the digest of the first ``count`` messages of the effective history
+    then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another
+    process needs to apply it.
     """
 
     conversation = models.OneToOneField(

@@ -75,17 +75,16 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read.
 
-    ``tool_policies`` say by name which tools may run, where that differs from the profile's;
-    ``system_prompt`` is empty for the profile's. ``budget`` is what all its calls may cost, in USD.
-    ``auto_recall`` is empty where its owner's preferences hold.
-    ``revision`` counts changes that a page showing the transcript must fetch again.
-    ``measured_tokens`` is the context's size as the provider last reported it, covering all
-    messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
-    ``named_window`` is what its provider says that the profile's model can take, in tokens.
-    Where condensing is ``put_off``, it does not begin by itself for one turn.
-    ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
-    covers the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
-    whether a summary or a marker in force hides messages.
+    ``tool_policies`` say by name which tools may run, if that differs from the profile's;
+    ``system_prompt`` is empty for the profile's. ``budget`` is the limit of all its calls' cost, in
+    USD. ``auto_recall`` is empty if its owner's preferences hold. ``revision`` counts changes that
+    a page showing the transcript must fetch again. ``measured_tokens`` is the context's size as the
+    provider last reported it, covering all messages up to ``measured_seq``; both are empty when no
+    report fits the effective history. ``named_window`` is the window of the profile's model in
+    tokens, as its provider has named it. While condensing is ``put_off``, it does not begin by
+    itself for one turn. ``audit_number`` and ``audit_hash`` are those of the newest entry of its
+    audit chain, which covers the messages up to ``audit_seq``. One that was locked has
+    ``has_hidden``: True if a summary or a marker in force hides messages.
     """
 
     has_hidden: bool

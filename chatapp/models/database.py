@@ -53,7 +53,7 @@ _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a function that only reads one to be awaited, which sees all that is committed.
 
-    What writes has a thread of its own, where each write waits for those before it.
+    Writes have a thread of their own, where each waits for those before it.
     """
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
@@ -131,8 +131,7 @@ def execute(sql: str, *values: Any) -> list[Any]:
 def lock(model: type[models.Model], *pks: object) -> None:
     """Have others that lock these rows wait for the commit; SQLite lets one write at a time anyway.
 
-    Who locks several locks conversations first, and users last. A row that names one of these is
-    stored meanwhile.
+    Lock conversations first, and users last. A row that names one of these is stored meanwhile.
     """
     if not connection.features.has_select_for_update:
         return
@@ -161,8 +160,8 @@ def go_on() -> None:
 def piece() -> Iterator[None]:
     """Write a piece of something large in one transaction, and let others write after it.
 
-    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
-    took.
+    A writer that waits for a lock of SQLite tries it now and then only: the pause is as long as the
+    piece took.
     """
     go_on()
     began = time.monotonic()

@@ -141,7 +141,7 @@ def hiders_of(message: Message) -> list[Message]:
 def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) -> Rewind:
     """Hide message ``first_hidden_seq`` and all written since, and return the record of it.
 
-    What was condensed since is visible again. ``columns`` are those of the record that say why.
+    Messages condensed since are visible again. ``columns`` are those of the record with its cause.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update(no_key=True).get(pk=conversation_id)

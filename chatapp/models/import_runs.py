@@ -32,7 +32,7 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
     def begin(self, owner: User, language: str) -> "ImportRun":
         """Make an import whose files this process is about to store.
 
-        Raises IntegrityError where another one of this user is not over.
+        Raises IntegrityError if another one of this user is not over.
         """
         mine = {"worker": this_process(), "heartbeat_at": now()}
         return self.create(owner=owner, language=language, **mine)
@@ -50,9 +50,9 @@ class ImportRun(models.Model):
 
     They are of this ``form``, and lie in ``folder`` until the import is over; ``name`` is that of
     the first, ``digest`` the SHA-256 of all. ``messages`` are read so far. Conversations that were
-    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out``
-    tells of the first ones. A ``refusal`` says why it ended early, or why nothing was imported.
-    Sentences are in its owner's ``language``.
+    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out`` has
+    the problems of the first ones. A ``refusal`` is the reason that it ended early, or that nothing
+    was imported. Sentences are in its owner's ``language``.
 
     The process that works on it is ``worker``, "" while any may take it, and this is its
     ``attempt``; ``heartbeat_at`` is its last sign of life.

@@ -1,8 +1,8 @@
 """The index of words in the languages of the databases: SQLite's FTS5, and PostgreSQL's tsvector.
 
 An entry of FTS5 is made by triggers, with a function that each connection is taught. A tsvector is
-made of the words that Python finds, where a message is stored; what is deleted or changed loses its
-entry by a trigger.
+made of the words that Python finds when a message is stored; a trigger deletes the entry of a
+message that is deleted or changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -19,8 +19,8 @@ def way_choices() -> list[tuple[str, Any]]:
 class McpServer(models.Model):
     """A server of one user: a URL or a command, and the tools that it listed last.
 
-    ``switched_off`` has the names of tools that the model is not told about, and ``unseen`` those
-    that changed since their owner looked at them: these are never called without being asked for.
+    ``switched_off`` has the names of tools that the model does not see, and ``unseen`` those that
+    changed since their owner looked at them: these are never called without a person's permission.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mcp_servers")

@@ -160,7 +160,7 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
 
 
 def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]:
-    """Return the rows of the effective history in reading order, or ``newest`` ones, last first."""
+    """Return the effective history's rows in reading order, or so many, the ``newest`` first."""
     # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
     # index with this order.
     is_file = connection.vendor == "sqlite"
@@ -176,7 +176,7 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]
 def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
-    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
+    ``has_rewinds`` and ``has_more_calls`` are True if its row has these to show.
     """
     sql = (
         "SELECT m.*, t.*, c.*, "
@@ -202,8 +202,8 @@ def append_message(
 ) -> Message:
     """Store a message of about ``tokens`` tokens at the end.
 
-    What was ``measured`` is kept as ``remember_measurement`` keeps it: the key of a profile, and
-    how many tokens there are with this message.
+    ``measured`` is kept as by ``remember_measurement``: the key of a profile, and the number of
+    tokens with this message.
     """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
@@ -248,7 +248,7 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
 def next_seq(conversation_id: uuid.UUID, measured: tuple[int, int] | None = None) -> int:
     """Return the number of the next message; the row is locked until the commit.
 
-    It keeps what was ``measured`` with that message: see ``append_message``.
+    It keeps ``measured`` with that message: see ``append_message``.
     """
     sql = (
         "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own

@@ -1,8 +1,8 @@
 """Messages: all that was said, and which of it the model still sees.
 
-A message is never edited or deleted. Its tags say what hides it; ``hidden`` is derived from them
-(see ``MessageQuerySet.refresh_hidden``), so that reading what the model sees costs the same
-whatever is stored.
+A message is never edited or deleted. Its tags name the summaries, markers and rewinds that hide it;
+``hidden`` is derived from them (see ``MessageQuerySet.refresh_hidden``), so that reading the
+effective history costs the same however much is stored.
 """
 
 from bisect import bisect_right
@@ -172,12 +172,12 @@ class Message(models.Model):
     order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
     in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
+    tool result. ``hides`` has, on a row that hid or cleared messages, the first and the last number
     of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
     more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
-    only those of a file that was imported, until its owner says that they are theirs.
-    ``forgotten`` lists the passages that the model does not read; it is empty for a request to
-    forget, and after a rewind of that request.
+    only those of a file that was imported, until its owner adopts them. ``forgotten`` lists the
+    passages that the model does not read; it is empty for a request to forget, and after a rewind
+    of that request.
     """
 
     class Role(models.TextChoices):

@@ -49,10 +49,10 @@ class Source(models.Model):
     """The file that a conversation was made from: its ``form``, its name and its SHA-256.
 
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
-    its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
-    ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
+    its own since. ``problems`` are sentences about its unusable parts, ``unused`` is their number.
+    ``messages`` were in it, if that was counted. Until all of it is stored, ``importer`` is the
     process that does so (see ``turns.this_process``), and the conversation counts as deleted. Of
-    what one ``run`` imports, it is the conversation at this ``place``.
+    the conversations of one ``run``, it is the one at this ``place``.
     """
 
     conversation = models.OneToOneField(

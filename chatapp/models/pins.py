@@ -25,8 +25,8 @@ class PinQuerySet(RecordedQuerySet["Pin"]):
 class Pin(Recorded):
     """A pin on message ``seq``, put on and taken off; a message has one at most.
 
-    ``digest`` is what the message said when it was pinned, as a hash: as much as its text, it is
-    something that can be erased. ``Message.pinned`` says the same for the engine.
+    ``digest`` is the hash of the message when it was pinned: as much as its text, it is something
+    that can be erased. ``Message.pinned`` is the same for the engine.
     """
 
     KIND = AuditEntry.Kind.PIN

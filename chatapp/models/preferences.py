@@ -36,11 +36,11 @@ def _number(
 class Preferences(models.Model):
     """One user's settings for condensing and for the agent.
 
-    A setting is one field: its name and help text are what the settings page shows, and its type
-    is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,
-    empty for the server's; ``messages_kept``, ``tokens_kept`` and ``keep_first`` are what
-    "keep_recent" leaves verbatim, ``last_messages`` what "last_messages" does. For those in
-    ``offered_providers`` a first profile was made: one that was removed is not made again.
+    A setting is one field: the settings page shows its name and help text, and the API takes its
+    type. ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the
+    server's; "keep_recent" leaves ``messages_kept``, ``tokens_kept`` and ``keep_first`` verbatim,
+    and "last_messages" leaves ``last_messages``. For those in ``offered_providers`` a first profile
+    was made: one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):

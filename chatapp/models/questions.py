@@ -1,6 +1,6 @@
 """Questions to a person, reviews of summaries, and checkpoints of files before tools run.
 
-A person is asked whether a tool may run, or what the model wants to know. A question ends by a
+A person is asked for permission to run a tool, or for an answer to the model. A question ends by a
 person's hand only: it is answered, or the turn that asks is stopped.
 """
 
@@ -24,7 +24,7 @@ from chatapp.models.turns import Turn
 class Checkpoint(models.Model):
     """A snapshot of the workspace, taken before the calls of message ``seq`` changed it.
 
-    ``name`` is what the folder's own repository calls it.
+    ``name`` is its name in the folder's own repository.
     """
 
     turn = models.ForeignKey(Turn, models.CASCADE, related_name="checkpoints")
@@ -56,8 +56,8 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
 class Question(Recorded):
     """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.
 
-    For a permission, ``shown`` is what would change, as it was shown, and ``answer`` is the reason
-    of a refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
+    For a permission, ``shown`` is the change as it was shown, and ``answer`` is the reason of a
+    refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
     """
 
     KIND = AuditEntry.Kind.QUESTION

@@ -43,11 +43,11 @@ class RewindQuerySet(RecordedQuerySet["Rewind"]):
 class Rewind(Recorded, Hiding):
     """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
 
-    An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
-    number, and ``root_seq`` the message that all versions of one place stand for. Going to another
-    version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
+    An edit and another answer set the earlier ones aside as a version: ``version`` is its number,
+    and ``root_seq`` the message that all versions of one place stand for. Going to another version
+    is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
     ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
-    the workspace, where the files went back too.
+    the workspace, if the files were restored too.
     """
 
     KIND = AuditEntry.Kind.REWIND

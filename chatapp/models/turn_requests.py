@@ -29,8 +29,8 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
     ) -> bool:
         """Store a request to the turn of this id or nonce, or to whichever is not over.
 
-        Returns whether it stands: False where no such turn goes on. With the same ``nonce`` again
-        it is the same request.
+        Returns True if it stands, False if no such turn goes on. With the same ``nonce`` again it
+        is the same request.
         """
         named = " AND %s IN (id, nonce)" if turn else ""
         # A turn that is ending is waited for: then it is over, or takes what was asked of it.

@@ -103,10 +103,10 @@ class Turn(models.Model):
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
 
-    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` says
-    what at, and ``step`` counts the calls for an answer. Without an owner it waits for one since
-    ``offered_at``. Each that takes it makes another ``attempt``, and what an earlier one still
-    writes is refused. ``zone`` is the time zone of whoever began it, "" where nobody knows.
+    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` is its
+    activity, and ``step`` counts the calls for an answer. Without an owner it waits for one since
+    ``offered_at``. Each process that takes it makes another ``attempt``, and writes of an earlier
+    one are refused. ``zone`` is the time zone of the person who began it, "" if unknown.
     """
 
     class Status(models.TextChoices):
