@@ -45,8 +45,8 @@ class DatabaseOperations(operations.DatabaseOperations):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's, with columns of JSON that keep the order of keys: ``jsonb`` sorts them.
 
-    Requests are built byte by byte of what was stored. Another order would miss the provider's
-    cache, and the record of requests.
+    Requests are built byte by byte of stored JSON. Another order would miss the provider's cache,
+    and the record of requests.
     """
 
     def __init__(self, settings: dict[str, Any], *args: Any, **kwargs: Any) -> None:
