@@ -53,9 +53,9 @@ class _Entry:
 class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
-    A call belongs to the turn, and is closed with it, where it is ``in_turn``. Where the turn
-    ``goes_on`` with it, opening it notes in the turn's row what the turn does now. Where it
-    ``keeps_parts``, what was written of a reply that breaks off is kept.
+    A call belongs to the turn, and is closed with it, if it is ``in_turn``. If the turn ``goes_on``
+    with it, opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a
+    reply that breaks off is kept.
     """
 
     in_turn = goes_on = keeps_parts = True
@@ -79,7 +79,7 @@ class ConversationJournal:
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
+        Raises SpendingLimitReached, and TurnEnded if the turn goes on but ended elsewhere.
         """
         number, written = await self.saver.save(self._open_call, opening)
         self.requests.written = written

@@ -3,7 +3,7 @@
 Replies are stored twice a second while they are written, so that a crash takes no more. All of a
 process go into one short transaction: a hundred streams cost hardly more writes than one. A stream
 never waits for it, and a write that fails ends nothing. While something else holds the database's
-lock, or the disk is full, they are only in memory; a crash takes what was written since.
+lock, or the disk is full, they are only in memory; a crash then takes the text since.
 """
 
 import asyncio

@@ -183,7 +183,7 @@ Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The state of a run's record: the last call, its list, and the items of stored bytes.
+    """The state of a run's record: the last call, its list, and the items for known bytes.
 
     ``fragments`` are the keys of stored fragments, by their bytes.
     """
