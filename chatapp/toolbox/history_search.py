@@ -46,7 +46,7 @@ class StoredHistory:
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches what is hidden, and with ``until`` all that stands up to that position.
+    It searches hidden messages, and with ``until`` all messages up to that position.
     """
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
@@ -110,7 +110,7 @@ def _places(values: Sequence[int] | set[int]) -> str:
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
-    Raises ToolError where the index can't be read.
+    Raises ToolError if the index can't be read.
     """
     try:
         passages = StoredRecall(conversation_id)(words, limit)

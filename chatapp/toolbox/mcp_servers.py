@@ -91,7 +91,7 @@ def save_server(*, server: McpServer, columns: list[str]) -> None:
 
 
 def remove_server(*, server: McpServer) -> None:
-    """Remove a server and its secrets, and end its running processes."""
+    """Remove a server and its secrets, and close the connections to it."""
     pk = server.pk
     server.delete()
     pool.forget(pk)

@@ -52,7 +52,7 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
 def folder_of(conversation: Conversation) -> Path:
     """Return the path of the conversation's workspace, existing or not.
 
-    Where the owner may not read the chosen folder any more, it is the conversation's own.
+    If the owner may not read the chosen folder any more, it is the conversation's own.
     """
     own = conversation.pk.hex
     return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
@@ -135,7 +135,7 @@ def _is_shared(conversation: Conversation) -> bool:
 
 
 def is_own(conversation: Conversation) -> bool:
-    """Return True if the workspace is the conversation's, or that of its owner's other one."""
+    """Return True if the workspace is that of the conversation, or of another of its owner's."""
     if not conversation.workspace:
         return True
     try:
