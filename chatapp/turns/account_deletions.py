@@ -69,7 +69,7 @@ async def delete_accounts() -> None:
 def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
     """Delete the accounts that are due and for which nothing runs any more, in pieces.
 
-    What a process that ends leaves over, the next one goes on with.
+    If the process ends before it is done, the next one continues.
     """
     for one in Deletion.objects.due():
         try:

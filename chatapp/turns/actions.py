@@ -50,8 +50,8 @@ async def send_message(
 ) -> TurnContext | None:
     """Store the user's message and start its turn; raise Refused when it can't be.
 
-    Returns what runs; None where the message waits in the queue, or was sent before with the same
-    nonce, as after a lost connection.
+    Returns the run; None if the message waits in the queue, or was sent before with the same nonce,
+    as after a lost connection.
     """
     if command.queued and await _queue(conversation, command):
         return None

@@ -88,8 +88,8 @@ def _recall(
 ) -> tuple[condense.TextBlock, ...]:
     """Return a block of hidden passages that fit a new message's words, or nothing.
 
-    The conversation is locked, and nothing is asked of the database where it hides nothing. What
-    can't be searched is not recalled, and keeps no message from being sent.
+    The conversation is locked, and no query is made if nothing in it is hidden. An error in the
+    search adds no passages, and keeps no message from being sent.
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
@@ -144,9 +144,9 @@ def open_turn(
 ) -> Turn:
     """Store a turn, owned by this process unless a worker is to claim it, and return it.
 
-    The conversation's profile answers, unless another is given, message ``question_seq`` of
-    somebody in this time ``zone``. Refused at a spending limit, unless it condenses, which may need
-    no model; and where its owner has too many turns.
+    The conversation's profile answers message ``question_seq``, unless another is given; its sender
+    is in this time ``zone``. Refused at a spending limit, unless it condenses, which may need no
+    model; and if its owner has too many turns.
     """
     if origin != Turn.Origin.CONDENSED:
         check_spending(locked.pk)
@@ -206,11 +206,11 @@ def finish_turn(
 ) -> bool:
     """Close a turn with its status, and with the error that the transcript shows.
 
-    What it left open is closed with it. One that is over already, or was taken over by another
+    Its open records are closed with it. One that is over already, or was taken over by another
     process since, stays as it is, and False is returned. A condensation that ``was_put_off`` for
-    this turn may begin by itself with the next one. With the end, a job is enqueued for what
-    follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
-    turn that ``is_done``.
+    this turn may begin by itself with the next one. With the end, a job is enqueued for the
+    follow-up: the ``wish`` that the turn has not carried out, or the next message, which is sent
+    after a turn that ``is_done``.
     """
     with transaction.atomic(savepoint=False):
         lock(Conversation, turn.conversation_id)
@@ -256,7 +256,7 @@ def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> N
 def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     """Make a turn this process's, after so many attempts, and return its run.
 
-    None where it is over or taken. One that can't go on is interrupted.
+    None if it is over or taken. One that can't go on is interrupted.
     """
     turn = Turn.objects.claim(turn_id, attempt)
     if turn is None:

@@ -266,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serve() -> ThreadingHTTPServer | None:
     """Answer at HOST and WORKER_PORT until the server that is returned is closed; None without one.
 
-    Raises BadEnvironment where it can't listen.
+    Raises BadEnvironment if it can't listen.
     """
     if not settings.WORKER_PORT:
         return None

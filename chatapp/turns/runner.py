@@ -63,10 +63,10 @@ class Ending:
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
-    One that was left at a safe point can be gone on with elsewhere, too.
+    One that was left at a safe point can be continued elsewhere, too.
 
-    A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
-    to be said at the composer. A turn that ``reached_limit`` has more to do.
+    A turn's reason is on its row, and that of an attempt, if it is ``on_record``. Any other has to
+    be shown at the composer. A turn that ``reached_limit`` has more to do.
     """
 
     turn: Turn.Status
@@ -135,7 +135,7 @@ class TurnLoop(AgentLoop):
     controller: ContextController
 
     def __init__(self, run: TurnContext, audience: Audience) -> None:
-        """Build the turn's parts from its settings; parts for few turns are made on demand."""
+        """Build the turn's parts from its settings; rarely needed ones are made on demand."""
         provider = provider_for(run.profile)
         folder = folder_of(run.conversation)
         toolbox = toolbox_for(folder, run.conversation, run.profile)
@@ -196,7 +196,7 @@ class TurnTask:
             self._life = asyncio.create_task(self._live())
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Publish an event; the owner's lists are updated if the turn begins or ends waiting."""
+        """Publish an event; the owner's lists are updated when the turn starts or stops waiting."""
         self._told.publish(event)
         waits = _WAITS.get(type(event), self.waits_since is not None)
         if waits != (self.waits_since is not None):

@@ -93,7 +93,7 @@ class RunningTurns:
     async def begin(self, store: Store) -> TurnContext | None:
         """Have the turn run that ``store`` puts on record, here or in a worker, and return it.
 
-        None where there is none; raises Refused where it can't begin.
+        None if there is none; raises Refused if it can't begin.
         """
         async with self.beginning():
             # What is on record has to run, whether or not somebody still waits for it.
@@ -317,8 +317,8 @@ class RunningTurns:
         """End all that runs, and wait until it is stored; let nothing begin.
 
         Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
-        These are for jobs as well, at the same time: whoever stops a process waits for it once.
-        What can't be stored is left to the next start to clear up.
+        Jobs have these at the same time: the process is waited for once. Writes that fail are left
+        to the recovery at the next start.
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
         await self._until_begun(_seconds_to(last))
