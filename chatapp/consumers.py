@@ -88,10 +88,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def dispatch(self, message: Any) -> None:
-        """Handle a message at once.
-
-        Channels would wait for the current write, only to close that thread's connection.
-        """
+        """Handle a message at once: Channels would first wait for the current write."""
         await getattr(self, get_handler_name(message))(message)
 
     @override

@@ -138,10 +138,7 @@ class AttemptLog:
         self._drafted: dict[str, datetime | None] = {}
 
     async def started(self, attempt: condense.Attempt) -> None:
-        """Write the attempt's row before anything is done.
-
-        Raises SpendingLimitReached if it would ask a model that may not be called any more.
-        """
+        """Store the attempt's row; raise SpendingLimitReached if it may not ask its model."""
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
 

@@ -82,10 +82,7 @@ def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
 
 
 def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
-    """Give a conversation the title that a model found, unless a person has given it another.
-
-    Without one it has the beginning of its first ``question``. Returns True if it was changed.
-    """
+    """Store a model's title unless a person has given one; return True if it was changed."""
     untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
     return bool(title) and untouched.exclude(title=title).update(title=title) > 0
 

@@ -160,10 +160,7 @@ def draft_streamed(draft: str) -> Frame:
 
 
 def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
-    """Announce the status; Stop stops the ``turn`` of this id, "" if none runs.
-
-    ``waits`` says that a person has to say something before it goes on.
-    """
+    """Announce the status, the ``turn`` to stop ("" for none), and if it ``waits`` for a person."""
     return {"type": "status.changed", "text": text, "turn": turn, "waits": waits}
 
 
@@ -193,10 +190,7 @@ def noted(text: str) -> Frame:
 
 
 def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
-    """Give the sender the reason of a refusal; its text is kept.
-
-    An ``unclear`` text is taken when it is sent again as a literal one.
-    """
+    """Give the sender the reason; an ``unclear`` text may be sent again as a literal one."""
     told = str(nonce) if nonce else None
     return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
 

@@ -51,10 +51,7 @@ _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function that only reads one to be awaited, which sees all that is committed.
-
-    Writes have a thread of their own, where each waits for those before it.
-    """
+    """Make a reading function awaitable: it waits for no write, and sees all that is committed."""
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
 

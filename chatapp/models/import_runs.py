@@ -30,10 +30,7 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
         return self.filter(finished_at=None)
 
     def begin(self, owner: User, language: str) -> "ImportRun":
-        """Make an import whose files this process is about to store.
-
-        Raises IntegrityError if another one of this user is not over.
-        """
+        """Make an import, before its files; raise IntegrityError if the user has an open one."""
         mine = {"worker": this_process(), "heartbeat_at": now()}
         return self.create(owner=owner, language=language, **mine)
 

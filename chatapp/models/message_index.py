@@ -141,19 +141,13 @@ def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
 
 
 def find_messages(owner: User, query: Query, *, limit: int) -> list[tuple[int, uuid.UUID]]:
-    """Return messages of a user's present conversations, the best first: each with its chat.
-
-    Raises IndexDamaged.
-    """
+    """Return messages of a user's present chats, with the chats, best first; raise IndexDamaged."""
     rows = _select(_FIND, query, owner=owner.pk, compared=COMPARED, limit=limit)
     return [(message, uuid.UUID(str(conversation))) for message, conversation in rows]
 
 
 def find_places(conversation: Conversation, query: Query, *, limit: int) -> list[tuple[int, int]]:
-    """Return position and number of the messages that have the words, in reading order.
-
-    Raises IndexDamaged.
-    """
+    """Return position and number of matching messages in reading order; raise IndexDamaged."""
     rows = _select(_FIND_IN, query, chat=conversation.pk.hex, limit=limit)
     return [(position, seq) for position, seq in rows]
 

@@ -131,10 +131,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.update(hidden=_is_hidden())
 
     def with_condensed(self) -> Self:
-        """Add ``condensed``: True if a summary in force stands for the message.
-
-        The summary of a part which was condensed by itself is in a marker.
-        """
+        """Add ``condensed``: True if a summary, or the marker of a part's, stands for it."""
         part = _stands_for("truncation_id", "truncation_parent", condensation__kind="condensed")
         return self.annotate(condensed=_stands_for("condense_id", "condense_parent") | part)
 

@@ -193,8 +193,7 @@ class Turn(models.Model):
     def hold(self) -> None:
         """Lock it until the commit; raise TurnEnded if it is over or another process has it.
 
-        Every transaction that writes for the turn does so, or notes the turn's activity. One that
-        locks the conversation locks it first.
+        Every write for the turn holds it, or notes its activity; conversations are locked first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
         if not execute(f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}", *self._lease):  # noqa: S608 - conditions of our own

@@ -87,8 +87,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def ensure_connection(self) -> None:
         """Connect, also if the server has closed the connection since its last use.
 
-        Threads outside requests keep idle connections; input that has arrived there is their end,
-        or a note.
+        On an idle connection only its end, or a note, can have arrived.
         """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()

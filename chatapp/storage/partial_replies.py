@@ -43,10 +43,7 @@ class RetriedWrites:
     audience: Audience
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of ``write``; it is one transaction, so that it can be repeated.
-
-        Raises OperationalError when the last try fails too.
-        """
+        """Return the result of ``write``, one transaction, retried; raise OperationalError."""
         told = noop("The server could not save what was written. {why}")
         return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
 
@@ -149,10 +146,7 @@ class PartialReplyWriter:
 
 
 def kept_draft(draft: PartialReply) -> str:
-    """Return the part of a broken-off call's draft that is kept in addition to its message.
-
-    Only people are shown that: no message may hold half a call, or thinking without its end.
-    """
+    """Return a broken-off call's blocks as JSON, for people only; "" if it has only text."""
     has_more = any(block["type"] != "text" for block in draft.blocks)
     return json.dumps(draft.blocks) if has_more else ""
 

@@ -50,10 +50,7 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
 
 
 def folder_of(conversation: Conversation) -> Path:
-    """Return the path of the conversation's workspace, existing or not.
-
-    If the owner may not read the chosen folder any more, it is the conversation's own.
-    """
+    """Return the path of the workspace, existing or not: the chosen or, if forbidden, its own."""
     own = conversation.pk.hex
     return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
 

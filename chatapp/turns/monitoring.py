@@ -64,10 +64,7 @@ def _say(text: str, status: int = 200) -> HttpResponse:
 
 
 def _alive() -> HttpResponse:
-    """Return "ok", or 503 if a restart may help: the database's file can't be read any more.
-
-    A server of databases comes back by itself, and turns go on then.
-    """
+    """Return "ok", or 503 if a restart may help: the database's file can't be read."""
     return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
 
 
