@@ -49,7 +49,7 @@ class OneThreadHandler(ASGIHandler):
     """
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer in pieces, and yield to the event loop after each."""
+        """Send the answer in pieces, and yield to the event loop after each."""
 
         async def send_piece(piece: Any) -> None:
             await send(piece)

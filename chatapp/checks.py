@@ -163,13 +163,13 @@ def check_services(**_options: Any) -> list[CheckMessage]:
 
 
 def refuse_unfit() -> None:
-    """Raise BadEnvironment with the first thing because of which no process should start."""
+    """Raise BadEnvironment with the first problem that forbids any process to start."""
     for found in (*check_cluster(), *check_services()):
         raise BadEnvironment(f"{found.msg} {found.hint}")
 
 
 def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
-    """Yield why the server of a database can't be worked with."""
+    """Yield the problems of a database server."""
     from psycopg import Error as PostgresError  # noqa: PLC0415 - only where it is used
     from psycopg import connect  # noqa: PLC0415
 
@@ -226,7 +226,7 @@ def _check_migrations() -> Iterator[CheckMessage]:
 
 
 def check_redis(url: str) -> Iterator[CheckMessage]:
-    """Yield why a server of Redis or Valkey can't be worked with."""
+    """Yield the problems of a Redis or Valkey server."""
     # Comes with the extra "scale".
     from redis import AuthenticationError, Redis, RedisError, ResponseError  # noqa: PLC0415
 

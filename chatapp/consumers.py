@@ -172,7 +172,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Carry out one command, or say why not."""
+        """Carry out one command, or reply with the reason of its refusal."""
         if self.pump is None:
             return None
         try:

@@ -253,7 +253,7 @@ def make_folder(name: str, folder: Path) -> Path:
 
 
 def folder_problem(name: str, folder: Path) -> str | None:
-    """Return a sentence that says why nothing can be written there, or None."""
+    """Return a sentence with the reason that nothing can be written there, or None."""
     try:
         # Root ignores permission bits, a mount can be read-only, and a full disk still takes files
         # of no length: only a real write tells.

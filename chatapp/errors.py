@@ -1,4 +1,4 @@
-"""Errors: refusals in words for people, and failures for the log."""
+"""Errors: refusals in sentences for people, and failures for the log."""
 
 import logging
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def is_unknown(error: DatabaseError) -> bool:
 
 
 def not_saved(error: DatabaseError) -> Refused:
-    """Return the refusal that stands for a database that can't be written, and log why."""
+    """Return the refusal for a database that can't be written, and log the cause."""
     log.error("what a user did could not be saved", exc_info=error)
     if is_unknown(error):
         return Refused(

@@ -79,7 +79,7 @@ def _supported(code: str) -> str:
 
 
 def reader() -> Reader:
-    """Return whom pages are rendered for here."""
+    """Return the reader of this context."""
     return Reader(translation.get_language() or settings.LANGUAGE_CODE, reader_locale.get())
 
 

@@ -32,7 +32,7 @@ def begin(**ids: object) -> None:
 
 
 def note(**ids: object) -> None:
-    """Have each line of this context say also this from now on."""
+    """Add ids to each log line of this context from now on."""
     _ids.set({**_ids.get(), **{name: str(one) for name, one in ids.items() if one}})
 
 
@@ -78,7 +78,7 @@ class OneLineFormatter(logging.Formatter):
 
 
 class JsonFormatter(OneLineFormatter):
-    """Makes of a record one JSON object, in one line."""
+    """Formats a record as one JSON object, in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return time, level, logger, message, ids and exception as one JSON object."""

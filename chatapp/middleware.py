@@ -82,7 +82,7 @@ def _is_trusted(text: str) -> bool:
 
 
 def permissions_policy(get_response: GetResponse) -> GetResponse:
-    """Have browsers keep camera, microphone and the like from every page."""
+    """Deny every page the camera, microphone and the like."""
     policy = ", ".join(f"{feature}=()" for feature in DENIED)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -190,7 +190,7 @@ def begin() -> None:
 
 @contextlib.contextmanager
 def working() -> Iterator[None]:
-    """Let a command own its work until the end of the block."""
+    """Register a command as the owner of its work until the end of the block."""
     Process.objects.sign(Process.Kind.COMMAND)
     try:
         yield
@@ -227,7 +227,7 @@ class Observer:
 
 
 class Heartbeat:
-    """The thread and the connection of a process that say that it lives."""
+    """The thread and the connection that give signs of life of this process."""
 
     def __init__(self, own: Member) -> None:
         """Hold the lock from now on; raise BadEnvironment if another process forbids it."""
@@ -248,7 +248,7 @@ class Heartbeat:
         self._lives = True
 
     def close(self) -> None:
-        """Give no more, and let others have the lock."""
+        """End the signs of life, and release the lock."""
         self._over.set()
         self._thread.join()
 
@@ -314,7 +314,7 @@ class Heartbeat:
 
 
 def _own_connection(own: Member) -> dict[str, Any]:
-    """Return settings for a connection of this process's alone, named so that others know it."""
+    """Return settings for a connection of this process alone, named for other processes."""
     given: dict[str, Any] = connection.settings_dict
     if connection.vendor != "postgresql":
         return given

@@ -21,7 +21,7 @@ class Tallies:
         )
 
     def add(self, name: str, *labels: str, by: int | Decimal = 1) -> None:
-        """Let a number grow."""
+        """Add to a number."""
         with self._lock:
             self._sums[name][labels] += by
 

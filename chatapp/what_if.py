@@ -185,7 +185,7 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
 
 
 def _why(error: condense.CondenseError) -> str:
-    """Return for people why nothing was made."""
+    """Return the reason for people that nothing was made."""
     if isinstance(error, condense.NothingToCondense):
         return _("Nothing new to condense yet.")
     if isinstance(error, condense.SummaryRejected):

@@ -72,7 +72,7 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
 
 
 def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
-    """Store that an attempt of a turn is to be run; those of higher priority come first.
+    """Store a job that runs an attempt of a turn; those of higher priority come first.
 
     While it waits in the queue, it is not stored again.
     """

@@ -143,7 +143,7 @@ class AbandonedJobs:
         self._missing: set[int] = set()
 
     def look(self, own: Collection[int], running: Collection[int]) -> None:
-        """Hand on the jobs of workers that are gone.
+        """Requeue the jobs of workers that are gone.
 
         Of this process' ``own`` ones the jobs are known that are ``running``. Any other was handed
         out to a call that never received it, because its connection broke just then.
@@ -176,7 +176,7 @@ class AbandonedJobs:
 
 
 def _run_again(pk: int) -> bool:
-    """Have a job wait again, unless another one of its name and key waits already."""
+    """Requeue a job, unless another one of its name and key waits; return True if it was."""
     with suppress(UniqueViolation), transaction.atomic():
         app.job_manager.retry_job_by_id(pk, retry_at=database.now())
         return True
@@ -228,7 +228,7 @@ class _Workers:
     async def _note(
         self, process: Callable[[], Awaitable[Any]], context: JobContext, _worker: Worker
     ) -> Any:
-        """Run a job, and know of it meanwhile."""
+        """Run a job, and list it as running meanwhile."""
         self._running.add(job := context.job.id or 0)
         try:
             return await process()

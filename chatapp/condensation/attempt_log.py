@@ -104,7 +104,7 @@ PROGRESS_INTERVAL = 0.5  # seconds
 
 
 class AttemptLog:
-    """The engine's ``CondensationLog``: a row per attempt, and word to the watchers."""
+    """The engine's ``CondensationLog``: a row per attempt, and events for the watchers."""
 
     # Whether what is tried is a draft, which belongs to no turn.
     drafts: ClassVar[bool] = False

@@ -64,7 +64,7 @@ async def _begin(run: TurnContext, effective: Sequence[condense.Message]) -> Non
 
 @transaction.atomic
 def _open(run: TurnContext) -> None:
-    """Have a draft written soon, unless there is one, or no strategy has a summary written."""
+    """Request a draft, unless there is one, or no strategy asks a model for a summary."""
     pk, wanted = run.conversation.pk, loaded_configuration(run, folder_of(run.conversation))
     lock(Conversation, pk)
     asks = [not isinstance(one, str) and condense.asks_model(one) for one in wanted.strategies]
@@ -117,7 +117,7 @@ async def take(
 def _read(
     run: TurnContext, situation: condense.Situation
 ) -> tuple[str, condense.Reduction | None, str]:
-    """Return attempt and reduction of the draft that is written, and why it can't be used."""
+    """Return attempt and reduction of the written draft, and the reason it can't be used."""
     draft = BackgroundDraft.objects.written().filter(conversation=run.conversation.pk).first()
     if draft is None:
         return "", None, ""

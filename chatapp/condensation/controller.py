@@ -96,13 +96,13 @@ class ContextController:
         return self._parts
 
     def leave(self) -> None:
-        """Wait for nobody any more: a review that waits raises LeftWaiting."""
+        """End the wait for a person: a review that waits raises LeftWaiting."""
         self._leaving = True
         if self._parts:
             self._parts.reviewer.leave()
 
     def wake(self) -> None:
-        """Have a review that waits look for the person's answer."""
+        """Have a waiting review read the person's answer."""
         if self._parts:
             self._parts.reviewer.wake()
 
@@ -177,7 +177,7 @@ class ContextController:
             parts.log.scope = None
 
     async def _fulfil(self, wish: CondenseRequest) -> Sequence[condense.Message]:
-        """Condense as the user asked, and return the history then; a failure is only on record."""
+        """Condense as the user requested, and return the new history; failures are on record."""
         reviewer = (await self._condensing()).reviewer
         self.focus, reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):

@@ -176,7 +176,7 @@ written_here: set[int] = set()
 
 
 async def write_draft(conversation_id: uuid.UUID) -> None:
-    """Write the draft that a conversation waits for, to its end, or until it is dropped."""
+    """Write the draft that a conversation waits for, unless it is dropped meanwhile."""
     waiting = BackgroundDraft.objects.filter(conversation=conversation_id, condensation=None)
     if (draft := await reading(waiting.first)()) is None:
         return

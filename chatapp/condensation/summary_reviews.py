@@ -121,7 +121,7 @@ class SummaryReviewer:
         return review
 
     def _expire(self, review: Review) -> None:
-        """Have it applied, unless somebody has said something at that very moment."""
+        """Apply the review's draft, unless somebody has answered at that very moment."""
         with self.run.turn.holding():
             overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=now())
             overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())

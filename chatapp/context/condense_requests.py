@@ -164,7 +164,7 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
 def _find_originals(
     conversation_id: uuid.UUID, history: Sequence[condense.Message], seq: int
 ) -> condense.Chosen:
-    """Return a summary with the messages that it stands for, through all that it went on from."""
+    """Return a summary with its originals, through all earlier summaries that it continues."""
     visible = any(one.seq == seq for one in history)
     made = Message.objects.filter(conversation=conversation_id, seq=seq).first()
     originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()

@@ -28,7 +28,7 @@ COUNTER: condense.TokenCounter = condense.PromptCounter()
 
 
 def warm_up() -> None:
-    """Begin to load the vocabulary, in a thread, so that no page and no turn waits for it."""
+    """Load the vocabulary in a thread, so that no page and no turn waits for it."""
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
 
 
@@ -227,7 +227,7 @@ class CondensingPoint:
         return cls(at, window, 100 * at / window if window else 0.0)
 
     def __str__(self) -> str:
-        """Say it, with numbers as the reader writes them."""
+        """Return the point as a sentence, with numbers as the reader writes them."""
         said = str((LATEST if self.reserved else CONDENSES) if self.automatic else TRUNCATES)
         sizes = {name: number(getattr(self, name)) for name in ("at", "reserved", "spare")}
         return said.format(percent=percent(self.percent), **sizes)

@@ -37,7 +37,7 @@ class Variant:
         )
 
     def of(self, terms: TurnSettings) -> TurnSettings:
-        """Return the terms of a conversation as they would be with it."""
+        """Return the terms of a conversation with this variant in force."""
         preferences, profile = copy.copy(terms.preferences), copy.copy(terms.profile)
         for name, value in self.preferences(terms).items():
             setattr(preferences, name, value)
@@ -82,7 +82,7 @@ class Variant:
 
 @transaction.atomic
 def use_variant(*, terms: TurnSettings, variant: Variant) -> None:
-    """Condense in this way from now on; conversations stay as they are."""
+    """Store the variant in the settings; conversations stay as they are."""
     wanted = variant.preferences(terms)
     Preferences.objects.filter(pk=terms.preferences.pk).update(**wanted)
     if changed := variant.profile(terms):

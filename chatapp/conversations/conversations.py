@@ -74,7 +74,7 @@ def decide(
 
 
 def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
-    """Let another profile answer from now on."""
+    """Choose the profile that answers from now on."""
     # What one tokenizer measured says little about another's.
     Conversation.objects.filter(pk=conversation.pk).update(
         profile=profile, measured_tokens=None, measured_seq=None, named_window=None
@@ -135,7 +135,7 @@ def _title_of(question: str) -> str:
 
 
 def place_conversation(*, conversation: Conversation, action: str) -> None:
-    """Pin or archive a conversation, or take that back; anything else is refused."""
+    """Pin, unpin, archive or unarchive a conversation; other actions are refused."""
     now = timezone.now()
     changes: dict[str, dict[str, Any]] = {
         "pin": {"pinned_at": now},

@@ -177,7 +177,7 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
 
 @contextmanager
 def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
-    """Let the model read long outputs in the copy with this key, if there comes to be one."""
+    """Link the outputs for the copy with this key; remove the links if the fork fails."""
     kept, linked = outputs_of(origin.pk), outputs_of(pk)
     try:
         if kept.is_dir():

@@ -25,7 +25,7 @@ def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Rewi
 def files_to_bring_back(
     *, conversation: Conversation, first_hidden_seq: int
 ) -> tuple[list[Change], str]:
-    """Return which files of the workspace would change with a rewind, and a diff of them."""
+    """Return the files of the workspace that a rewind would change, and a diff of them."""
     name = _checkpoint_before(conversation, first_hidden_seq)
     if not name:
         return [], ""

@@ -38,7 +38,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class ConversationChanged:
-    """Something else than its running turn changed a conversation."""
+    """A conversation was changed by something other than its running turn."""
 
     conversation: uuid.UUID
 
@@ -84,7 +84,7 @@ class ConversationDeleted:
 
 @dataclass(frozen=True, slots=True)
 class ListChanged:
-    """A user's list of conversations is different now, which pages ``but`` one's own show."""
+    """A user's list of conversations has changed, except on pages of the one ``but``."""
 
     user: int
     but: uuid.UUID | None = None

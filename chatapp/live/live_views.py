@@ -75,7 +75,7 @@ class LiveView:
             self._following = asyncio.create_task(work)
 
     def leave(self) -> None:
-        """Follow nothing any more: nobody watches."""
+        """Stop following: the view has no watchers."""
         self.followed = None
         for task in (self._following, *self._tasks):
             if task:
@@ -150,7 +150,7 @@ class LiveView:
             await self._safely(self.turn_view.show, event)
 
     async def _end(self, ended: events.TurnEnded) -> None:
-        """Show that nothing runs any more, and why."""
+        """Show that nothing runs any more, with the reason."""
         notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
         await self._safely(self.turn_view.settle)
         status = in_words(ended.status)
@@ -242,7 +242,7 @@ class LiveView:
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
-        """Show something; a defect in showing must not end the turn, whose words are stored."""
+        """Show something; log a defect, since it must not end the turn."""
         self.watchers.reader.enter()
         try:
             await show(*told, **how)
@@ -370,7 +370,7 @@ def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:
 
 
 def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None, bool]]:
-    """Return of each conversation its revision, its unfinished turn, and if that has no worker."""
+    """Return each conversation's revision, unfinished turn, and True if that has no worker."""
     unclaimed = Turn.objects.unclaimed(UNCLAIMED).filter(conversation=OuterRef("pk"))
     unfinished = Turn.objects.unfinished().filter(conversation=OuterRef("pk"))
     found = Conversation.objects.filter(pk__in=conversations)

@@ -192,7 +192,7 @@ class RedisChannel(Channel):
         return publisher
 
     def wants_to_write(self, publisher: RedisPublisher) -> None:
-        """Take note that a publisher has something to write."""
+        """Mark a publisher as having something to write."""
         self._waiting.add(publisher)
         self._news.set()
 

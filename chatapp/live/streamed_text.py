@@ -60,7 +60,7 @@ class StreamedText:
             self._began = now
 
     def end(self, seconds: int | None = None) -> None:
-        """Take that nothing more comes, of a thought after so many seconds."""
+        """Close the part; ``seconds`` is the duration of a thought."""
         async_tasks.TEXTS.discard(self)
         self.is_over = True
         if self.thought:

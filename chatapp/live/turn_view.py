@@ -85,7 +85,7 @@ class TurnView:
         )
 
     def wait_for_worker(self) -> None:
-        """Show that no worker has taken the turn: all have enough to do, or none is there."""
+        """Show that no worker has taken the turn: all are busy, or there is none."""
         text = _("Waiting for a free worker…")
         if self.status != text:
             self._show_status(text)
@@ -145,7 +145,7 @@ class TurnView:
         return drawn | written_of(self.condensing)
 
     async def show_change(self) -> None:
-        """Show that something else than the run changed the conversation."""
+        """Show that the conversation was changed by something other than the run."""
         # What the turn knows of the context may be outdated now.
         self._terms, self._is_outdated = None, True
         await self._show_transcript()
@@ -390,7 +390,7 @@ class TurnView:
         await self._show_awaited()
 
     async def _clear_retry_notice(self) -> None:
-        """Take back the notice of a retry that worked."""
+        """Remove the notice of a retry that worked."""
         if self.notice:
             self.notice = None
             await self.show_panel()

@@ -67,7 +67,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(AccessToken):
-    """A link with which somebody makes an account, once; only the token's hash is stored."""
+    """An invitation to make an account, once; only its token's hash is stored."""
 
     class Role(models.TextChoices):
         """The role of an account."""

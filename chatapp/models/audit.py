@@ -49,7 +49,7 @@ def beginning(conversation: str) -> str:
 
 
 def commit(salt: str, content: Any) -> str:
-    """Return the digest that stands for a content, and says nothing of it without the salt."""
+    """Return the digest of a content, which reveals nothing of it without the salt."""
     return hashed(salt + written(content))
 
 

@@ -49,7 +49,7 @@ def opened(options: Options) -> Iterator[BaseDatabaseWrapper]:
 
 @contextmanager
 def in_use(database: BaseDatabaseWrapper) -> Iterator[None]:
-    """Have all that this thread reads and writes meanwhile be in this database."""
+    """Use this database for all that this thread reads and writes until the block's end."""
     before = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = database
     forget_columns()
@@ -134,7 +134,7 @@ class Table:
         return max([one for (one,) in (*given, *there) if one is not None], default=None)
 
     def go_on_from(self, key: int) -> None:
-        """Have rows to come get larger keys than this."""
+        """Give later rows larger keys than this."""
         if is_shared():
             sql = "SELECT setval(pg_get_serial_sequence(%s, %s), %s)"
             execute(sql, self.name, self.key.column, key)

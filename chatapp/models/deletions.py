@@ -1,4 +1,4 @@
-"""Deletions of accounts: which are due after a while, and which were carried out."""
+"""Deletions of accounts: those due after a while, and those carried out."""
 
 from typing import Self
 

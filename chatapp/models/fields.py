@@ -78,7 +78,7 @@ class CharField(_WellFormed, Characters):
 
 
 class TextField(_WellFormed, Text):
-    """Words of any length."""
+    """Text of any length."""
 
 
 class JSONField(_WellFormed, Json):
@@ -105,7 +105,7 @@ class ReceiptField(JSONField):
 
     @override
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        """Leave the row a receipt."""
+        """Leave a receipt in the row, not its JSON."""
         value = super().pre_save(model_instance, add)
         if not isinstance(value, BaseExpression):
             setattr(model_instance, self.attname, condense.Receipt.from_json(value))
@@ -137,7 +137,7 @@ class UsdSum(models.Sum):
 
 
 def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[Any, Any]":
-    """Return a column for the USD that may be spent; null is as much as one likes."""
+    """Return a column for the USD that may be spent; null is no limit."""
     return models.DecimalField(
         label,
         help_text=help_text,

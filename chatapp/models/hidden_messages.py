@@ -73,7 +73,7 @@ def runs_of(seqs: Iterable[int]) -> list[list[int]]:
 
 
 def _behind(first: Message) -> MessageQuerySet:
-    """Return the messages of the same conversation that stand behind this one."""
+    """Return the messages of the same conversation that follow this one."""
     there = Message.objects.filter(conversation=first.conversation_id)
     return there.span((first.position, first.seq + 1))
 
@@ -175,7 +175,7 @@ def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuer
 
 
 def _take_along(record: Rewind) -> None:
-    """Tag the turns, attempts and rewinds since, so that they come back with the messages.
+    """Tag the turns, attempts and rewinds since, so that they are restored with the messages.
 
     Rewinds of other versions of the same place are no part of the one that is set aside.
     """

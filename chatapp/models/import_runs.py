@@ -1,4 +1,4 @@
-"""Imports of files: which wait, run or are over, whichever process works on them."""
+"""Imports of files that wait, run or are over, in any process."""
 
 import uuid
 from datetime import timedelta

@@ -65,7 +65,7 @@ class McpServer(models.Model):
         self.encrypted_secrets = fields.encrypt(lines) if lines else ""
 
     def reached(self) -> Server:
-        """Return the server as it is called; raise DecryptionFailed."""
+        """Return the server with its secrets, for a call; raise DecryptionFailed."""
         stored = fields.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
         pairs = (line.partition("=") for line in stored.splitlines())
         secrets = tuple((name, value) for name, _sign, value in pairs)

@@ -1,4 +1,4 @@
-"""Messages: all that was said, and which of it the model still sees.
+"""Messages: their contents, their places and tags, and the model's view of them.
 
 A message is never edited or deleted. Its tags name the summaries, markers and rewinds that hide it;
 ``hidden`` is derived from them (see ``MessageQuerySet.refresh_hidden``), so that reading the
@@ -46,7 +46,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     @override
     def bulk_create(self, *args: Any, **options: Any) -> "list[Message]":
-        """Store messages, and have them found."""
+        """Store messages, and index them."""
         made = super().bulk_create(*args, **options)
         message_index.add(made)
         return made
@@ -157,7 +157,7 @@ def _stands_for(name: str, parent: str, **record: str) -> Exists:
 
 
 def _within(runs: Sequence[Sequence[int]], seqs: Iterable[int]) -> list[int]:
-    """Return the numbers that lie in one of these runs, which ascend."""
+    """Return the numbers that lie in one of these ascending runs."""
     places = ((seq, bisect_right(runs, seq, key=itemgetter(0)) - 1) for seq in seqs)
     return [seq for seq, place in places if place >= 0 and seq <= runs[place][1]]
 
@@ -242,7 +242,7 @@ class Message(models.Model):
 
     @override
     def save(self, *args: Any, **options: Any) -> None:
-        """Store it, and have it found."""
+        """Store and index it."""
         super().save(*args, **options)
         message_index.add([self])
 

@@ -17,7 +17,7 @@ class ForkQuerySet(RecordedQuerySet["Fork"]):
     """Forks by the conversations that can be visited."""
 
     def present(self, user: User) -> Self:
-        """Return those whose other conversation is there and the user's; with its ``title``."""
+        """Return forks whose other conversation exists and is the user's; with its ``title``."""
         others = Conversation.objects.owned_by(user).present().filter(pk=OuterRef("other"))
         titled = self.annotate(title=Subquery(others.values("title")))
         return titled.filter(title__isnull=False).order_by("created_at", "pk")

@@ -192,7 +192,7 @@ class Preferences(models.Model):
 
 
 class CondensingPrompt(models.Model):
-    """A text under a name that asks for a summary, in the profiles that choose it."""
+    """A named text that asks for a summary, in the profiles that choose it."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="condensing_prompts"
@@ -211,7 +211,7 @@ class CondensingPrompt(models.Model):
 
 
 class SavedCommand(models.Model):
-    """A text under a name that its owner can type after a slash, with a head as in a file."""
+    """A named text that its owner can type after a slash, with a head as in a file."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_commands"

@@ -271,7 +271,7 @@ class Profile(models.Model):
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """Its owner's servers that are in use, as they were when they were first asked for.
+        """The servers of its owner that are in use, as they were at the first use.
 
         Those that the operators do not allow are not.
         """

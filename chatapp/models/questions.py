@@ -120,7 +120,7 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
         return self.filter(runs, status=Review.Status.PENDING)
 
     def withdraw(self, attempt_id: uuid.UUID) -> None:
-        """Close the one of an attempt that was taken back."""
+        """Close the review of an attempt that was taken back."""
         self.filter(condensation=attempt_id, status=Review.Status.PENDING).change(
             status=Review.Status.WITHDRAWN, answered_at=timezone.now()
         )

@@ -58,7 +58,7 @@ class Rewind(Recorded, Hiding):
     CHANGING = ("undone_at",)
 
     class Cause(models.TextChoices):
-        """Why something was set aside."""
+        """The cause of a rewind."""
 
         REWOUND = "rewound", _("rewound")
         RETRIED = "retried", _("tried again")

@@ -1,4 +1,4 @@
-"""Requests to a turn, whichever process it runs in: to stop, to condense, or not to condense."""
+"""Requests to a turn in any process: to stop, to condense, or not to condense."""
 
 import json
 import uuid
@@ -27,7 +27,7 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         nonce: uuid.UUID | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Store a request to the turn of this id or nonce, or to whichever is not over.
+        """Store a request to the turn of this id or nonce, or to the unfinished one.
 
         Returns True if it stands, False if no such turn goes on. With the same ``nonce`` again it
         is the same request.
@@ -48,7 +48,7 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         return self.filter(turn__in=[*turns], taken_at=None).order_by("pk")
 
     def take(self, requests: Collection["TurnRequest"]) -> "list[TurnRequest]":
-        """Return those that are this process's to fulfil, from now on: each is returned once."""
+        """Mark requests to this process's turns as taken; return those newly taken."""
         if not requests:
             return []
         keys, turns = [one.pk for one in requests], {one.turn_id for one in requests}

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
+"""A connection to PostgreSQL that returns JSON as it was stored, and repairs itself."""
 
 import atexit
 import select
@@ -69,7 +69,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def get_connection_params(self) -> dict[str, Any]:
-        """Have JSON read as text, as Django does it for ``jsonb``: its fields make values of it."""
+        """Read JSON as text, as Django does for ``jsonb``: its fields make values of it."""
         params: dict[str, Any] = super().get_connection_params()
         params["context"].register_loader("json", TextLoader)
         return params
@@ -106,7 +106,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def connect_anew(pool: ConnectionPool) -> None:
-    """Have a pool that has given up try again, while somebody waits for a connection of it.
+    """Have a pool that has given up try again, if threads wait for its connections.
 
     By itself it does so when the next one asks, for whom all other threads may be waiting.
     """

@@ -44,7 +44,7 @@ def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
 def tools_of(
     servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
 ) -> Mapping[str, RemoteTool]:
-    """Return the tools of servers to be run, by name; those whose secrets are lost are left out.
+    """Return the tools of servers, by name; servers whose secrets are lost are left out.
 
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
@@ -82,7 +82,7 @@ def keep_listing(key: int, listing: Listing) -> None:
 
 
 def save_server(*, server: McpServer, columns: list[str]) -> None:
-    """Store a server, of one that is known only these columns; a new address begins anew."""
+    """Store a server, or these columns of a known one; a new address drops its tools."""
     if server.pk and "address" in columns:
         server.tools, server.unseen, server.listed_at = [], [], None
         columns = [*columns, "tools", "unseen", "listed_at"]

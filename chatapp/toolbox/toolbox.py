@@ -121,7 +121,7 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
 
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
-    """Return all tools that there are for whom these servers are, by name."""
+    """Return all tools that exist with these servers, by name."""
     return TOOL_SPECS | mcp_servers.specs_of(own) if own else TOOL_SPECS
 
 

@@ -30,12 +30,12 @@ PATIENCE = timedelta(days=1)
 
 
 def look_for_due(after: float = 0.0) -> None:
-    """Have accounts that are due deleted from now on, here or in a worker."""
+    """Enqueue the deletion of due accounts, here or in a worker."""
     enqueue("delete_accounts", after=after, key="all")
 
 
 async def try_to_look_for_due(after: float = 0.0) -> None:
-    """Do so as soon as the database can be written."""
+    """Call ``look_for_due`` as soon as the database can be written."""
     while True:
         try:
             await sync_to_async(look_for_due)(after)

@@ -43,7 +43,7 @@ AGAIN = 5.0
 
 
 async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> None:
-    """Condense if that was asked for during a turn, otherwise send the next message that waits."""
+    """Condense if that was requested during a turn, otherwise send the next queued message."""
     row = await reading(Turn.objects.select_related("conversation").get)(pk=turn)
     conversation = row.conversation
     if wish:
@@ -96,14 +96,14 @@ async def _until_stored(
 
 
 async def write_draft(conversation: str) -> None:
-    """Have a draft written, and the line at the composer say so."""
+    """Have a draft written, and the line at the composer updated."""
     pk = uuid.UUID(conversation)
     await draft_writer.write_draft(pk)
     channel.tell(hints.ContextNews(pk))
 
 
 async def check_draft(conversation: str) -> None:
-    """Drop a draft that a change has made useless, and show that."""
+    """Drop a draft that a change has made useless, and update the line at the composer."""
     pk = uuid.UUID(conversation)
     await background_drafts.check(pk)
     channel.tell(hints.ContextNews(pk))

@@ -109,7 +109,7 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 
 
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
-    """Give a message that waits another text; refused once it was sent or removed."""
+    """Change the text of a queued message; refused once it was sent or removed."""
     row = find_queued(conversation, nonce)
     check_message(text, alone=not (row and row.attachments))
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
@@ -117,7 +117,7 @@ def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) ->
 
 
 def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
-    """Take a message out of the queue, if it is still there."""
+    """Remove a message from the queue, if it is still there."""
     waiting = conversation.queued.waiting().filter(nonce=nonce)
     waiting.update(gone_at=timezone.now(), text="")
 

@@ -69,7 +69,7 @@ def _alive() -> HttpResponse:
 
 
 def _ready() -> HttpResponse:
-    """Say "ok", or 503 with the reason while no turn may begin here.
+    """Return "ok", or 503 with the reason that no turn may begin here.
 
     Without Redis all goes on, later.
     """

@@ -56,7 +56,7 @@ _STOPPED = noop("The server was stopped. What was written until then is kept.")
 
 
 class RunningTurns:
-    """The turns of this process that run, by their ids."""
+    """The running turns of this process, by their ids."""
 
     def __init__(self) -> None:
         self.turns: dict[uuid.UUID, TurnTask] = {}
@@ -78,7 +78,7 @@ class RunningTurns:
 
     @contextlib.asynccontextmanager
     async def beginning(self) -> AsyncIterator[None]:
-        """Let something be put on record that will run; raise Stopping while the server stops."""
+        """Allow turns to be opened in the block; raise Stopping while the server stops."""
         if not self.closing:
             await self.clear_up()
         if self.closing:
@@ -91,7 +91,7 @@ class RunningTurns:
             self._begun.set()
 
     async def begin(self, store: Store) -> TurnContext | None:
-        """Have the turn run that ``store`` puts on record, here or in a worker, and return it.
+        """Open a turn with ``store``, run it here or in a worker, and return it.
 
         None if there is none; raises Refused if it can't begin.
         """
@@ -135,7 +135,7 @@ class RunningTurns:
 
     @contextlib.contextmanager
     def expecting(self, turn: uuid.UUID) -> Iterator[None]:
-        """Know of a turn that is about to run here, until it does."""
+        """Count a turn as running here until it does."""
         self._expected.add(turn)
         try:
             yield
@@ -147,7 +147,7 @@ class RunningTurns:
         return turn in self.turns or turn in self._expected
 
     def start(self, run: TurnContext) -> TurnTask:
-        """Let a turn begin here."""
+        """Start a turn in this process."""
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
         if self.closing:
@@ -172,7 +172,7 @@ class RunningTurns:
             log.error("something could not be done beside the turns", exc_info=error)
 
     def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
-        """Return the turn of this id or nonce if it runs here; without a name, whichever runs."""
+        """Return the turn of this id or nonce if it runs here; without a name, the running one."""
         for task in self.turns.values():
             own = task.run.turn
             if own.conversation_id == conversation_id and turn in {None, own.pk, own.nonce}:
@@ -194,7 +194,7 @@ class RunningTurns:
                 task.stop()
 
     async def _heed_all(self) -> None:
-        """Carry out requests to the turns here, let go of lost ones, end those that can't go on."""
+        """Carry out requests to the turns here, release lost ones, end those that can't go on."""
         tasks = {**self.turns}
         held, asked = await reading(_read_held)()
         for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
@@ -211,7 +211,7 @@ class RunningTurns:
             self._tell_closed(await sync_to_async(crash_recovery.close_unsaved)(self))
 
     async def _release(self) -> None:
-        """Give the worker back that a turn has which waits for a person: that may take days."""
+        """Release turns that wait long for a person, so that their workers are free."""
         moment = time.monotonic()
         for task in [*self.turns.values()] if settings.CLUSTER else ():
             waits = task.waits_since or moment
@@ -267,7 +267,7 @@ class RunningTurns:
             await _beside(crash_recovery.enqueue_unclaimed)()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
-        """Close turns that processes left which are gone, and go on with those that wait."""
+        """Close the turns of processes that are gone, and continue those that wait."""
         gone, self._recovered = self._gone, -1
         done = await _beside(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
@@ -280,7 +280,7 @@ class RunningTurns:
             self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
-        """Have pages show that turns were closed, which may be open at any process."""
+        """Have pages in all processes show that turns were closed."""
         for conversation in conversations:
             channel.tell(hints.ConversationChanged(conversation))
 
@@ -335,7 +335,7 @@ class RunningTurns:
         await close_clients()
 
     def stop_all(self) -> None:
-        """Stop all that runs; while the server is being closed, that ends the wait for it."""
+        """Stop all turns; while the server is being closed, that ends the wait for them."""
         for task in [*self.turns.values()]:
             task.stop()
 
@@ -381,7 +381,7 @@ async def run_claimed(turn: str, attempt: int) -> None:
 
 
 def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function to be awaited that keeps no write of a turn waiting."""
+    """Make a function awaitable, without delaying any write of a turn."""
     return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 

@@ -96,7 +96,7 @@ def account_for(call: ModelCall, **columns: Any) -> None:
 
 
 def _answer_calls(turn: Turn) -> None:
-    """Store results for a reply whose calls have none: those that are known, and why not."""
+    """Store results for a reply whose calls have none: known ones, or the reason for none."""
     last = _last_message(turn)
     if last is None or last.role != Message.Role.ASSISTANT:
         return
