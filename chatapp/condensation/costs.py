@@ -62,7 +62,7 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
 def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     """Return tokens as a profile's provider bills them.
 
-    If writing to its cache has a price of its own, all tokens that are not read from the cache are
+    If writing to its cache costs more than input, all tokens that are not read from the cache are
     written to it.
     """
     if not profile.spec.caches_prompts:

@@ -136,9 +136,9 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
 def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
     """Return the effective history for figures: one message stands for all but the newest.
 
-    That has their tokens, and the id STAND_IN; the second value has their ``count``, and the
-    numbers that people see of them beyond it. The cost does not depend on them, but for a sum over
-    an index.
+    That has their tokens, and the id STAND_IN; the second value has their ``count``, and their
+    numbers as people count them, less one message. The cost does not depend on them, but for a sum
+    over an index.
     """
     newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
     if len(newest) <= NEWEST:
@@ -176,7 +176,7 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> list[Message]
 def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
-    ``has_rewinds`` and ``has_more_calls`` are True if its row has these to show.
+    ``has_rewinds`` is True if the conversation has any, ``has_more_calls`` if its turn has others.
     """
     sql = (
         "SELECT m.*, t.*, c.*, "

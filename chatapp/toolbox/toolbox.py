@@ -50,7 +50,7 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
 
 
 def folder_of(conversation: Conversation) -> Path:
-    """Return the path of the workspace, existing or not: the chosen or, if forbidden, its own."""
+    """Return the path of the chosen workspace, existing or not; the own one if it is forbidden."""
     own = conversation.pk.hex
     return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
 
