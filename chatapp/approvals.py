@@ -1,4 +1,4 @@
-"""The agent's gate, kept in the database: what a person is asked outlives this process."""
+"""Approvals: questions to a person, stored so that they outlive this process."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ SWITCHED_OFF = "There is no such tool in this conversation, or it is switched of
 
 
 class Approvals:
-    """The agent's ``Gate`` over one run; one question at a time is open."""
+    """The ``ApprovalPort`` of one run; one question at a time is open."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Approvals:
         saver: RetriedWrites,
         audience: Audience,
     ) -> None:
-        """Take the run that waits, the tools that say what would change, and what keeps files."""
+        """Take the run, its tools and checkpoints, the saver of rows, and the audience."""
         self.checkpoints = checkpoints
         self._kept = 0
         self.run = run
@@ -55,9 +55,9 @@ class Approvals:
         self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
-        """Return what the model is told where a call may not run, None where it may.
+        """Return the refusal for the model, or None if the call may run.
 
-        Before the first call of a reply that may change files, they are kept as they are.
+        Before the first call of a reply that may change files, a checkpoint keeps their contents.
         """
         refused, name = await self._refusal(asking), asking.call.name
         if refused is None and (reason := await self.saver.read(self._why_not, name)):
@@ -108,7 +108,7 @@ class Approvals:
             Checkpoint.objects.get_or_create(turn=self.run.turn, seq=seq, defaults={"name": name})
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        """Return a person's answer; raise LeftWaiting when this process stops waiting for it."""
         asked = {"kind": Question.Kind.ANSWER, "text": question, "suggestions": [*answers]}
         said: str = (await self._wait(asking, **asked)).answer
         return said
@@ -175,10 +175,10 @@ def answer_question(
     words: str = "",
     enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
-    """Store what a person said; refused where something else was said before, or nobody asks.
+    """Store a person's decision; raise Refused after another one, or if nobody waits for it.
 
     The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
-    "answer". The same once more does no harm. A turn that waits without a process is handed to
+    "answer". Repeating it changes nothing. A turn that waits without a process is handed to
     ``enqueue``, in the same transaction.
     """
     status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER

@@ -1,8 +1,8 @@
 """Background jobs: work that nobody waits for, which becomes due with the transaction it is of.
 
-They run in this process, as tasks on its event loop or on one of their own without it; or where
-several share a database, in whichever worker is free. A job may be run again that was run before:
-its worker may have ended just then.
+They run in this process, as tasks on its event loop or on one of their own without it; or if
+several share a database, in any free worker. A job may be run again that was run before: its worker
+may have ended just then.
 """
 
 import asyncio

@@ -58,8 +58,8 @@ async def work_queues(
 ) -> None:
     """Run up to so many turns and background jobs at once, and a long job, until ``stop`` is set.
 
-    What runs then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled, and
-    another worker runs it again.
+    Running work then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled,
+    and another worker runs it again.
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
@@ -154,10 +154,10 @@ class AbandonedJobs:
         self._missing: set[int] = set()
 
     def look(self, own: Collection[int], running: Collection[int]) -> None:
-        """Hand on the jobs of workers that are gone.
+        """Requeue the jobs of workers that are gone.
 
-        Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
-        handed out to a call that never heard of it, because its connection broke just then.
+        Of this process' ``own`` ones the jobs are known that are ``running``. Any other was handed
+        out to a call that never received it, because its connection broke just then.
         """
         old, living, doing = database.together(
             database.Statement(_OLD, [NEW]), database.Statement(_LIVING),
@@ -190,7 +190,7 @@ class AbandonedJobs:
 
 
 def _run_again(pk: int) -> bool:
-    """Have a job wait again, unless another one of its name and key waits already."""
+    """Requeue a job, unless another one of its name and key waits; return True if it was."""
     with suppress(UniqueViolation), transaction.atomic():
         app.job_manager.retry_job_by_id(pk, retry_at=database.now())
         return True
@@ -243,7 +243,7 @@ class _Workers:
     async def _note(
         self, process: Callable[[], Awaitable[Any]], context: JobContext, _worker: Worker
     ) -> Any:
-        """Run a job, and know of it meanwhile."""
+        """Run a job, and list it as running meanwhile."""
         self._running.add(job := context.job.id or 0)
         try:
             return await process()
@@ -251,7 +251,7 @@ class _Workers:
             self._running.discard(job)
 
     async def look(self) -> None:
-        """Look after jobs that were abandoned, until it is cancelled."""
+        """Find and retry abandoned jobs from time to time, until it is cancelled."""
         abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
@@ -264,7 +264,7 @@ class _Workers:
                 is_logged = True
 
     async def clear(self) -> None:
-        """Delete jobs that came to nothing long ago, until it is cancelled."""
+        """Delete old finished, failed, cancelled and aborted jobs, until it is cancelled."""
         jobs = self.app.job_manager
         while True:
             with suppress(ConnectorException):

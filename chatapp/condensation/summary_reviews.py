@@ -1,4 +1,4 @@
-"""The engine's reviewer, kept in the database: what a person is shown outlives this process."""
+"""The engine's reviewer, kept in the database: a review outlives this process."""
 
 import time
 import uuid
@@ -29,7 +29,7 @@ _PENDING = Review.Status.PENDING
 
 
 class SummaryReviewer:
-    """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
+    """The engine's ``Reviewer`` over one run: by hand if requested, else by the settings."""
 
     def __init__(self, journal: ConversationJournal) -> None:
         """Take the journal of the run that waits."""
@@ -44,7 +44,7 @@ class SummaryReviewer:
         self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def left_open(self) -> Review | None:
-        """Return what this turn waited for in another process, until it is taken up."""
+        """Return the review that this turn waited for in another process, until it is taken up."""
         if not self.run.turn.waits:
             return None
         return await self.saver.read(_newest, self.run.turn)
@@ -56,7 +56,7 @@ class SummaryReviewer:
         return str(review.condensation_id), proposal.reduction, proposal.refused
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
-        """Show how far the summary is, a few times a second at most."""
+        """Publish the summary so far to its reviewers, a few times a second at most."""
         moment = time.monotonic()
         if self._is_wanted(attempt) and moment - self._told >= INTERVAL:
             self._told, told, self._text = moment, self._text, read()
@@ -67,7 +67,7 @@ class SummaryReviewer:
     async def review(
         self, attempt: condense.Attempt, proposal: condense.Proposal
     ) -> condense.Accept | condense.WriteAgain:
-        """Return what a person says; raise Discarded where they do not want it."""
+        """Return a person's answer; raise Discarded if they do not want the summary."""
         if not self._is_wanted(attempt, proposal.can_be_written_again):
             return condense.Accept()
         review = await self._wait(attempt, proposal)
@@ -83,7 +83,7 @@ class SummaryReviewer:
         raise condense.Discarded(condense.noop("The summary was discarded before it was applied."))
 
     def _is_wanted(self, attempt: condense.Attempt, by_model: bool = True) -> bool:
-        """Whether somebody wants to see this; what was done by rule, and unasked, nobody does."""
+        """Return True if this summary is to be reviewed; one by rule only on request."""
         if self._shows_all or attempt.trigger is condense.Trigger.MANUAL:
             return self._shows_all or self.by_hand
         return by_model and self.run.preferences.review_automatic
@@ -121,7 +121,7 @@ class SummaryReviewer:
         return review
 
     def _expire(self, review: Review) -> None:
-        """Have it applied, unless somebody has said something at that very moment."""
+        """Apply the review's draft, unless somebody has answered at that very moment."""
         with self.run.turn.holding():
             overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=now())
             overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())
@@ -152,9 +152,9 @@ def answer_review(
 ) -> None:
     """Store a person's answer; raise Refused after another answer or without a question.
 
-    The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
-    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard". The
-    same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
+    The decision is "accept", with their own ``summary`` if that differs, "again" for a new draft
+    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard".
+    Repeating it changes nothing. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
     if decision not in _SAME:
@@ -183,9 +183,9 @@ def answer_review(
 
 
 def hold_review(*, review: Review, summary: str, focus: str) -> bool:
-    """Have a summary wait for a person who is at work on it, however long; False where it does.
+    """Have a summary wait for a person who is at work on it; return False if it waits already.
 
-    What they have typed so far is kept for when they come back.
+    The text that they have typed so far is kept for their return.
     """
     asked = Review.objects.pending().filter(pk=review.pk)
     typed = {"summary": plain_text(summary)[:LONGEST_SUMMARY], "focus": focus[:LONGEST_FOCUS]}
@@ -213,7 +213,7 @@ def _is_edited(review: Review, proposal: condense.Proposal, text: str) -> bool:
 
 
 def plain_text(summary: str) -> str:
-    """Return a text as it is kept, whatever line ends a browser gave it."""
+    """Return a text as it is kept, with uniform line ends."""
     return condense.well_formed(summary).replace("\r\n", "\n").replace("\r", "\n").strip()
 
 

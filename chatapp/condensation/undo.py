@@ -57,7 +57,7 @@ class DoesNotFit(Refused):
 class Undo:
     """The result of an undo: the number of ``later`` condensations it includes, and the new size.
 
-    ``allowed`` is what fits; both are None in a conversation without a profile.
+    ``allowed`` is the largest size that fits; both are None in a conversation without a profile.
     """
 
     later: int
@@ -180,8 +180,8 @@ def _undo(
 def redo_condensation(*, condensation: Condensation) -> None:
     """Take an undo back: the summary stands for its messages again, and newer ones follow it.
 
-    Condensations that were undone together are redone together. Refused where one of them hid
-    messages that are not all visible now, or where another one stands between.
+    Condensations that were undone together are redone together. Refused if one of them hid messages
+    that are not all visible now, or if another one stands between.
     """
     with _locked(condensation) as (locked, attempt):
         if attempt.status == _SUCCEEDED:

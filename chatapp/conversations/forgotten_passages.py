@@ -1,7 +1,7 @@
 """Forgotten passages: stored per message, and left out of everything that the model reads.
 
-The messages themselves do not change. The message with the request names the passages, and a
-rewind to before it brings them back.
+The messages themselves do not change. The message with the request names the passages, and a rewind
+to before it restores them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +87,7 @@ class _Stored(StoredRecall):
 
     @override
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
-        """Return the messages of each group; raise Refused where the index can't be searched."""
+        """Return the messages of each group; raise Refused if the index can't be searched."""
         try:
             return super().look_up(wanted, most)
         except IndexDamaged as damage:

@@ -1,4 +1,4 @@
-"""The record of what was called: every request to a model, every run of a tool."""
+"""The record of calls: every request to a model, every run of a tool."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -62,9 +62,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        What was measured is told apart from what was estimated, and ``unpriced`` are the calls
-        whose cost nobody knows. ``per_second`` is how many tokens models wrote in a second, once
-        they had begun; None where no call tells.
+        Measured and estimated values are apart, and ``unpriced`` are the calls of unknown cost.
+        ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
+        None if no call has it.
         """
         prompt = models.F("tokens_input") + models.F("tokens_cache_read")
         measured = Q(usage_measured=True)
@@ -84,7 +84,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return rows
 
     def spent(self) -> dict[str, Any]:
-        """Return what these calls cost, in the columns of an attempt."""
+        """Return the cost of these calls, in the columns of an attempt."""
         sums = self.aggregate(
             total=fields.UsdSum("cost"),
             guesses=models.Count("pk", filter=Q(usage_measured=False)),
@@ -95,25 +95,24 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
 
 class ModelCall(models.Model):
-    """One request to a model: what it was for, used and cost, failed ones included.
+    """One request to a model, with its purpose, usage and cost; failed requests are kept, too.
 
-    ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
-    (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
-    Without ``usage_measured`` the provider did not report all that was used, since the call broke
-    off: its output is an estimate, and with it the cost.
+    ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
+    (``tokens_media``) included; later estimates learn from it and the measured usage. Without
+    ``usage_measured`` the provider did not report all usage, since the call broke off: its output
+    is an estimate, and with it the cost.
 
-    A row is made before the call. While that is answered, its ``pieces`` have what was written so
-    far; what the answer becomes is stored in the transaction that deletes them. ``draft`` is kept
-    of a call that broke off with more than its message may hold: thinking, and calls that were not
-    complete, as JSON.
+    A row is made before the call. Until the answer is complete, its ``pieces`` have the text so
+    far; the transaction that stores the message deletes them. ``draft`` is kept of a call that
+    broke off with more than its message may hold: thinking, and incomplete calls, as JSON.
 
-    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
-    read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
-    what was sent. ``seconds_to_first`` passed before the model wrote anything.
+    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` is its reason for not
+    reading ``tokens_missed`` of the prompt from its cache, and ``transformations`` are its changes
+    to the request. ``seconds_to_first`` passed before the model wrote anything.
     """
 
     class Status(models.TextChoices):
-        """How the call stands or ended."""
+        """The states and results of a call."""
 
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
@@ -121,7 +120,7 @@ class ModelCall(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Purpose(models.TextChoices):
-        """What the call was for."""
+        """The purpose of a call."""
 
         CHAT = "chat", _("chat")
         SUMMARY = "summary", _("summary")
@@ -170,7 +169,7 @@ class ModelCall(models.Model):
 
     @property
     def usage(self) -> condense.Usage:
-        """What the provider has reported, as far as it is stored."""
+        """The usage that the provider has reported, as far as it is stored."""
         return condense.Usage(
             input=self.tokens_input,
             output=self.tokens_output,
@@ -185,7 +184,7 @@ class ModelCall(models.Model):
 
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast the model wrote once it had begun, None where that cannot be told."""
+        """The model's speed in tokens per second after its first output, None if unknown."""
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
@@ -208,9 +207,9 @@ def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> State
 
 
 class DraftPiece(models.Model):
-    """A change of what a running call has written: from ``at`` on, its JSON is ``text``.
+    """A change of a running call's draft: from ``at`` on, its JSON is ``text``.
 
-    What grows is so never written twice. The pieces are deleted with the call's end.
+    Text that grows is so never written twice. The pieces are deleted with the call's end.
     """
 
     call = models.ForeignKey(ModelCall, models.CASCADE, related_name="pieces")
@@ -222,7 +221,7 @@ class DraftPiece(models.Model):
 
 
 def read_draft(call: ModelCall) -> str:
-    """Return what a call that runs has written, as far as it is stored, as JSON."""
+    """Return the draft of a running call as JSON, as far as it is stored."""
     draft = call.draft
     for at, text in call.pieces.order_by("pk").values_list("at", "text"):
         draft = draft[:at] + text
@@ -272,11 +271,11 @@ class Fragment(models.Model):
 
 
 class Manifest(models.Model):
-    """How to put one call's request together again, as the difference to the call before.
+    """The recipe for one call's request, as the difference to the call before.
 
-    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
-    them, and what stands behind, as :mod:`chatapp.storage.request_log` writes it. ``head`` stands
-    before the messages, and ``digest`` is the SHA-256 of the whole body.
+    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` names those that
+    follow them, and the rest of the body, as :mod:`chatapp.storage.request_log` writes it. ``head``
+    stands before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)

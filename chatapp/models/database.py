@@ -1,7 +1,7 @@
-"""Reads beside writes, and the statements of every message: Django's SQL takes longer to make.
+"""Concurrent reads, and the statements of every message: Django takes longer to make them.
 
-What is asked once in a while is asked with Django's queries. SQL written by hand stands beside the
-model that it is of, and is such that PostgreSQL takes it as well.
+Rare queries are Django's. SQL written by hand stands in the module of its model, and works on
+PostgreSQL as well.
 """
 
 import time
@@ -52,18 +52,15 @@ _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function that only reads one to be awaited, which sees all that is committed.
-
-    What writes has a thread of its own, where each write waits for those before it.
-    """
+    """Make a reading function awaitable: it waits for no write, and sees all that is committed."""
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement with its values; ``take`` makes what is returned of its columns and rows.
+    """A statement with its values; ``take`` makes the result of its columns and rows.
 
-    SQLite may have none for it, where ``sql`` is "".
+    SQLite may have none for it; then ``sql`` is "".
     """
 
     sql: str
@@ -72,7 +69,7 @@ class Statement:
 
 
 def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
-    """Run statements in one round trip, and return what each selects or returns.
+    """Run statements in one round trip, and return the result of each.
 
     A function makes its statement when those before it were run; to PostgreSQL all go at once.
     """
@@ -106,7 +103,7 @@ class Asked[**P]:
         update_wrapper(self, query)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Return what the statement does."""
+        """Run the statement, and return its result."""
         return together(self.query(*args, **kwargs))[0]
 
     def __get__(self, instance: object, _owner: object = None) -> "Asked[...]":
@@ -115,7 +112,7 @@ class Asked[**P]:
 
 
 def execute(sql: str, *values: Any) -> list[Any]:
-    """Run a statement, and return what it selects or returns as the database has it."""
+    """Run a statement, and return its rows as the database has them, if any."""
     rows: list[Any]
     (rows,) = together(Statement(sql, values))
     return rows
@@ -125,10 +122,10 @@ def execute(sql: str, *values: Any) -> list[Any]:
 def select(
     model: type[models.Model], sql: str, *values: Any, **related: type[models.Model]
 ) -> Statement:
-    """Return the rows of a model that a statement finds; what else it selects is theirs too.
+    """Return the rows of a model that a statement finds; further columns become attributes.
 
-    All columns of the model come first, then those of its ``related`` rows in their order: where
-    one was joined that is not there, the row has none.
+    All columns of the model come first, then those of its ``related`` rows in their order: if a
+    join found no such row, the attribute is not set.
     """
     return Statement(sql, values, partial(_rows, (("", model), *related.items())))
 
@@ -162,7 +159,7 @@ def _rows(
 def _readers(
     related: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...]
 ) -> tuple[list[_Reader], range]:
-    """Return what makes rows of the models that these columns are of, and which are left."""
+    """Return the readers of the models' columns, and the places of the columns that follow."""
     readers, begin = [], 0
     for name, model in related:
         own = model._meta  # noqa: SLF001 - Django's documented API
@@ -181,7 +178,7 @@ def _readers(
 
 
 def forget_columns() -> None:
-    """Have columns looked up anew, where another kind of database is used from now on."""
+    """Forget the models' columns, before another kind of database is used."""
     _readers.cache_clear()
 
 
@@ -191,10 +188,10 @@ def lock(model: type[models.Model], *pks: object) -> None:
 
 
 def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[Statement]:
-    """Return what locks rows until the commit: nothing on SQLite, where one writes at a time.
+    """Return statements that lock rows until the commit: none on SQLite, which has one writer.
 
-    Who locks several locks conversations first, and users last. A row that names one of these is
-    stored meanwhile. Instead of their keys, a condition says ``where`` they are.
+    Lock conversations first, and users last. A row that names one of these is stored meanwhile. The
+    condition ``where`` finds the rows instead of their keys.
     """
     if not connection.features.has_select_for_update:
         return []
@@ -205,7 +202,7 @@ def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[
 
 
 def locking() -> str:
-    """Return the end of a query that locks what it finds as ``lock`` does."""
+    """Return the end of a query that locks its rows as ``lock`` does."""
     return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
 
@@ -223,8 +220,8 @@ def go_on() -> None:
 def piece() -> Iterator[None]:
     """Write a piece of something large in one transaction, and let others write after it.
 
-    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
-    took.
+    A writer that waits for a lock of SQLite tries it now and then only: the pause is as long as the
+    piece took.
     """
     go_on()
     began = time.monotonic()
@@ -249,7 +246,7 @@ def reading_damaged_text() -> Iterator[None]:
 
 
 def is_shared() -> bool:
-    """Whether other processes, on other machines, may work on this database."""
+    """Return True if other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"
 
 
@@ -262,7 +259,7 @@ def now() -> datetime:
 
 
 def clock() -> str:
-    """Return what stands for ``now`` in a statement that has values."""
+    """Return the SQL for ``now`` in a statement with values."""
     return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
 
 
@@ -285,7 +282,7 @@ def insert(row: models.Model) -> Statement:
 def changing(
     model: type[models.Model], pk: object, condition: str = "", **columns: Any
 ) -> Statement:
-    """Return what changes a row where a ``condition`` holds, and finds its key then."""
+    """Return a statement that changes a row if a ``condition`` holds, and finds its key then."""
     own, database = model._meta, connections[DEFAULT_DB_ALIAS]  # noqa: SLF001 - Django's documented API
     fields: list[Any] = [own.get_field(name) for name in columns]
     places = ", ".join([f'"{one.column}" = %s' for one in fields])
@@ -298,7 +295,7 @@ def changing(
 
 
 def next_key(model: type[models.Model]) -> Statement:
-    """Return what asks for the key of a row to come, None where only its insertion tells it."""
+    """Return a statement for the key of a later row, None if only its insertion has it."""
     if not is_shared():
         return Statement("", take=lambda *_nothing: None)
     table = model._meta.db_table  # noqa: SLF001 - Django's documented API

@@ -23,7 +23,7 @@ class MessageMeaning(models.Model):
 
 
 class Meanings(models.Model):
-    """What a search reads first: a bit a dimension, around a ``centre``, for all in ``places``.
+    """The first stage of a search: a bit a dimension, around a ``centre``, for all in ``places``.
 
     ``due`` names the newest change that is not in it: messages were hidden, changed or imported.
     """

@@ -1,8 +1,8 @@
-"""The only place where rows become ``condense.Message`` and back.
+"""The only place that turns rows into ``condense.Message`` and back.
 
-The engine's tag operations, said as queries: each touches the rows it hides or shows and nothing
-else, in one transaction. ``condense.history`` says the same on values in memory; a property test
-holds the two against each other.
+The engine's tag operations, as queries: each touches the rows it hides or shows and nothing else,
+in one transaction. ``condense.history`` does the same on values in memory; a property test holds
+the two against each other.
 """
 
 import uuid
@@ -110,14 +110,14 @@ _FOR_TURN = (
 
 
 def whole(where: str, *values: Any, more: str = "") -> Statement:
-    """Return what reads conversations with their owners, profiles and what these name."""
+    """Return a statement for conversations with their owners, profiles and the profiles' rows."""
     kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
     read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
     return replace(read, take=lambda *found: [_complete(row) for row in read.take(*found)])
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation as it is now, with its owner, its profile and what that names."""
+    """Return a conversation as it is now, with its owner, its profile and the profile's rows."""
     row: Conversation
     ((row,),) = together(whole("c.id = %s", pk))
     return row
@@ -170,21 +170,22 @@ def put_off(conversation: Conversation, on: bool) -> None:
 
 
 def is_put_off(conversation_id: uuid.UUID) -> bool:
-    """Whether it shall wait."""
+    """Return True while the next automatic condensation is put off."""
     return Conversation.objects.filter(pk=conversation_id, put_off=True).exists()
 
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
-    """Return what the model sees, in reading order; costs what is visible, not what is stored."""
+    """Return the effective history in reading order; the cost depends on visible messages only."""
     rows = effective_rows(conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
 
 
 def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
-    """Return what the model sees, for figures: one message stands for all but the newest.
+    """Return the effective history for figures: one message stands for all but the newest.
 
-    That has their tokens, and the id STAND_IN; their ``count`` is there too, and how many more
-    people see of them. It costs the same whatever is visible, but for a sum over an index.
+    That has their tokens, and the id STAND_IN; the second value has their ``count``, and their
+    numbers as people count them, less one message. The cost does not depend on them, but for a sum
+    over an index.
     """
     newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
     if len(newest) <= NEWEST:
@@ -207,7 +208,7 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
 
 @Asked
 def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
-    """Return the rows of what the model sees, in reading order; so many, the ``newest`` first."""
+    """Return the effective history's rows in reading order, or so many, the ``newest`` first."""
     # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
     # index with this order.
     is_file = connection.vendor == "sqlite"
@@ -224,7 +225,7 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
 def row_and_next(conversation_id: uuid.UUID, seq: int) -> Statement:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
-    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
+    ``has_rewinds`` is True if the conversation has any, ``has_more_calls`` if its turn has others.
     """
     sql = (
         "SELECT m.*, t.*, c.*, "
@@ -250,8 +251,8 @@ def append_message(
 ) -> Message:
     """Store a message of about ``tokens`` tokens at the end.
 
-    What was ``measured`` is kept as ``remember_measurement`` keeps it: the key of a profile, and
-    how many tokens there are with this message.
+    ``measured`` is kept as by ``remember_measurement``: the key of a profile, and the number of
+    tokens with this message.
     """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
@@ -272,7 +273,7 @@ def new_row(
 
 
 def storing(row: Message) -> list[Statement]:
-    """Return what stores a new row, and has it found."""
+    """Return the statements that store a new row and index it."""
     return [insert.query(row), *message_index.additions([row])]
 
 
@@ -306,7 +307,7 @@ def next_seq(
 ) -> Statement:
     """Return the number of the next message; the row is locked until the commit.
 
-    It keeps what was ``measured`` with that message, see ``append_message``, and a title.
+    It keeps ``measured`` with that message, see ``append_message``, and a title.
     """
     sql = (
         "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own
@@ -346,14 +347,14 @@ def note_window(conversation_id: uuid.UUID, profile_id: int, window: int) -> Non
 
 
 def mark_changed(conversation_id: uuid.UUID) -> None:
-    """Count a change of what the model sees; what was measured before no longer holds."""
+    """Count a change of the effective history; earlier measurements no longer hold."""
     Conversation.objects.filter(pk=conversation_id).update(
         revision=F("revision") + 1, measured_tokens=None, measured_seq=None
     )
 
 
 def note_record(conversation_id: uuid.UUID) -> None:
-    """Count a new row of the record, which changes nothing of what the model sees."""
+    """Count a new row of the record that leaves the effective history as it is."""
     Conversation.objects.filter(pk=conversation_id).update(revision=F("revision") + 1)
 
 

@@ -57,7 +57,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         self.filter(name=this_process()).delete()
 
     def silent(self, seconds: float) -> "ProcessQuerySet":
-        """Return servers whose last sign is older than that, or later than the clock says."""
+        """Return servers whose last sign is older than that, or dated in the future."""
         age = timedelta(seconds=seconds)
         is_old, is_later = Q(heartbeat_at__lt=Now() - age), Q(heartbeat_at__gt=Now() + age)
         return self.others().exclude(kind=Process.Kind.COMMAND).filter(is_old | is_later)
@@ -77,7 +77,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
 
 
 class Process(models.Model):
-    """A process that lives, as far as anybody knows: without its row, all that it owns is left.
+    """A living process, as far as known: without its row, all that it owns is left.
 
     Its ``workers`` are the ids that Procrastinate gave to those of its queues. A command signs
     once, when it begins.

@@ -1,6 +1,6 @@
-"""Spending: what models may cost, and what they did, in a conversation and for its owner.
+"""Spending: limits and costs of model calls, in a conversation and for its owner.
 
-A warning comes before a limit is reached, and no call to a model after that.
+Warn at 80 % of a limit; refuse calls at 100 %.
 """
 
 import uuid
@@ -29,7 +29,7 @@ NEAR = Decimal("0.8")
 
 
 class Scope(StrEnum):
-    """What a spending limit is for."""
+    """The scope of a spending limit."""
 
     CONVERSATION = "conversation"
     MONTH = "month"
@@ -39,7 +39,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was spent of a limit, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
+    """The USD spent under a limit, without the ``unpriced`` calls, whose cost is unknown.
 
     A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
     """
@@ -56,20 +56,20 @@ class Spending:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is time to say so."""
+        """True from 80 % of the limit on."""
         return self.spent >= NEAR * self.limit
 
     @property
     def is_over(self) -> bool:
-        """Whether no call may begin any more."""
+        """True once no call may begin any more."""
         return self.spent >= self.limit
 
 
 class Limits(NamedTuple):
-    """What a conversation may cost, and what all of its owner's in a month, in USD.
+    """The limits of a conversation's cost, and of its owner's month, in USD.
 
-    That is what the owner wants, and the ``allowance`` that operators have set. Its owner's account
-    ``is_closing`` where it is deactivated, or about to be deleted.
+    They are the owner's own, and the ``allowance`` that operators have set. The owner's account
+    ``is_closing`` if it is deactivated, or about to be deleted.
     """
 
     owner: int
@@ -80,7 +80,7 @@ class Limits(NamedTuple):
 
     @property
     def are_set(self) -> bool:
-        """Whether anything limits what the conversation may cost."""
+        """True if anything limits the conversation's cost."""
         return any(one is not None for one in (self.limit, self.monthly, self.allowance))
 
 
@@ -98,7 +98,7 @@ def limits_of(
 
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
-    """Return what was spent of the limits that hold in a conversation now."""
+    """Return the spending under each limit that holds in a conversation now."""
     return spending_of(pk, read_limits(pk))
 
 
@@ -126,9 +126,9 @@ def read_limits(pk: uuid.UUID) -> Statement:
 
 
 def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
-    """Return what was spent of a conversation's limits, where they are set.
+    """Return the spending under each of a conversation's limits that is set.
 
-    What was deleted since was spent all the same.
+    Calls of deleted content count, too.
     """
     if not limits.are_set:
         return []
@@ -166,9 +166,9 @@ def month_start() -> datetime:
 def check_spending_of(
     conversation: Conversation, preferences: Preferences, own: Limits | None = None
 ) -> None:
-    """Raise SpendingLimitReached where no model may be called on these terms any more.
+    """Raise SpendingLimitReached if no model may be called on these terms any more.
 
-    They take over the limits as they are set now, also where none was set before.
+    The terms take over the limits as they are set now, also if none was set before.
     """
     own = own or read_limits(conversation.pk)
     conversation.budget, preferences.month_budget = own.limit, own.monthly
@@ -177,9 +177,9 @@ def check_spending_of(
 
 
 def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
-    """Raise SpendingLimitReached where no model may be called in a conversation any more.
+    """Raise SpendingLimitReached if no model may be called in a conversation any more.
 
-    That is so by ``limits`` that were just read, or else are.
+    It uses the given ``limits``, or reads them.
     """
     limits = limits or read_limits(pk)
     if limits.is_closing:
@@ -193,7 +193,7 @@ def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
 
 
 def tell(one: Spending) -> str:
-    """Say in English what was spent of a limit, and what to do once that is all of it."""
+    """Return an English sentence on the spending under a limit, and on the way out at 100 %."""
     figures = {"percent": one.percent / 100, "spent": money(one.spent), "limit": money(one.limit)}
     said = _words(one).format(**figures)
     if not one.unpriced:

@@ -30,7 +30,7 @@ _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
-    """Turns by what became of them."""
+    """Turns by state and process."""
 
     def in_force(self) -> Self:
         """Leave out turns that a rewind took back."""
@@ -76,7 +76,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.get(pk=turn.pk)
 
     def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
-        """Make a turn this process's, after so many attempts; None where it is over or taken."""
+        """Claim a turn with so many attempts for this process; None if it is over or taken."""
         turn: Turn | None = claim(pk, attempt)
         return turn
 
@@ -95,7 +95,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 @Asked
 def claim(pk: uuid.UUID, attempt: int) -> Statement:
-    """Return what ``TurnQuerySet.claim`` does."""
+    """Return the result of ``TurnQuerySet.claim``."""
     sql = (
         "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
         "AND attempt = %s AND finished_at IS NULL RETURNING *"
@@ -113,14 +113,14 @@ class Turn(models.Model):
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
 
-    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` says
-    what at, and ``step`` counts the calls for an answer. Without an owner it waits for one since
-    ``offered_at``. Each that takes it makes another ``attempt``, and what an earlier one still
-    writes is refused. ``zone`` is the time zone of whoever began it, "" where nobody knows.
+    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` is its
+    activity, and ``step`` counts the calls for an answer. Without an owner it waits for one since
+    ``offered_at``. Each process that takes it makes another ``attempt``, and writes of an earlier
+    one are refused. ``zone`` is the time zone of the person who began it, "" if unknown.
     """
 
     class Status(models.TextChoices):
-        """How a turn stands or ended."""
+        """The states and results of a turn."""
 
         QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
@@ -131,14 +131,14 @@ class Turn(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Doing(models.TextChoices):
-        """What a turn is at."""
+        """The activity of a running turn."""
 
         CALLING = "calling", _("calling the model")
         USING_TOOLS = "using_tools", _("using tools")
         CONDENSING = "condensing", _("condensing the context")
 
     class Origin(models.TextChoices):
-        """What began a turn."""
+        """The cause of a turn."""
 
         SENT = "sent", _("a message was sent")
         REGENERATED = "regenerated", _("an answer was asked for anew")
@@ -189,7 +189,7 @@ class Turn(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs or waits any more."""
+        """True if nothing of it runs or waits any more."""
         return self.finished_at is not None
 
     @contextmanager
@@ -202,10 +202,9 @@ class Turn(models.Model):
 
     @Asked
     def hold(self) -> Statement:
-        """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
+        """Lock it until the commit; raise TurnEnded if it is over or another process has it.
 
-        Every transaction that writes for the turn does so, or notes what the turn does. One that
-        locks the conversation locks it first.
+        Every write for the turn holds it, or notes its activity; conversations are locked first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
         sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
@@ -213,7 +212,7 @@ class Turn(models.Model):
 
     @Asked
     def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
-        """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
+        """Store its activity from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
         going = self._changing(change, Turn.Status.RUNNING, doing, step)
         return replace(going, take=_unless_ended)
@@ -227,7 +226,7 @@ class Turn(models.Model):
     def finishing(
         self, status: Status, error: str, details: str, *, profile_at_fault: bool
     ) -> Statement:
-        """Return what notes how it ended; it finds nothing where it is over, or was taken."""
+        """Return a statement that stores its end; it finds nothing if it is over, or was taken."""
         change = (
             "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
             "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
@@ -238,10 +237,9 @@ class Turn(models.Model):
 
     @transaction.atomic
     def release(self) -> bool:
-        """Give it to nobody until a person answers; False where it has to go on here.
+        """Release it until a person answers; return False if it has to go on here.
 
-        That is so where somebody has answered, and where it is not ``asking`` for another reason.
-        Raises TurnEnded as ``hold`` does.
+        It has to if it isn't ``asking``, as after an answer. Raises TurnEnded as ``hold`` does.
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
@@ -250,7 +248,7 @@ class Turn(models.Model):
         return asks
 
     def hand_over(self) -> None:
-        """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
 
         All that it was to store is stored. One that waits for a person waits on.
         """
@@ -259,7 +257,7 @@ class Turn(models.Model):
         together(replace(self._changing(change), take=_unless_ended))
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:
-        """Have it go on after an answer: ``enqueue`` it where no process waits with it.
+        """Continue it after an answer: ``enqueue`` it if no process waits with it.
 
         It is as ``locked`` has returned it in this transaction.
         """
@@ -277,17 +275,17 @@ class Turn(models.Model):
 
     @property
     def is_unclaimed(self) -> bool:
-        """Whether it is nobody's, and not over."""
+        """True if no process has it, and it is not over."""
         return not (self.owner or self.is_over)
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to say something before it goes on."""
+        """True if it waits for a person's answer."""
         return self.status == Turn.Status.WAITING and not self.is_over
 
     @property
     def condenses(self) -> bool:
-        """Whether this is a condensation by hand."""
+        """True if this is a condensation by hand."""
         return self.origin == Turn.Origin.CONDENSED
 
 

@@ -86,7 +86,7 @@ def load_sdks(names: Collection[str]) -> None:
 
 
 def load_sdks_when_idle(names: Collection[str]) -> None:
-    """Import them on a thread once this process rests; whoever comes then goes before it."""
+    """Import the SDKs on a thread while this process rests; requests go before it."""
     threading.Thread(target=_load_when_idle, args=(names,), name="SDKs", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""The agent's journal, kept in the database: what was said, every model call and every tool."""
+"""The agent's journal, kept in the database: messages, every model call and every tool."""
 
 import asyncio
 import uuid
@@ -49,9 +49,9 @@ _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call as it goes into the accounts: ``measured`` where no part of ``usage`` is estimated.
+    """A call for the accounts: ``measured`` if no part of ``usage`` is estimated.
 
-    ``size`` is that of the context with the reply, in tokens; 0 where the call does not tell it.
+    ``size`` is that of the context with the reply, in tokens; 0 if the call does not show it.
     """
 
     call: CallRecord
@@ -68,21 +68,21 @@ class Ending(Protocol):
     """The end of a turn, as ``chatapp.turns.lifecycle.TurnEnd`` has it."""
 
     def looking(self) -> list[Statement]:
-        """Return what is asked before the end is stored; what the last two find is let follow."""
+        """Return the queries before the end is stored; ``let_follow`` gets the last two results."""
 
     def storing(self) -> Statement:
-        """Return what stores the end."""
+        """Return the statement that stores the end."""
 
     def let_follow(self, waits: bool, asked: list[Any], /) -> None:
-        """Do what the end brings along."""
+        """Enqueue the follow-ups of the end."""
 
 
 class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
-    A call belongs to the turn, and is closed with it, where it is ``in_turn``. Where the turn
-    ``goes_on`` with it, opening it notes in the turn's row what the turn does now. Where it
-    ``keeps_parts``, what was written of a reply that breaks off is kept.
+    A call belongs to the turn, and is closed with it, if it is ``in_turn``. If the turn ``goes_on``
+    with it, opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a
+    reply that breaks off is kept.
     """
 
     in_turn = goes_on = keeps_parts = True
@@ -99,7 +99,7 @@ class ConversationJournal:
         self.first: list[Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order."""
+        """Return the effective history, in reading order."""
         return await self.saver.read(self._effective_history)
 
     def _effective_history(self) -> Sequence[condense.Message]:
@@ -112,7 +112,7 @@ class ConversationJournal:
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
+        Raises SpendingLimitReached, and TurnEnded if the turn goes on but ended elsewhere.
         """
         number, written = await self.saver.save(self._open_call, opening)
         self.requests.written = written
@@ -163,7 +163,7 @@ class ConversationJournal:
             raise
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        """Store a call's reply so far, soon or ``at_once``; returns immediately."""
         if self.keeps_parts:
             turn = self.run.turn if self.in_turn else None
             partial_replies.keep(number, read, turn=turn, at_once=at_once)
@@ -190,7 +190,7 @@ class ConversationJournal:
         return run.pk
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        """Keep what a tool returned, until the message with all results is stored."""
+        """Keep a tool's result, until the message with all results is stored."""
         await self.saver.save(self._close_tool, number, outcome, timezone.now())
 
     def _close_tool(self, number: int, outcome: ToolOutcome, finished: datetime) -> None:
@@ -201,7 +201,7 @@ class ConversationJournal:
             )
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
-        """Return what the first calls of a reply have returned, as far as it was kept.
+        """Return the results of a reply's first calls, as far as they were kept.
 
         Those of another turn were interrupted, and are not run in this one.
         """
@@ -283,7 +283,7 @@ class ConversationJournal:
         return row
 
     def remember_measurement(self, tokens: int, seq: int) -> None:
-        """Keep what the provider counted, up to message ``seq``."""
+        """Keep the provider's token count up to message ``seq``."""
         run = self.run
         with run.turn.holding():
             message_store.remember_measurement(run.conversation.pk, run.profile.pk, tokens, seq)
@@ -299,7 +299,7 @@ class ConversationJournal:
             together(self._recorded(entry), _without_pieces(entry))
 
     def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
-        """Return what completes a call's row; it raises TurnEnded where somebody else has."""
+        """Return the statement for a call's end; it raises TurnEnded if another process has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
         profile = self.run.writer if call.purpose in _WRITERS else self.run.profile
@@ -334,7 +334,7 @@ class ConversationJournal:
         return replace(change, take=take)
 
     async def _entry(self, call: CallRecord) -> _Entry:
-        """Return a call with what has to be estimated: the prompt, and an unreported reply."""
+        """Return a call with estimates of its prompt and reply in place of missing usage."""
         usage, written = call.usage, call.draft.written
         # What broke off has used more than was reported, unless it was refused.
         nothing = not (call.is_whole or call.is_given_up or written or usage.total)
@@ -351,7 +351,7 @@ class ConversationJournal:
     def _estimate(
         self, purpose: Purpose, sent: Sequence[condense.Message]
     ) -> tuple[int | None, int]:
-        """Return what a prompt may take, before calibration, and images and PDFs in it of that."""
+        """Return a prompt's estimated tokens before calibration, and those of images and PDFs."""
         if purpose is not Purpose.CHAT:
             return None, 0
         return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)

@@ -3,7 +3,7 @@
 Replies are stored twice a second while they are written, so that a crash takes no more. All of a
 process go into one short transaction: a hundred streams cost hardly more writes than one. A stream
 never waits for it, and a write that fails ends nothing. While something else holds the database's
-lock, or the disk is full, they are only in memory; a crash takes what was written since.
+lock, or the disk is full, they are only in memory; a crash then takes the text since.
 """
 
 import asyncio
@@ -46,15 +46,12 @@ class RetriedWrites:
     audience: Audience
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``write`` returns; it is one transaction, so that it can be made again.
-
-        Raises OperationalError when the last try fails too.
-        """
+        """Return the result of ``write``, one transaction, retried; raise OperationalError."""
         told = noop("The server could not save what was written. {why}")
         return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``read`` returns, as ``reading`` does; raise as ``save`` does."""
+        """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
         told = noop("The server could not read what is stored. {why}")
         return await self._retry(partial(reading(read), *args, **kwargs), told)
 
@@ -165,10 +162,7 @@ class PartialReplyWriter:
 
 
 def kept_draft(draft: PartialReply) -> str:
-    """Return what a call that broke off keeps of its draft, beside the message that came of it.
-
-    Only people are shown that: no message may hold half a call, or thinking without its end.
-    """
+    """Return a broken-off call's blocks as JSON, for people only; "" if it has only text."""
     has_more = any(block["type"] != "text" for block in draft.blocks)
     return json.dumps(draft.blocks) if has_more else ""
 
@@ -177,7 +171,7 @@ def _store(
     drafts: Sequence[tuple[int, PartialReply, Turn | None]],
     before: Mapping[int, tuple[str, condense.Usage]],
 ) -> dict[int, tuple[str, condense.Usage]]:
-    """Write what is new of calls that are still open, in one transaction for all; return it."""
+    """Store the new parts of open calls' drafts, in one transaction for all; return the drafts."""
     writes, stored = [], {}
     for number, draft, turn in drafts:
         text, used = json.dumps(draft.blocks), draft.usage

@@ -1,4 +1,4 @@
-"""The log of requests: the bytes of each call, of which it stores what is new."""
+"""The log of requests: the bytes of each call, of which only new parts are stored."""
 
 import hashlib
 import operator
@@ -36,7 +36,7 @@ Item = int | tuple[int] | tuple[Copy | str, ...]
 
 
 class Stored(NamedTuple):
-    """A message as it is stored: its number, its JSON, and where in that its blocks are."""
+    """A message as it is stored: its number, its JSON, and the places of its blocks in that."""
 
     seq: int
     text: str
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
 
 
 def plain(role: str, content: object) -> bytes:
-    """Return a stored message as it is sent where nothing is done to it."""
+    """Return a stored message's bytes as it is sent without changes."""
     return request_bytes.encode({"role": role, "content": content})
 
 
@@ -72,7 +72,7 @@ def stored(seq: int, role: str, content: object) -> Stored:
 
 
 def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:
-    """Yield copies of what is stored, and the text between them."""
+    """Yield copies of stored parts, and the text between them."""
     at = 0
     for place, copy in _copies(sent, sources):
         if place > at:
@@ -84,7 +84,7 @@ def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:
 
 
 def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
-    """Yield where parts of stored messages were sent: a beginning, blocks, and an end."""
+    """Yield the places of stored parts that were sent: a beginning, blocks, and an end."""
     first, last = sources[0], sources[-1]
     found = sorted(
         (sent.find(one.text[start:end]), (one.seq, start, end))
@@ -109,7 +109,7 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
 
 
 def common(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+    """Return the length of two texts' common beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,7 +121,7 @@ def common(one: str, other: str) -> int:
 
 
 def pack(items: Iterable[Item], tail: bytes) -> bytes:
-    """Return items, and what stands behind the messages, as they are stored."""
+    """Return the items, and the bytes behind the messages, in their stored form."""
     squeezed = zlib.compressobj(9, wbits=RAW, zdict=OFTEN)
     said = request_bytes.encode([in_runs(items), tail.decode()])
     return squeezed.compress(said) + squeezed.flush()
@@ -142,7 +142,7 @@ def in_runs(items: Iterable[Item]) -> list[Any]:
 
 
 def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
-    """Return the items that were stored, and what stood behind the messages."""
+    """Return the stored items, and the bytes behind the messages."""
     squeezed = zlib.decompressobj(wbits=RAW, zdict=OFTEN)
     match request_bytes.decode(squeezed.decompress(data) + squeezed.flush()):
         case [[*items], str(tail)]:
@@ -183,9 +183,9 @@ Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How far a run's record has come: the last call, its list, and what its items stand for.
+    """The state of a run's record: the last call, its list, and the items for known bytes.
 
-    ``fragments`` are the keys of what was stored, by the bytes.
+    ``fragments`` are the keys of stored fragments, by their bytes.
     """
 
     call: int | None = None
@@ -204,7 +204,7 @@ class Compared(NamedTuple):
 
 @dataclass(slots=True)
 class RequestLog:
-    """Writes down what the calls of one run send; each costs what is new in it.
+    """Stores the requests of one run's calls; each costs only its new part.
 
     The next record builds on ``written``, which has to be one that was committed.
     """
@@ -218,7 +218,7 @@ class RequestLog:
         self._stored |= {row.seq: (row.role, row.content) for row in rows}
 
     def compare(self, request: SentRequest | None) -> Compared:
-        """Return what is new in a request."""
+        """Return the parts of a request that are new."""
         if request is None:
             return Compared({}, {})
         before = self.written
@@ -233,7 +233,7 @@ class RequestLog:
         return Compared(found, {hashlib.sha256(part).digest(): part for part in parts})
 
     def looking(self, compared: Compared) -> Statement:
-        """Return what finds the fragments that are stored already."""
+        """Return a query for the fragments that are stored already."""
         if not compared.parts:
             return Statement("SELECT id, digest FROM chatapp_fragment WHERE FALSE")
         places = ", ".join(["%s"] * len(compared.parts))
@@ -279,7 +279,7 @@ class RequestLog:
         return Written(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
-        """Return a message of a request as parts of stored ones, None where that is of little use.
+        """Return a message of a request as parts of stored ones, None if that saves too little.
 
         It may be made of all that are stored up to ``end``.
         """

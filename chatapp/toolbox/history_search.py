@@ -1,4 +1,4 @@
-"""The hidden part of a conversation: tools search it, and recall brings passages of it back."""
+"""The hidden part of a conversation: tools search it, and recall adds passages of it."""
 
 import uuid
 from collections.abc import Sequence
@@ -42,14 +42,16 @@ class StoredHistory:
         return await reading(search)(self.conversation_id, words, limit)
 
     async def read(self, seq: int) -> str | None:
-        """Return all that a message says; None where there is none, or a rewind took it back."""
+        """Return the text of a message; None if there is none, or a rewind took it back."""
         return await reading(read)(self.conversation_id, seq)
 
 
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches what is hidden, and with ``until`` all that stands up to that position.
+    It searches hidden messages, and with ``until`` all messages up to that position. A search takes
+    at most seven statements, one more for each file, and some 5 ms of CPU however much is stored.
+    Of its passages ``condense.recalled_block`` takes those that fit well.
     """
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
@@ -58,11 +60,7 @@ class StoredRecall:
         self._usual: frozenset[condense.Term] = frozenset()
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
-        """Return the passages that fit some words best, at most ``limit``, the best first.
-
-        ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
-        one more for each file, and some 5 ms of CPU however much is stored. Raises IndexDamaged.
-        """
+        """Return the passages that fit some words best, the best first; raise IndexDamaged."""
         found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
 
@@ -85,7 +83,7 @@ class StoredRecall:
         return message_index.look_up(self._span, wanted, self._usual, most)
 
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
-        """Return the embedded passages nearest to a question; () where it was not embedded."""
+        """Return the embedded passages nearest to a question; () if it was not embedded."""
         return find_nearest(self.conversation_id, question, self.until or 0, most)
 
     def last_named(self, file: str) -> int:
@@ -121,7 +119,7 @@ def _places(values: Sequence[int] | set[int]) -> str:
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
-    Raises ToolError where the index can't be read.
+    Raises ToolError if the index can't be read.
     """
     try:
         passages = StoredRecall(conversation_id)(words, limit)
@@ -131,7 +129,7 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:
-    """Return what a message of a conversation says, None where there is none that counts."""
+    """Return the text of a conversation's message, None if there is none, or it was rewound."""
     own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     row = own.filter(seq=seq).first()
     told = condense.parts_of([message_store.to_engine(row)] if row else ())

@@ -102,7 +102,7 @@ def close_left(*owners: User) -> None:
 
 
 def start_clearing() -> None:
-    """Start removing the remains of ended imports, and embedding what is due."""
+    """Start removing the remains of ended imports, and embedding messages that are due."""
 
     def clear() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Turns: begun once with what they answer, and ended once with how they ended."""
+"""Turns: each begins once with its question, and ends once with its result."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -57,11 +57,11 @@ from condense import noop
 def start_message(
     conversation: Conversation, command: SendMessage, brought: Brought
 ) -> TurnContext | None:
-    """Store a message and open its turn; None where its nonce was here before.
+    """Store a message and open its turn; return None if its nonce was here before.
 
-    What its text has ``brought`` becomes part of the message; so do attachments, surroundings and
-    what is recalled of the hidden messages. An earlier one that it ``replaces`` is set aside as a
-    version. The title comes from the first message. Raises Refused where it can't begin.
+    The content that its text has ``brought`` becomes part of the message; so do attachments,
+    surroundings and recalled passages. An earlier message that it ``replaces`` is set aside as a
+    version. The title comes from the first message. Raises Refused if it can't begin.
     """
     text, replaces = command.text, command.replaces
     with locked_for_new_turn(conversation, command.nonce) as locked:
@@ -108,8 +108,8 @@ def _recall(
 ) -> tuple[condense.TextBlock, ...]:
     """Return a block of hidden passages that fit a new message's words, or nothing.
 
-    The conversation is locked, and nothing is asked of the database where it hides nothing. What
-    can't be searched is not recalled, and keeps no message from being sent.
+    The conversation is locked, and no query is made if nothing in it is hidden. An error in the
+    search adds no passages, and keeps no message from being sent.
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
@@ -129,7 +129,7 @@ def _recall(
 def locked_for_new_turn(
     conversation: Conversation, nonce: uuid.UUID
 ) -> Iterator[Conversation | None]:
-    """Yield the locked conversation, or None where this nonce has a turn.
+    """Yield the locked conversation, or None if this nonce has a turn.
 
     Raises Busy while another turn is unfinished.
     """
@@ -164,9 +164,9 @@ def new_turn(
 ) -> Turn:
     """Return a turn to be stored, owned by this process unless a worker is to claim it.
 
-    The conversation's profile answers, unless another is given, message ``question_seq`` of
-    somebody in this time ``zone``. Refused at a spending limit, unless it condenses, which may need
-    no model; and where its owner has too many turns.
+    The conversation's profile answers message ``question_seq``, unless another is given; its sender
+    is in this time ``zone``. Refused at a spending limit, unless it condenses, which may need no
+    model; and if its owner has too many turns.
     """
     if origin != Turn.Origin.CONDENSED:
         stored = locked.preferences or Preferences()
@@ -187,7 +187,7 @@ def new_turn(
 
 
 def check_turns(conversation: Conversation) -> None:
-    """Raise TooManyTurns where as many others of the owner's are not over as may be at once.
+    """Raise TooManyTurns if the owner's other unfinished turns are as many as allowed at once.
 
     None of these begins or ends before the commit.
     """
@@ -212,11 +212,11 @@ def check_turns(conversation: Conversation) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnEnd:
-    """How a turn ends, with the error that the transcript shows, and what may follow it.
+    """The end of a turn, with the error that the transcript shows, and its follow-ups.
 
     A condensation that ``was_put_off`` for this turn may begin by itself with the next one. With
-    the end, a job is enqueued for what follows: the ``wish`` that the turn did not come to, or the
-    next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
+    the end, a job is enqueued for the follow-up: the ``wish`` that the turn has not carried out, or
+    the next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
     """
 
     turn: Turn
@@ -230,7 +230,7 @@ class TurnEnd:
     follow: Callable[[], object] = list
 
     def looking(self) -> list[Statement]:
-        """Return what is asked before the end is stored, the conversation being locked."""
+        """Return the queries before the end is stored, for a locked conversation."""
         turn, owner = self.turn, self.turn.conversation.owner_id
         waits = (
             "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
@@ -251,12 +251,12 @@ class TurnEnd:
         ]
 
     def storing(self) -> Statement:
-        """Return what stores the end, and whether it did: see ``Turn.finishing``."""
+        """Return the statement that stores the end: see ``Turn.finishing``."""
         fault = self.profile_at_fault
         return self.turn.finishing(self.status, self.error, self.details, profile_at_fault=fault)
 
     def let_follow(self, waits: bool, asked: list[TurnRequest]) -> None:
-        """Do what the end brings along, by what was found ``looking``."""
+        """Enqueue the follow-ups of the end, from the results of ``looking``."""
         turn, wish = self.turn, self.wish
         if self.was_put_off:
             message_store.put_off(turn.conversation, False)
@@ -271,7 +271,7 @@ class TurnEnd:
 
 
 def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
-    """Close a turn as a ``TurnEnd`` says, or one made of these fields, and what it left open.
+    """Close a turn and its open records by a ``TurnEnd``, or one made of these fields.
 
     One that is over already, or was taken over by another process since, stays as it is, and False
     is returned.
@@ -295,7 +295,7 @@ def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
 
 
 def enqueue_next(turn: Turn, wish: CondenseRequest | None, *, is_done: bool) -> None:
-    """Enqueue what follows a turn: the ``wish``, or the next message."""
+    """Enqueue the follow-up of a turn: the ``wish``, or the next message."""
     said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
     background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
 
@@ -303,7 +303,7 @@ def enqueue_next(turn: Turn, wish: CondenseRequest | None, *, is_done: bool) -> 
 def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     """Make a turn this process's, after so many attempts, and return its run.
 
-    None where it is over or taken. One that can't go on is interrupted.
+    None if it is over or taken. One that can't go on is interrupted.
     """
     where = "c.id = (SELECT conversation_id FROM chatapp_turn WHERE id = %s)"
     turn, conversations = together(
@@ -320,7 +320,7 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
 
 
 def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
     from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
 
     owner, others = turn.conversation.owner_id, turn.conversation.others
@@ -348,9 +348,9 @@ def hand_over(
 
 
 def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
-    """Have a turn wait for a person without a process; False where it goes on, or is lost.
+    """Release a turn that waits for a person; return False if it goes on, or is lost.
 
-    The ``wish`` that the turn did not come to goes along.
+    The ``wish``, a request that the turn has not carried out, is released with it.
     """
     with suppress(TurnEnded), transaction.atomic():
         if turn.release():
@@ -360,13 +360,13 @@ def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
 
 
 def _give_back(turn: Turn, wish: CondenseRequest | None) -> None:
-    """Have whoever claims the turn take the wish again."""
+    """Mark a request as not taken, for the next process that claims the turn."""
     if wish:
         turn.requests.filter(nonce=wish.nonce).update(taken_at=None)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
-    """Stop the turn of this id or nonce, or any, that no process works on; False where one does."""
+    """Stop the unclaimed turn of this id or nonce, or any; False if there is none."""
     found = Turn.objects.unfinished().filter(conversation=conversation_id, owner="")
     if named:
         found = found.filter(Q(pk=named) | Q(nonce=named))

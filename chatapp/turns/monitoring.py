@@ -1,6 +1,6 @@
-"""Monitoring: what a process answers who watches over it: alive, ready, and its numbers.
+"""Monitoring: a process's answers to probes: alive, ready, and its metrics.
 
-A web process does so as one of its pages, and a worker, which has none, on a port of its own.
+A web process serves them among its pages, and a worker, which has none, on a port of its own.
 """
 
 import functools
@@ -43,7 +43,7 @@ PATIENCE = 2
 
 
 def answer(path: str, authorization: str) -> HttpResponse:
-    """Return what is said at an address; takes as long as the database does.
+    """Return the response at a path; takes as long as the database does.
 
     Not callable from the event loop's thread, whose lag is measured.
     """
@@ -64,15 +64,12 @@ def _say(text: str, status: int = 200) -> HttpResponse:
 
 
 def _alive() -> HttpResponse:
-    """Say "ok", or 503 where a new start may help: a file can't be read any more.
-
-    A server of databases comes back by itself, and turns go on then.
-    """
+    """Return "ok", or 503 if a restart may help: the database's file can't be read."""
     return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
 
 
 def _ready() -> HttpResponse:
-    """Say "ok", or 503 with the reason while no turn may begin here.
+    """Return "ok", or 503 with the reason that no turn may begin here.
 
     Without Redis all goes on, later.
     """
@@ -155,7 +152,7 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
 
 
 def _metrics(authorization: str) -> HttpResponse:
-    """Give the numbers to whoever has the operator's token, or to all where the operator likes."""
+    """Return the metrics for the operator's token, or for all if the operator allows it."""
     if not settings.ALLOW_METRICS:
         if not settings.METRICS_TOKEN:
             return _say("Not found", 404)
@@ -186,7 +183,7 @@ _OF_QUEUES = (("queue_jobs", "Jobs that are due."), ("queue_oldest_seconds", "Si
 
 
 class _Numbers:
-    """What prometheus-client takes for a registry."""
+    """The registry of metrics, as prometheus-client reads it."""
 
     def collect(self) -> "Iterator[Metric]":
         """Yield each number with its name and labels."""
@@ -206,7 +203,7 @@ class _Numbers:
                 yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
 
     def _shared(self) -> "Iterator[Metric]":
-        """Yield what the processes of a cluster have together."""
+        """Yield the metrics that the processes of a cluster share."""
         from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
 
         told = {queue: numbers for queue, *numbers in execute(_SHARED)}
@@ -266,7 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serve() -> ThreadingHTTPServer | None:
     """Answer at HOST and WORKER_PORT until the server that is returned is closed; None without one.
 
-    Raises BadEnvironment where it can't listen.
+    Raises BadEnvironment if it can't listen.
     """
     if not settings.WORKER_PORT:
         return None

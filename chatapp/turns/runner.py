@@ -59,16 +59,16 @@ STOPPED, FAILED = noop("Stopped."), noop("Failed.")
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How work ended: the turn's last status, what is announced, and why, if there is a reason.
+    """The end of work: the turn's last status, its announcement, and the reason, if any.
 
     All words are English, as the record has them.
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
-    One that was left at a safe point can be gone on with elsewhere, too.
+    One that was left at a safe point can be continued elsewhere, too.
 
-    A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
-    to be said at the composer. A turn that ``reached_limit`` has more to do.
+    A turn's reason is on its row, and that of an attempt, if it is ``on_record``. Any other has to
+    be shown at the composer. A turn that ``reached_limit`` has more to do.
     """
 
     turn: Turn.Status
@@ -85,7 +85,7 @@ _DONE = Ending(Turn.Status.SUCCEEDED, noop("Done."))
 
 
 async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
-    """Wait for the work and return how it ended, with what it has to say; raises nothing."""
+    """Wait for the work and return its ending; raises nothing."""
     try:
         with condense.panics_as_errors():
             said = await work
@@ -140,7 +140,7 @@ class TurnLoop(AgentLoop):
     controller: ContextController
 
     def __init__(self, run: TurnContext, audience: Audience, ending: Callable[[], TurnEnd]) -> None:
-        """Read what the turn works with; what only some turns need is made when they do."""
+        """Build the turn's parts from its settings; rarely needed ones are made on demand."""
         profile, pk = run.profile, run.conversation.pk
         profile.mcp_servers, prompts, history = together(
             profile.read_servers.query(),
@@ -179,7 +179,7 @@ class TurnLoop(AgentLoop):
         )
 
     def wake(self) -> None:
-        """Look at what a person has said."""
+        """Have approvals and reviews read a person's answer."""
         self.approvals.wake()
         self.controller.wake()
 
@@ -208,7 +208,7 @@ class TurnTask:
             self._life = asyncio.create_task(self._live())
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Tell everybody what happened; the owner's lists also say whether it waits."""
+        """Publish an event; the owner's lists are updated when the turn starts or stops waiting."""
         self._told.publish(event)
         waits = _WAITS.get(type(event), self.waits_since is not None)
         if waits != (self.waits_since is not None):
@@ -217,7 +217,7 @@ class TurnTask:
             channel.tell(ListChanged(conversation.owner_id, but=conversation.pk))
 
     def stop(self) -> None:
-        """Stop it; what was written so far is kept."""
+        """Stop it; the text written so far is kept."""
         if not self._work.cancelling():
             self._work.cancel()
 
@@ -228,12 +228,12 @@ class TurnTask:
             self._loop.leave()
 
     def wake(self) -> None:
-        """Look at what a person has answered."""
+        """Have the loop read a person's answer."""
         if self._loop:
             self._loop.wake()
 
     def heed(self, request: TurnRequest) -> None:
-        """Do what a person asked for."""
+        """Carry out a person's request."""
         match request.kind:
             case TurnRequest.Kind.STOP:
                 self.stop()
@@ -260,7 +260,7 @@ class TurnTask:
         await asyncio.wait({self._life})
 
     async def _do(self) -> str | None:
-        """Do the work, and return what there is to say of it."""
+        """Do the work, and return a sentence about it, None without one."""
         self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self, self._end)
         if self._reason:
             loop.leave()
@@ -279,7 +279,7 @@ class TurnTask:
         )
 
     async def _live(self) -> None:
-        """Wait for the work, store and tell how it ended, and let what follows begin."""
+        """Wait for the work, store and publish its ending, and let follow-ups begin."""
         ending = await ending_of(self._work)
         if self._has_ended:
             # Whatever came after its last reply: that was stored with it.
@@ -298,7 +298,7 @@ class TurnTask:
             self._on_end()
 
     def _end(self, ending: Ending = _DONE) -> TurnEnd:
-        """Return what is stored of an ending; what follows is enqueued with it."""
+        """Return the end to store for an ending; its follow-ups are enqueued with it."""
         run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
         # What was put off while it ran, and never fell due in it, is for the next turn.
         used = bool(self._loop and self._loop.controller.puts_off)
@@ -332,7 +332,7 @@ class TurnTask:
         )
 
     def _finish(self, ending: Ending) -> Ending:
-        """Close the turn's row, which says from now on how it ended; or return why that failed."""
+        """Close the turn's row with its ending; return that, or the failure to store it."""
         run = self.run
         try:
             if self._has_ended:
@@ -359,7 +359,7 @@ _WAITS = {
 
 
 def _event_of(ending: Ending) -> events.TurnEnded:
-    """Return what is told of an ending."""
+    """Return the event for an ending."""
     kind = "error" if ending.turn == Turn.Status.FAILED else "info"
     has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
     if not ending.reason or ending.on_record:

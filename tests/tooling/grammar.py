@@ -19,17 +19,6 @@ BAD = re.compile(
 PLAIN = re.compile(r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}who\b", re.I)
 # By folder; equal to the count, so that it only shrinks.
 ALLOWED = {
-    "chatapp": 107,
-    "chatapp/background_jobs": 3,
-    "chatapp/condensation": 51,
-    "chatapp/context": 46,
-    "chatapp/conversations": 28,
-    "chatapp/live": 94,
-    "chatapp/models": 224,
-    "chatapp/postgresql": 5,
-    "chatapp/storage": 29,
-    "chatapp/toolbox": 17,
-    "chatapp/turns": 72,
     "condense/facts": 41,
     "condense/recall": 23,
 }
