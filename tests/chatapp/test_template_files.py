@@ -10,7 +10,8 @@ LAID_OUT = {
     '<label>\n  <input name="n"\n         required>\n  words\n</label>': (
         '<label><input name="n" required> words</label>'
     ),
-    '<i{% if x > 0 %} a{% endif %}\n   title="{{ x }}">\n  b\n</i>': '<i a title="1">b</i>',
+    "<i{% if x > 0 %} a{% endif %}\n   b='{c: {{ x }}}'>\n  d\n</i>": "<i a b='{c: 1}'>d</i>",
+    "{% if x %}b{% endif %}\n{% if x %}c{% endif %}\nd": "b c d",
     "<textarea>&#10;\n  {{ x }}</textarea>": "<textarea>&#10;1</textarea>",
     "{% load i18n %}\n{% with y=x %}\n  {{ y }}\n{% endwith %}\n<p></p>": "1 <p></p>",
 }
