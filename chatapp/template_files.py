@@ -5,8 +5,7 @@ import re
 from django.template import Origin
 from django.template.loaders import filesystem
 
-# A line break says nothing after an opening tag, or after a line that shows nothing by itself.
-_BEGINNINGS = re.compile(
+_NEEDLESS_BREAKS = re.compile(
     r"(?m)(<(?!input|img|link|meta|br|hr)[a-z](?:{[{%].*?[%}]}|[^<>])*>"
     r"|^{% (?:load|if|elif|else|endif|for|empty|endfor|with|endwith|get_)\w*\b(?:(?!%}).)*%})\n"
 )
@@ -20,5 +19,5 @@ class Loader(filesystem.Loader):
         text = super().get_contents(origin)
         if origin.name.endswith(".html"):
             text = re.sub(r"(?m)^[ \t]+", "", text).replace("&#10;\n", "&#10;")
-            text = _BEGINNINGS.sub(r"\1", text).replace("\n</", "</").replace("\n", " ")
+            text = _NEEDLESS_BREAKS.sub(r"\1", text).replace("\n</", "</").replace("\n", " ")
         return text
