@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 PYTHON_IN := .venv/bin
 PYTEST := $(PYTHON_IN)/python -m pytest
+DJHTML := $(PYTHON_IN)/djhtml --tabwidth 2
 # What was compiled is kept, which the next run begins sooner by.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -51,6 +52,8 @@ test-postgres: .venv ## Run every test on a PostgreSQL of its own
 lint: .venv ## Check style, types, layers, docstrings and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
+	$(DJHTML) --check templates
+	@! LC_ALL=C.UTF-8 grep -rnE --include='*.html' '.{121}' templates || { echo "Longer than 120"; exit 1; }
 	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python -m tests.tooling.messages --check
@@ -65,6 +68,7 @@ messages: .venv ## Collect what is to be translated, and say what each language 
 format: .venv ## Rewrite the code in the agreed style
 	$(PYTHON_IN)/ruff check --fix-only .
 	$(PYTHON_IN)/ruff format .
+	$(DJHTML) templates
 
 .PHONY: test-transcripts
 test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>

@@ -213,12 +213,13 @@ ASGI_APPLICATION = "chatapp.asgi.application"
 
 # Pages lie in templates/, one folder per page.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+LOADERS = ["chatapp.template_files.Loader", "django.template.loaders.app_directories.Loader"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [("django.template.loaders.cached.Loader", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -226,6 +226,11 @@ class AttemptWords:
             said = _("The model's summary was refused: {reason}", reason=refused_for)
         return said if not said or said[-1] in _ENDS else f"{said}."
 
+    @property
+    def is_of_profile(self) -> bool:
+        """The profile is at fault."""
+        return "Profiles." in self.attempt.error
+
     @cached_property
     def tries(self) -> Sequence["AttemptWords"]:
         """The tries that it replaced, except those without interest for people."""

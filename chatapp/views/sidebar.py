@@ -79,7 +79,8 @@ def list_conversations(
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
     days = [Day(day, list(items), day == last) for day, items in by_day]
-    return {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
+    listed = {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
+    return listed | {"narrowed": {"q": text, "folder": folder or None}}
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
