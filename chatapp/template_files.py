@@ -1,4 +1,4 @@
-"""Templates, whose layout is for those who read them here, and is not sent."""
+"""Template files: their layout is for maintainers, and is not sent."""
 
 import re
 
@@ -15,7 +15,7 @@ class Loader(filesystem.Loader):
     """Finds templates as Django does."""
 
     def get_contents(self, origin: Origin) -> str:
-        """Return the template of a page in one line, without what only lays it out."""
+        """Return the template of a page in one line, without its layout."""
         text = super().get_contents(origin)
         if origin.name.endswith(".html"):
             text = re.sub(r"(?m)^[ \t]+", "", text).replace("&#10;\n", "&#10;")

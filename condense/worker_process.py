@@ -38,7 +38,7 @@ class WorkerProcess:
             process.communicate()
 
     def _ask(self, request: bytes) -> bytes:
-        """Return the worker's answer, nothing where there is no worker or it died."""
+        """Return the worker's answer, nothing without a worker or if it died."""
         process = self._process
         # After a fork, the parent's worker is not ours to talk to.
         if self._owner != os.getpid() or not (process and process.stdin and process.stdout):

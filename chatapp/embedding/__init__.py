@@ -1,1 +1,1 @@
-"""Embedding: what messages mean, as vectors that are made in the background and searched."""
+"""Embedding: vectors for the meaning of messages, made in the background and searched."""

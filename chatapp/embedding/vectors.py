@@ -1,4 +1,4 @@
-"""Vectors: made by jobs of what a conversation hides, and searched for those near a question."""
+"""Vectors of hidden messages: jobs make them, and a search finds those near a question."""
 
 import logging
 import time
@@ -42,7 +42,7 @@ asked: "OrderedDict[str, tuple[str, condense.Vectors]]" = OrderedDict()
 
 
 def enqueue(conversation: uuid.UUID) -> None:
-    """Have the vectors made that a conversation lacks, where this server embeds."""
+    """Enqueue a job for the vectors that a conversation lacks, if this server embeds."""
     mark_due(conversation)
     if embedder_for(conversation):
         key = str(conversation)
@@ -59,14 +59,14 @@ def enqueue_due() -> None:
 
 
 async def embed_messages(conversation: str) -> None:
-    """Make vectors of what a conversation hides, for some seconds; another job goes on."""
+    """Make vectors of hidden messages for some seconds; another job makes the rest."""
     make = sync_to_async(make_vectors, thread_sensitive=False, executor=_THREAD)
     if await finish(make(pk := uuid.UUID(conversation))):
         await sync_to_async(enqueue)(pk)
 
 
 def make_vectors(conversation: uuid.UUID) -> bool:
-    """Make what vectors a conversation lacks, for some seconds; return whether it lacks more."""
+    """Make missing vectors of a conversation for some seconds; return True if more are missing."""
     embedder = embedder_for(conversation)
     meanings = Meanings.objects.filter(conversation=conversation).first()
     if embedder is None or meanings is None:
@@ -115,7 +115,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
 
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
-    """Write anew what a search reads; return False where messages were changed meanwhile."""
+    """Rewrite the rows that a search reads; return False if messages changed meanwhile."""
     own = MessageMeaning.objects.filter(message__conversation=meanings.pk, passages__gt=0)
     rows = own.filter(embedder=embedder).order_by("message__seq")
     made: dict[str, Any] = {"places": b"", "signs": b"", "centre": b""}
@@ -132,7 +132,7 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 
 
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
-    """Keep a question as a vector, where a conversation is searched by meaning.
+    """Keep a question as a vector, if a conversation is searched by meaning.
 
     Its owner may not want to recall ``unasked``. Nothing must be locked: it may take seconds.
     """
@@ -163,7 +163,7 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
 def find_nearest(
     conversation: uuid.UUID, question: str, until: int, most: int
 ) -> list[condense.Near]:
-    """Return what is hidden, or stands up to a position, and is nearest to a kept question."""
+    """Return the hidden passages nearest to a kept question, or those up to a position."""
     if (kept := asked.get(question)) is None:
         return []
     (embedder, vector), size = kept, len(kept[1])

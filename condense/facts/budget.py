@@ -1,4 +1,4 @@
-"""Budget: how much of each kind of fact a ledger keeps."""
+"""Budget: the share of each kind of fact in a ledger."""
 
 import math
 import re
@@ -60,7 +60,7 @@ def _cut_once(text: str, tokens: float) -> str:
 
 
 def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
-    """Return as many of the facts as fit; none where not even a few do.
+    """Return as many of the facts as fit; none if not even a few do.
 
     ``room`` is in tokens, ``excess`` tells how many times too long a text is.
     """
@@ -115,7 +115,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
 
 
 def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
-    """Yield the texts cut to one length, where that is too short "" for the older ones."""
+    """Yield the texts cut to one length; if that is too short, "" for the older ones."""
     length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
     between = int(min(1, length / BRIEF_TOKENS) * len(requests))
     last = len(requests) - 1

@@ -1,4 +1,4 @@
-"""Calls of tools: what came of them, and the files and commands that their arguments name."""
+"""Calls of tools: their results, and the files and commands that their arguments name."""
 
 import posixpath
 import re
@@ -49,7 +49,7 @@ _SILENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call, what was answered, and what the user said in the answer by its mark."""
+    """One tool call, its answer, and the user's words in the answer by their mark."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -92,7 +92,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
 
 
 def is_edit(call: Call) -> bool:
-    """Whether the call changes the files it names."""
+    """True if the call changes the files it names."""
     keys = {*map(_plain, call.arguments)}
     if keys & _SEARCHES or call.arguments.get("command") == "view":
         return False
@@ -100,7 +100,7 @@ def is_edit(call: Call) -> bool:
 
 
 def normal_path(path: str) -> str:
-    """Return the path without ``./`` and doubled slashes; empty where it can't be one."""
+    """Return the path without ``./`` and doubled slashes; empty if it can't be one."""
     if len(path) > PATH_CHARS or not path.isprintable() or "://" in path:
         return ""
     path = posixpath.normpath(path.strip())
@@ -123,7 +123,7 @@ def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def command_of(call: Call) -> str:
-    """Return the first line of what the call runs, comments left out; empty where it runs none.
+    """Return the first line of the call's command, without comments; empty if it runs none.
 
     A long line is cut to its first parts, each whole, so that they could be run again.
     """
@@ -141,7 +141,7 @@ def command_of(call: Call) -> str:
 
 
 def is_lookup(command: str) -> bool:
-    """Whether a command only looks something up: what it found matters, not that it ran."""
+    """Return True if a command only looks something up: its result matters, not the run."""
     words = _first_part(command) or ["echo"]
     if words[0] == "git":
         return any(word in _GIT for word in words[1:4])
@@ -149,7 +149,7 @@ def is_lookup(command: str) -> bool:
 
 
 def kind_of(command: str) -> str:
-    """Return what a command is of, by the first two words of the first part that does something."""
+    """Return a command's kind: the first two words of the first part that does something."""
     return " ".join(_first_part(command)[:2])
 
 
@@ -160,7 +160,7 @@ def _first_part(command: str) -> list[str]:
 
 
 def error_line(answer: str) -> str:
-    """Return the line that tells most of an error, "" where none says anything.
+    """Return the most significant line of an error, "" if none says anything.
 
     That is Python's last one, else the first that names an error, else the first; a word and a
     path say nothing.

@@ -33,7 +33,7 @@ _LEAST_SAVED_CHARS = 8  # less is not worth a common folder
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user said, and ``to`` which question or call; ``[…]`` stands for what is cut."""
+    """The user's words, and ``to`` which question or call; ``[…]`` stands for a cut."""
 
     text: str
     to: str = ""
@@ -49,7 +49,7 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The beginning of a command, and how often it ran."""
+    """The beginning of a command, and the number of its runs."""
 
     head: str
     times: int = 1
@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error that nothing has resolved: of what, and what it said."""
+    """An error that nothing has resolved: its source and its words."""
 
     subject: str
     message: str
@@ -133,7 +133,7 @@ _LISTS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
 
 
 def render(ledger: Ledger) -> str:
-    """Return the text of a ledger, empty where there is nothing to say."""
+    """Return the text of a ledger, empty if there is nothing to say."""
     lists = {title: map(write, getattr(ledger, kind)) for title, (kind, write, _) in _LISTS.items()}
     root = common_root([file.path for file in ledger.files])
     todos = [f"[{'-' if one.active else ' '}] {one.id}: {one.text}" for one in ledger.todos]
@@ -186,7 +186,7 @@ def _folders(files: Sequence[FileUse], root: str) -> Iterator[str]:
 
 
 def parse_ledger(text: str) -> Ledger | None:
-    """Return the ledger that the text begins with, None where it begins with none.
+    """Return the ledger that the text begins with, None if it begins with none.
 
     Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
     """

@@ -48,7 +48,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
 
 @lru_cache(4_000)  # the same sentences are read in each round
 def is_rule(sentence: str, language: str) -> bool:
-    """Return whether a sentence sets a rule by the words of its language."""
+    """Return True if a sentence sets a rule by the words of its language."""
     if len(sentence) > LONGEST_CHARS or sentence.endswith(QUESTION_MARKS) or not language:
         return False
     rule, talk = _pattern(language, "rule"), _pattern(language, "talk")
@@ -78,6 +78,6 @@ def _pattern(language: str, kind: str) -> re.Pattern[str]:
 
 
 def may_back_rule(sentence: str, language: str) -> bool:
-    """Return whether a sentence may be the source of a rule: a demand, and no question."""
+    """Return True if a sentence may be the source of a rule: a demand, and no question."""
     kinds = _pattern(language, "rule"), _pattern("any", "demand")
     return not sentence.endswith(QUESTION_MARKS) and any(one.search(sentence) for one in kinds)

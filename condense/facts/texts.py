@@ -1,4 +1,4 @@
-"""Texts: what messages say, in plain characters and in tokens, and words looked up in it."""
+"""Texts of messages, in plain characters and in tokens, and words looked up in them."""
 
 import html
 import re
@@ -33,7 +33,7 @@ _WRITTEN_SIGNS = str.maketrans(_DASHES, "-" * len(_DASHES), _QUOTES)
 
 
 class Shown:
-    """A text in which facts are looked up, whatever way they are written."""
+    """A text in which facts are looked up, in any way of writing them."""
 
     def __init__(self, text: str) -> None:
         self.text = plain(text)
@@ -46,12 +46,12 @@ class Shown:
         return made
 
     def has(self, text: str) -> bool:
-        """Whether these words stand there; the first and last may be parts of others."""
+        """Return True if these words stand there; the first and last may be parts of others."""
         wanted = plain(text)
         return bool(wanted) and wanted in self.text
 
     def says(self, name: str) -> bool:
-        """Whether a name stands there, and is no part of a longer one."""
+        """Return True if a name stands there, and is no part of a longer one."""
         return any(True for _ in self.places(name))
 
     def places(self, name: str) -> Iterator[int]:
@@ -64,7 +64,7 @@ class Shown:
             start = self.text.find(wanted, start + len(wanted))
 
     def _joins(self, at: int) -> bool:
-        """Whether the characters before and after a place belong to one word."""
+        """Return True if the characters before and after a place belong to one word."""
         return 0 < at < len(self.text) and _is_word(self.text[at - 1]) and _is_word(self.text[at])
 
 
@@ -75,7 +75,7 @@ def _is_word(character: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return the text without what does not count as a difference.
+    """Return the text without differences that do not count.
 
     That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
     dashes, commas between thousands, and what white space there is, if any before a unit's sign.
@@ -139,7 +139,7 @@ def leaves(value: Any, but: Container[str] = ()) -> Iterator[str]:
 
 
 def estimate(text: str) -> float:
-    """Return about how many tokens a text takes, without a vocabulary.
+    """Return a text's tokens, estimated without a vocabulary.
 
     Four bytes are a token: vocabularies are made of bytes, so this holds for any script, where
     characters differ by a factor of three.
@@ -167,7 +167,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def shortened(text: str, tokens: float) -> str:
-    """Return a text whole; where it takes more tokens, its beginning, telling lines and its end."""
+    """Return a text whole; if it takes more tokens, its beginning, significant lines and end."""
     size = estimate(text)
     if size <= tokens:
         return text

@@ -1,4 +1,4 @@
-"""Passages of hidden messages, and the block in which they stand beside a new message."""
+"""Passages of hidden messages, and the block that sends them with a new message."""
 
 import re
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ class Recall(Protocol):
 
 
 def token_limit(window: int, most: int = MOST_TOKENS) -> int:
-    """Return how many tokens passages may take beside a message, in a window of so many."""
+    """Return the most tokens of passages with one message, in a window of so many."""
     return min(most, int(window * MOST_OF_WINDOW))
 
 
@@ -124,7 +124,7 @@ def recalled_block(
 
 
 def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
-    """Return each passage of a block as it was told, and what else stands before the first.
+    """Return the text before the first passage of a block, and each passage as it was sent.
 
     Together that is all that the model reads of it, also where another program wrote the block.
     """
@@ -147,7 +147,7 @@ def _told(passage: Passage, text: str) -> str:
 
 
 def _around(text: str, at: int, most: int) -> str:
-    """Return so many characters of a text around a place, with whole words where it has such."""
+    """Return so many characters of a text around a place, with whole words if it has such."""
     if len(text) <= most:
         return text
     start = max(0, min(at - most // 2, len(text) - most))

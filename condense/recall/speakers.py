@@ -71,7 +71,7 @@ def _parts(message: Message, calls: dict[str, tuple[str, str | None]]) -> Iterat
 
 
 def _file_of(call: ToolUseBlock) -> str | None:
-    """Return the end of the path of the file that a call is about; None where it is about none."""
+    """Return the end of the path of the file that a call is about; None for no file."""
     named = call.input if isinstance(call.input, dict) else {}
     path = next(texts_in([named[key] for key in PATHS if key in named]), "")
     return next(iter(_END.findall(path[-PATH_CHARS:])), None)

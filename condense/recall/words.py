@@ -1,4 +1,4 @@
-"""Words, in any script: how they are compared, and what of a question is looked for."""
+"""Words in any script: their comparison, and the search terms of a question."""
 
 import math
 import re
@@ -71,7 +71,7 @@ def _stop_words(language: str) -> frozenset[str]:
 
 @cache
 def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return words, and how words begin."""
+    """Return words of small talk, and beginnings of such words."""
     words = _read("small_talk.txt")
     stems = tuple([word[:-1] for word in words if word.endswith("-")])
     return frozenset(words).difference([f"{one}-" for one in stems]), stems
@@ -84,7 +84,7 @@ def _read(name: str) -> list[str]:
 
 @cache
 def _links() -> re.Pattern[str]:
-    """Return what stands between the words of a text without spaces: signs, and common words."""
+    """Return a pattern for signs and common words between the words of a text without spaces."""
     words = {*_small_talk()[0], *_stop_words("zh"), *_stop_words("ja")}
     unspaced = [word for word in words if is_unspaced(word[0]) and len(word) > 1]
     return re.compile("|".join([*sorted(unspaced, key=len, reverse=True), f"{_LINKS}+"]))
@@ -92,7 +92,7 @@ def _links() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something to look for: a word, how words begin, two signs, one sign, or a common word.
+    """A search term: a word, the beginning of words, two signs, one sign, or a common word.
 
     ``word`` is the whole of what only begins like that.
     """
@@ -103,7 +103,7 @@ class Term:
 
     @property
     def forms(self) -> Forms:
-        """What a text may have instead, each with whether the word may go on."""
+        """The forms in a text, each with True if the word may go on."""
         if self.kind == "stem":
             heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
             return tuple([(head + self.text, True) for head in heads])
@@ -111,7 +111,7 @@ class Term:
         return tuple([(self.text + tail, False) for tail in ("", *tails)])
 
     def places(self, folded: str) -> Iterator[tuple[int, float]]:
-        """Yield where a folded text has it, at most so often, and how well it fits there."""
+        """Yield its places in a folded text, at most so many, each with its fit from 0 to 1."""
         if self.text not in folded:
             return
         is_whole = self.kind in {"word", "common"}
@@ -130,7 +130,7 @@ WITHIN, ENDED = 0.5, 0.8
 
 
 def terms_of(question: str) -> list[Term]:
-    """Return what to look for, each once: telling words in their order, then common ones.
+    """Return the search terms, each once: significant words in their order, then common ones.
 
     A text that has common words beside the others fits better. Of a long text, it is what the text
     asks, if anything, or how it begins.
@@ -144,7 +144,7 @@ def terms_of(question: str) -> list[Term]:
 
 
 def _questions_in(text: str) -> str:
-    """Return the sentences at either end of a text that ask, "" where they say too little."""
+    """Return the sentences at either end of a text that ask, "" if they say too little."""
     ends = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     asked = " ".join([one for one in _SENTENCE_END.split(ends) if one.endswith(MARKS)])
     return asked[-LONGEST:] if len(asked.encode(errors="replace")) >= LEAST_ASKED else ""
@@ -187,7 +187,7 @@ def space_out(text: str) -> str:
 
 
 def is_unspaced(character: str) -> bool:
-    """Whether a character may be a word of its own."""
+    """Return True if a character may be a word of its own."""
     return bool(_UNSPACED_CHARACTER.match(character))
 
 
@@ -201,10 +201,10 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]+(?: [^\x00-\x7f]+)*")
 
 
 class _Folded(dict[int, str]):
-    """What each character is without capital and accent, worked out when it is first asked for."""
+    """Each character without capital and accent, computed when it is first asked for."""
 
     def __missing__(self, code: int) -> str:
-        """Work it out; what is a word of its own has no accents, only parts."""
+        """Compute it; a character that is a word of its own has no accents, only parts."""
         character = chr(code)
         if not is_unspaced(character):
             character = unicodedata.normalize("NFD", character)[0].lower()[0]
