@@ -98,7 +98,7 @@ class Embedded:
         return quantise(self._embedder.embed([*self._passages.values()]))
 
     def nearest(self, question: str, most: int) -> list[Near]:
-        """Return the passages nearest to a question; none where the embedder is unavailable."""
+        """Return the passages nearest to a question; none if the embedder is unavailable."""
         if not self._passages:
             return []
         try:

@@ -67,7 +67,7 @@ class Index(Protocol):
         ...
 
     def last_named(self, file: str) -> int:
-        """Return the number of the newest message that names a file, 0 where none does."""
+        """Return the number of the newest message that names a file, 0 if none does."""
         ...
 
     def nearest(self, question: str, most: int) -> Sequence[Near]:
@@ -104,7 +104,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
 
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
-    """Return a passage with what is asked near its place; one of a file named since has no fit."""
+    """Return a passage with the asked words near its place; one of a file named since has fit 0."""
     near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
     telling = [term for term in terms if term.kind != "common"]
     found = [term.text for term in telling if next(term.places(near), None)]
@@ -115,19 +115,19 @@ def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
 
 
 def _asks(question: str, terms: Sequence[Term]) -> bool:
-    """Return False for small talk: it has no telling word, or a single one and no question mark."""
+    """Return False for small talk: no significant word, or a single one and no question mark."""
     words = sum([_KINDS[term.kind] for term in terms if term.kind != "common"])
     return words >= _TOLD_WORDS or bool(words and any(mark in question for mark in MARKS))
 
 
 def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:
-    """Return how much more each passage is like the question than the last one, the first 1."""
+    """Return the likeness of each passage, scaled from 0 for the last one to 1 for the first."""
     least = near[-1].likeness - 1e-9 if near else 0
     return {one[:2]: (one.likeness - least) / (near[0].likeness - least) for one in near}
 
 
 def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dict[int, float]:
-    """Return what both find, the best and of like ones the last first, by their shares of both."""
+    """Return the finds of both with their weighted scores, the best first, of equals the last."""
     shares = {
         one: (WORDS * by_words.get(one, 0) + by_meaning.get(one, 0)) / (WORDS + 1)
         for one in {*by_words, *by_meaning}
@@ -151,7 +151,7 @@ def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
 
 
 def weight_of(term: Term, found: Sequence[int], span: tuple[int, int]) -> float:
-    """Return how much a term tells, by the share of messages that have it, as BM25 does."""
+    """Return a term's inverse document frequency, as in BM25."""
     first, last = span
     size = last - first + 1
     # Of one that many have only the newest are known: as many may be in each stretch before.
@@ -163,7 +163,7 @@ def weight_of(term: Term, found: Sequence[int], span: tuple[int, int]) -> float:
 def _candidates(
     index: Index, found: Mapping[Term, Sequence[int]], weights: Mapping[Term, float]
 ) -> dict[int, float]:
-    """Return the messages that have rare words, or two that are not, and what these weigh."""
+    """Return the messages with rare words, or with two usual ones, and the weight of these."""
     scores: defaultdict[int, float] = defaultdict(float)
     found = {term: found[term] for term in weights if found[term]}
     usual = {term for term, numbers in found.items() if len(numbers) == MOST}
@@ -208,7 +208,7 @@ def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
 
 
 def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int, float]:
-    """Return the places of the passages with any of the words, and how well they fit, by BM25.
+    """Return the places of the passages with any of the words, with their BM25 scores.
 
     A word in the passage before or after counts less: one may answer the other.
     """
@@ -227,7 +227,7 @@ def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int
 
 
 def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
-    """Return what each word counts that a passage has."""
+    """Return the BM25 score of each word in a passage."""
     length = K1 * (1 - B + B * len(one.text) / usual)
     often = [(weight, sum([fit for _, fit in term.places(one.folded)]))
              for term, weight in weights.items()]  # fmt: skip
@@ -264,7 +264,7 @@ class MemoryRecall:
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
 
     def last_named(self, file: str) -> int:
-        """Return the number of the newest message that names a file, 0 where none does."""
+        """Return the number of the newest message that names a file, 0 if none does."""
         said = ((one.seq, part) for one in reversed(self._said) for part in one.parts)
         return next((seq for seq, part in said if file in part.text), 0)
 
