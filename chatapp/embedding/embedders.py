@@ -54,7 +54,7 @@ class PackagedModel:
 
 @dataclass
 class ModelAtAddress:
-    """The model of a server that speaks OpenAI's API; calls are on the conversation's record."""
+    """The model of a server with `/embeddings`; calls are on the conversation's record."""
 
     name: str
     conversation: uuid.UUID

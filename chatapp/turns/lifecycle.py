@@ -51,7 +51,6 @@ from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
-from condense import noop
 
 
 def start_message(
@@ -68,7 +67,7 @@ def start_message(
         if locked is None:
             return None
         if command.queued and locked.has_queued:
-            raise Busy(_(_RUNNING))
+            raise _busy()
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
         beside = attached_to(locked, replaces, command.drops) if replaces is not None else []
@@ -138,13 +137,16 @@ def locked_for_new_turn(
         if locked.is_known:
             yield None
         elif locked.runs:
-            raise Busy(_(_CONDENSES if locked.runs == Turn.Origin.CONDENSED else _RUNNING))
+            raise _busy(condenses=locked.runs == Turn.Origin.CONDENSED)
         else:
             yield locked
 
 
-_RUNNING = noop("The previous turn is still running. Stop it first, or wait.")
-_CONDENSES = noop("The context is being condensed. Cancel that first, or wait.")
+def _busy(*, condenses: bool = False) -> Busy:
+    """Return the refusal of a turn while another one runs."""
+    if condenses:
+        return Busy(_("The context is being condensed. Cancel that first, or wait."))
+    return Busy(_("The previous turn is still running. Stop it first, or wait."))
 
 
 def open_turn(locked: Conversation, nonce: uuid.UUID, **how: Any) -> Turn:

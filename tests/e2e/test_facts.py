@@ -12,7 +12,7 @@ def test_a_person_reads_which_facts_were_lost_and_takes_one_back(
     """Quotes with their figure: lost and changed ones first, kept ones folded; the row says it."""
     page = open_page(addresses["facts"])
     row = page.get_by_role("log").get_by_role("article", name="Context condensed")
-    expect(row).to_contain_text("1 of 8 facts kept; 5 lost, 1 changed, and 1 named only")
+    expect(row).to_contain_text("1 of 9 facts kept; 6 lost, 1 changed, and 1 named only")
     row.get_by_role("button", name="View").click()
     row.get_by_text("Facts", exact=True).click()
     shown = row.locator('[data-panel="facts"]')

@@ -9,7 +9,7 @@ from chatapp.transfer.record_tables import TABLES
 # waits to be sent or applied, what is asked of a turn, and links to read are this server's.
 LEFT_OUT = {
     *("AuditEntry", "Source", "Fragment", "Manifest", "Checkpoint", "QueuedMessage", "Share"),
-    *("Conversation", "TurnRequest", "BackgroundDraft"),
+    *("Conversation", "TurnRequest", "BackgroundDraft", "DraftPiece", "MessageMeaning", "Meanings"),
 }
 
 
