@@ -24,6 +24,7 @@ from condense import (
     quantise,
     signs_of,
 )
+from condense.recall.meanings import COMMON
 from tests.condense.dialogues import numbered
 from tests.condense.recall.embedder import Synonyms
 
@@ -112,7 +113,7 @@ def test_small_vectors_find_what_large_ones_do() -> None:
     rows = quantise(vectors)
     centre = centre_of(rows[:500])
     for at in (0, *range(50, 6_000, 600), 5_999):
-        alike = vectors @ (vectors[at] - 0.5 * vectors[:500].mean(axis=0))
+        alike = vectors @ (vectors[at] - COMMON * vectors[:500].mean(axis=0))
         exact = np.convolve(np.pad(alike, 1, "edge"), [0.25, 1, 0.25], "valid")
         best = nearest(vectors[at], centre, signs_of(rows, centre), rows.__getitem__, 10)
         assert best[0][0] == at
