@@ -19,7 +19,8 @@ Rows = NDArray[np.int8]
 Signs = NDArray[np.uint8]
 
 # Passages whose bytes are compared; what the passages before and after one count; and how much of
-# its likeness to the mean is taken off: some are near to any question (Conneau et al., 2018).
+# its likeness to the mean is taken off: some are near to any question (as Conneau et al., 2018,
+# take off a half; measured: docs/evaluation.md).
 RESCORED, NEIGHBOURS, COMMON = 500, 0.25, 0.4
 # One is so much in a byte: no value of a vector of length 1 with hundreds of them is near 0.3.
 _ONE, _LARGEST = 400, 127
