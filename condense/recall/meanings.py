@@ -74,7 +74,7 @@ def nearest(
     which they were said; ``read`` returns the quantised vectors of given places, in order.
     """
     bits = signs ^ signs_of(quantise(asked[None, :]), centre)
-    asked = asked - COMMON * centre.astype(np.float32) / _ONE
+    asked = asked - centre.astype(np.float32) * np.float32(COMMON / _ONE)
     # Eight bytes at once, where there are so many.
     wide = bits.view(np.uint64) if bits.shape[1] % 8 == 0 else bits
     differing = np.bitwise_count(wide).sum(axis=1, dtype=np.uint16)
