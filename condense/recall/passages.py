@@ -12,8 +12,8 @@ from condense.tokens.counters import TokenCounter
 
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
-# Passages that are looked for, and how many of them a block has at most.
-MOST_PASSAGES, MOST_TOLD = 20, 10
+# Passages that are looked for; a block has those that fit into its tokens.
+MOST_PASSAGES = 20
 # With so many of tools an agent works: then the tokens of a block, the characters of a passage.
 TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
@@ -95,8 +95,6 @@ def recalled_block(
     if len(found) - len(own) >= TOOLS_AT_WORK:
         limit = min(limit, WORK_TOKENS)
         found = [replace(one, text=_around(one.text, one.at, WORK_CHARS)) for one in own or found]
-    else:
-        found = found[:MOST_TOLD]
     kept: list[tuple[Passage, str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
     for passage in found:

@@ -33,7 +33,7 @@ def test_a_person_reads_which_facts_were_lost_and_takes_one_back(
     expect(kept).to_be_visible()
     assert complaints(page) == []
     changed.get_by_role("button", name="Restore").click()
-    expect(row).to_contain_text("2 of 8 facts kept; 5 lost and 1 named only")
+    expect(row).to_contain_text("2 of 9 facts kept; 6 lost and 1 named only")
     expect(page.get_by_role("log")).to_contain_text("(names): The nightly window is 40 minutes")
     # The comparison and the record say the same.
     quotes.filter(has_text="OPS-2291").get_by_role("link", name="Source").click()

@@ -24,6 +24,7 @@ from condense import (
     quantise,
     signs_of,
 )
+from condense.recall.meanings import COMMON
 from tests.condense.dialogues import numbered
 from tests.condense.recall.embedder import Synonyms
 
@@ -55,6 +56,13 @@ def test_the_only_message_is_found_by_its_meaning() -> None:
     (found,) = MemoryRecall(numbered(SAID[:1]), Synonyms())("Which teeth?", 5)
     assert found.fit > 0
     assert MemoryRecall([], Synonyms())("Which teeth?", 5) == []
+
+
+def test_a_passage_that_is_near_to_all_does_not_stand_before_the_answer() -> None:
+    """A sign alone has nothing but what all texts have in common."""
+    said = [Message("user", text) for text in ("👍", "My molar hurts since Monday evening.")]
+    search = MemoryRecall(numbered([*OTHERS[:50], *said, *OTHERS[50:100]]), Synonyms())
+    assert "molar" in search("Which teeth was it?", 1)[0].text
 
 
 def test_of_a_long_message_the_passage_with_the_meaning_is_found() -> None:
@@ -105,7 +113,8 @@ def test_small_vectors_find_what_large_ones_do() -> None:
     rows = quantise(vectors)
     centre = centre_of(rows[:500])
     for at in (0, *range(50, 6_000, 600), 5_999):
-        exact = np.convolve(np.pad(vectors @ vectors[at], 1, "edge"), [0.25, 1, 0.25], "valid")
+        alike = vectors @ (vectors[at] - COMMON * vectors[:500].mean(axis=0))
+        exact = np.convolve(np.pad(alike, 1, "edge"), [0.25, 1, 0.25], "valid")
         best = nearest(vectors[at], centre, signs_of(rows, centre), rows.__getitem__, 10)
         assert best[0][0] == at
         assert len({place for place, _ in best} & {*np.argsort(-exact)[:10].tolist()}) >= 7
