@@ -15,7 +15,7 @@ from tests.first_start import FirstStart
 from tests.processes import ROOT
 
 # A migration that makes an index on messages, and the one before it.
-OLDER = "0067"
+OLDER = "0069"
 
 
 # How an index is made that waits for somebody, "" while none is; asked, it waits a little, too.

@@ -22,7 +22,7 @@ TIGHTEN = [f"ALTER TABLE chatapp_{one} RESET (fillfactor)" for one in HOT]
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("chatapp", "0068_meanings")]
+    dependencies = [("chatapp", "0069_draft_pieces")]
     operations = [
         AddIndex(
             "message",

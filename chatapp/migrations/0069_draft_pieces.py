@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0069_long_histories'),
+        ('chatapp', '0068_meanings'),
     ]
 
     operations = [
