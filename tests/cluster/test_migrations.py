@@ -77,11 +77,17 @@ def test_it_ends_beside_processes_that_migrated_when_they_began(stage: Stage) ->
 
 
 @in_cluster
-def test_a_change_of_a_table_that_is_in_use_is_tried_again(stage: Stage) -> None:
-    """It gives up after a moment, with all that would wait behind it, and says so."""
+@pytest.mark.parametrize(("older", "table"), [(OLDER, "turn"), ("0067", "message")])
+def test_a_change_of_a_table_that_is_in_use_is_tried_again(
+    stage: Stage, older: str, table: str
+) -> None:
+    """It gives up after a moment, with all that would wait behind it, and says so.
+
+    Also where the last statements of a migration wait, those for its foreign keys.
+    """
     given = stage.cluster.environment
-    end(migrate(given, "chatapp", OLDER))
-    with holding(stage, "LOCK TABLE chatapp_turn IN SHARE UPDATE EXCLUSIVE MODE"):
+    end(migrate(given, "chatapp", older))
+    with holding(stage, f"LOCK TABLE chatapp_{table} IN SHARE UPDATE EXCLUSIVE MODE"):
         process = migrate(given)
         assert process.stdout
         assert "in use" in process.stdout.readline()

@@ -28,22 +28,29 @@ class Command(migrate.Command):
                 fcntl.flock(file, fcntl.LOCK_EX)
                 super().handle(*args, **options)
             return
-        # A statement that waited for it would hold up an index that is made concurrently.
-        while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
-            time.sleep(PAUSE)
-        execute(f"SET lock_timeout = {PATIENCE}")
         try:
-            while True:
-                try:
-                    super().handle(*args, **options)
-                    break
-                except OperationalError as error:
-                    if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
-                        raise
+            while not self._is_done(*args, **options):
                 self.stderr.write(_("A table is in use. Trying again …"))
+                # Django leaves a transaction open in which the last statements fail.
+                connection.close()
+                connection.connect()
                 time.sleep(PAUSE)
         finally:
             # A pool keeps the session, and with it the lock.
             with suppress(DatabaseError):
                 execute("SELECT pg_advisory_unlock(%s)", LOCK)
             connection.close()
+
+    def _is_done(self, *args: Any, **options: Any) -> bool:
+        """Migrate a PostgreSQL; return False if a table was in use."""
+        # A statement that waited for it would hold up an index that is made concurrently.
+        while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
+            time.sleep(PAUSE)
+        execute(f"SET lock_timeout = {PATIENCE}")
+        try:
+            super().handle(*args, **options)
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+                raise
+            return False
+        return True
