@@ -1,11 +1,15 @@
 """Vectors of hidden messages: jobs make them, and a search finds those near a question."""
 
+import asyncio
 import logging
 import time
 import uuid
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import batched
+from threading import Event
 from typing import Any
 
 import lazy_loader
@@ -19,7 +23,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import execute, lock
+from chatapp.models.database import STOP, Stopped, execute, go_on, lock
 from chatapp.models.meanings import mark_due
 
 np = lazy_loader.load("numpy")  # with the first vector
@@ -61,8 +65,17 @@ def enqueue_due() -> None:
 async def embed_messages(conversation: str) -> None:
     """Make vectors of hidden messages for some seconds; another job makes the rest."""
     make = sync_to_async(make_vectors, thread_sensitive=False, executor=_THREAD)
-    if await finish(make(pk := uuid.UUID(conversation))):
-        await sync_to_async(enqueue)(pk)
+    STOP.set(stop := Event())
+    work = asyncio.ensure_future(make(pk := uuid.UUID(conversation)))
+    try:
+        if await asyncio.shield(work):
+            await sync_to_async(enqueue)(pk)
+    except asyncio.CancelledError:
+        # A long message takes minutes.
+        stop.set()
+        with suppress(Stopped):
+            await finish(work)
+        raise
 
 
 def make_vectors(conversation: uuid.UUID) -> bool:
@@ -95,7 +108,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
     passages = condense.embedded_passages(parts)
     texts = batched([text for _number, text in passages], TOGETHER)
     try:
-        vectors = [condense.quantise(embedder.embed(some)) for some in texts]
+        vectors = [*_embed(embedder, texts)]
     except condense.EmbedderUnavailable:
         # The text is at fault where another one is embedded.
         embedder.embed(["."])
@@ -112,6 +125,15 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
         now = Message.objects.filter(pk=key).values_list("forgotten", flat=True)
         if [*now] == [row.forgotten]:
             made.save()
+
+
+def _embed(
+    embedder: condense.Embedder, texts: Iterable[Sequence[str]]
+) -> Iterator[condense.Vectors]:
+    """Yield the small vectors of some texts after the other; raise Stopped between two."""
+    for some in texts:
+        go_on()
+        yield condense.quantise(embedder.embed(some))
 
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:

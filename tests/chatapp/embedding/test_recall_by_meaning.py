@@ -1,6 +1,8 @@
 """What is hidden is found by its meaning, by whoever may see it, and is gone where it is gone."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -249,3 +251,31 @@ def test_calls_that_embed_are_among_the_costs(
     )
     make(hidden)
     assert embeddings.texts == []
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_job_that_is_cancelled_ends_between_two_pieces_of_a_message(
+    conversation: Conversation, say: Say, embeddings: Embeddings
+) -> None:
+    """A server that stops does not wait for a long message; its vectors come later."""
+    await sync_to_async(say)("user", "The dog has slept. " * 5_000)
+    await sync_to_async(summarise)(conversation)
+    await sync_to_async(mark_due)(conversation.pk)
+    embeddings.texts.clear()
+    loop, is_cancelled = asyncio.get_running_loop(), threading.Event()
+    job = asyncio.ensure_future(vectors.embed_messages(str(conversation.pk)))
+
+    def cancel() -> None:
+        job.cancel()
+        # What the job does about it comes before.
+        loop.call_soon(lambda: loop.call_soon(lambda: loop.call_soon(is_cancelled.set)))
+
+    def meanwhile() -> None:
+        loop.call_soon_threadsafe(cancel)
+        is_cancelled.wait()
+
+    embeddings.meanwhile = meanwhile
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert len(embeddings.texts) == vectors.TOGETHER
+    assert not await MessageMeaning.objects.aexists()
