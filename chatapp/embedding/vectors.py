@@ -127,9 +127,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
             made.save()
 
 
-def _embed(
-    embedder: condense.Embedder, texts: Iterable[Sequence[str]]
-) -> Iterator[condense.Vectors]:
+def _embed(embedder: condense.Embedder, texts: Iterable[Sequence[str]]) -> Iterator[Any]:
     """Yield the small vectors of some texts after the other; raise Stopped between two."""
     for some in texts:
         go_on()
