@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.chat import Chat
@@ -85,7 +84,6 @@ def test_a_model_is_searched_chosen_and_asked_again(open_chat: OpenChat, standin
     expect(opener).to_contain_text("Offline")
 
 
-@pytest.mark.soak
 def test_an_address_takes_one_round_and_its_model_has_a_short_name(
     open_page: OpenPage, desk: Desk, standin: Standin
 ) -> None:
