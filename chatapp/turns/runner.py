@@ -199,7 +199,9 @@ class TurnTask:
         self._told = channel.open(run.turn.pk, run.turn.attempt)
         self._on_end = on_end
         self._loop: TurnLoop | None = None
-        self._reason, self._has_ended = "", False
+        self._reason = ""
+        # True once its end is stored with its last reply.
+        self.has_ended = False
         own = run.conversation
         within = logs.within(user=own.owner_id, conversation=own.pk, turn=run.turn.pk)
         with within, languages.background():
@@ -281,7 +283,7 @@ class TurnTask:
     async def _live(self) -> None:
         """Wait for the work, store and publish its ending, and let follow-ups begin."""
         ending = await ending_of(self._work)
-        if self._has_ended:
+        if self.has_ended:
             # Whatever came after its last reply: that was stored with it.
             ending = replace(_DONE, on_record=True)
         if self._reason and ending.turn == Turn.Status.STOPPED:
@@ -290,7 +292,7 @@ class TurnTask:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
                 await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
-                if not self._has_ended or self.run.wishes.awaited:
+                if not self.has_ended or self.run.wishes.awaited:
                     ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:
@@ -305,7 +307,7 @@ class TurnTask:
         puts_off, wish = used or run.conversation.put_off, run.wishes.awaited
 
         def note() -> None:
-            self._has_ended = True
+            self.has_ended = True
             run.conversation.put_off &= not puts_off
             if run.wishes.awaited is wish:
                 run.wishes.take()
@@ -335,7 +337,7 @@ class TurnTask:
         """Close the turn's row with its ending; return that, or the failure to store it."""
         run = self.run
         try:
-            if self._has_ended:
+            if self.has_ended:
                 # Somebody asked for it as the last reply was stored.
                 enqueue_next(run.turn, run.wishes.take(), is_done=True)
             elif not finish_turn(self._end(ending)):

@@ -209,6 +209,9 @@ class RunningTurns:
             if task := self.turns.get(request.turn_id):
                 task.heed(request)
         for pk, task in tasks.items():
+            if task.has_ended:
+                # It may still begin a draft.
+                continue
             if held.get(pk) != task.run.turn.attempt and self.turns.get(pk) is task:
                 # One that waits for a person waits where it was taken to.
                 task.leave("") if task.waits_since else task.stop()
