@@ -25,7 +25,7 @@ from chatapp.live.channel import Events, channel
 from chatapp.live.outgoing_frames import LINGER, Watchers
 from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
-from chatapp.models import Conversation, Turn
+from chatapp.models import Conversation, Message, Turn
 from chatapp.models.database import reading
 from chatapp.transcript import row_pages
 from condense import noop
@@ -122,6 +122,9 @@ class LiveView:
         if self._following:
             self._following.cancel()
         said = row.get_status_display().capitalize() if row else ""
+        if reply := await reading(_find_reply)(turn):
+            # As much of the streamed text as could be saved.
+            await self._safely(self.turn_view.show, events.MessageAppended(reply, "assistant"))
         await self._safely(self.turn_view.settle)
         await self._safely(self.turn_view.end, f"{said}.", None, changed=True)
 
@@ -367,6 +370,12 @@ class LiveViews:
 
 def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:
     return Turn.objects.unfinished().filter(conversation=conversation_id).first()
+
+
+def _find_reply(turn: uuid.UUID) -> int | None:
+    """Return the seq of the reply that ends a turn, None if none is stored."""
+    last = Message.objects.filter(turn=turn).in_force().written().newest()
+    return last.seq if last and last.role == Message.Role.ASSISTANT else None
 
 
 def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None, bool]]:
