@@ -17,8 +17,9 @@ CONNECTION = {"static/js/socket.js", "static/js/connection.js", "chatapp/templat
 def sources() -> Iterator[Path]:
     """Yield all that could name a vendor, each provider's own folder aside."""
     own = {ROOT / "chatapp" / "providers" / name for name in provider_specs()}
-    # Recorded files are called after the programs that wrote them, whoever is a provider here.
-    own |= {ROOT / "chatapp" / "importers"}
+    # Files and requests are read by the programs that wrote them, whoever is a provider here.
+    own |= {ROOT / "chatapp" / name for name in ("gateway", "importers")}
+    own |= {ROOT / f"templates/settings/_{name}.html" for name in ("client_lines", "gateway")}
     for folder, pattern in (("chatapp", "*.py"), ("templates", "*.html"), ("static/js", "*.js")):
         for path in (ROOT / folder).rglob(pattern):
             if not own & {path, *path.parents} and "migrations" not in path.parts:
