@@ -233,6 +233,7 @@ MESSAGES: dict[str, tuple[Any, dict[str, str], int, Any]] = {
     "several": ([PING, {"jsonrpc": "2.0", "method": "x"}, PING | {"id": 2}], {}, 200, ["a", 2]),
     "only notifications": ([{"jsonrpc": "2.0", "method": "x"}], {}, 202, None),
     "too many": ([PING] * 21, {}, 400, "detail"),
+    "several in several": ([[PING]], {}, 400, "detail"),
     "none": ([], {}, 400, "detail"),
     "several of late": ([PING], {"MCP-Protocol-Version": "2025-06-18"}, 400, "detail"),
     "no JSON": ("{", {}, 400, "detail"),
