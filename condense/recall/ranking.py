@@ -32,15 +32,13 @@ INDEXED = 200_000  # characters of a message that is held in memory
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
 # before and the one after count, and one that only asks, are measured: docs/evaluation.md.
 K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
-# Weights of terms by kind, lower for signs as their pairs overlap; and the fewest words that count
-# as a question without a question mark.
+# Weights of terms by kind; and the fewest words of a question without a question mark.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
-# Two passages with this share of a question's significant words, in so few characters, are about
-# the same thing.
+# Passages with this share of a question's words within so many characters have one subject.
 ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]
