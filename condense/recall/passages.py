@@ -14,7 +14,7 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for; a block has those that fit into its tokens.
 MOST_PASSAGES = 20
-# So many passages of tools show an agent at work; then the tokens of a block and a passage's length.
+# So many passages of tools show an agent at work; then tokens of a block, characters of a passage.
 TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
