@@ -38,13 +38,12 @@ router = Router(auth=Bearer(*ApiToken.Scope))
 @router.post("/mcp", include_in_schema=False)
 def answer_client(request: Call, sent: Body[Any]) -> HttpResponse:
     """Answer an MCP client's messages."""
-    own = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
-    if request.headers.get("Origin", "") not in {"", *own}:
+    own = f"{request.scheme}://{request.get_host()}"
+    if request.headers.get("Origin", own) not in {own, *settings.CSRF_TRUSTED_ORIGINS}:
         raise HttpError(403, _("A page of another site may not ask this."))
     version = request.headers.get("MCP-Protocol-Version", BATCHED)
     if version not in VERSIONS:
-        known = ", ".join(VERSIONS)
-        raise HttpError(400, _("This server has these versions: {versions}.", versions=known))
+        raise HttpError(400, _("Send one of the versions {all}.", all=", ".join(VERSIONS)))
     answer = _answer(request.auth, sent, several=version == BATCHED)
     return JsonResponse(answer, safe=False) if answer else HttpResponse(status=202)
 

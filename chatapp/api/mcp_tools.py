@@ -42,12 +42,16 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Tool):
-    """Search by words and meaning in the latest conversations and in those with all the words."""
+    """Search earlier conversations by words and by meaning, also messages behind a summary.
+
+    Without an id, the latest conversations and some that have all the words are searched. Read a
+    message that you found whole with read_message.
+    """
 
     query: str = argument("A question, or words of the message; try two or three wordings.")
 
     def __call__(self, owner: User) -> dict[str, Any]:
-        """Return the passages that fit best, also of messages behind summaries."""
+        """Return the passages that fit best."""
         own, words, found = _own(owner, self.conversation), self.query.strip()[:LONGEST], []
         hits = message_index.find_messages(owner, Query.read(words), limit=BEST)
         named = [*dict.fromkeys([chat for _message, chat in hits])][:CHATS]
@@ -69,8 +73,7 @@ class ReadMessage(Tool):
     def __call__(self, owner: User) -> dict[str, Any]:
         """Return the text from the start, with its speakers."""
         there = _own(owner, self.conversation or "none").get().messages
-        row = there.filter(rewind_parent=None, seq=min(self.message, END)).first()
-        if row is None:
+        if (row := there.filter(rewind_parent=None, seq=min(self.message, END)).first()) is None:
             raise ToolError("This conversation has no such message.")
         (text, speakers), end = _read(row), self.start + PART
         said = {"by": speakers, "on": row.created_at, "text": text[self.start : end]}
@@ -80,7 +83,11 @@ class ReadMessage(Tool):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatWasFolded(Tool):
-    """List when and why contexts were made smaller, with the messages hidden and their summary."""
+    """List when and why contexts were made smaller, the newest first.
+
+    ``text`` stands for the hidden messages, and is what message number ``message`` says; ``hidden``
+    has the first and the last number of each run of them.
+    """
 
     def __call__(self, owner: User) -> dict[str, Any]:
         """Return the messages that stand for others with their records, the newest first."""
@@ -92,7 +99,6 @@ class WhatWasFolded(Tool):
 def _fold(row: Message) -> dict[str, Any]:
     facts = {name: getattr(row.condensation, name) for name in FACTS}
     state = "undone" if row.undone else "rewound" if row.rewind_parent else "in force"
-    # The first and the last number of each run.
     said = {"hidden": (row.hides or [])[:RUNS], "text": _read(row)[0][:SUMMARY]}
     return _place(row.conversation, row.seq, state=state, **facts, **said)
 
