@@ -43,7 +43,7 @@ def answer_client(request: Call, sent: Body[Any]) -> HttpResponse:
         raise HttpError(403, _("A page of another site may not ask this."))
     version = request.headers.get("MCP-Protocol-Version", BATCHED)
     if version not in VERSIONS:
-        raise HttpError(400, _("Send one of the versions {all}.", all=", ".join(VERSIONS)))
+        raise HttpError(400, _("This server speaks MCP {all}.", all=", ".join(VERSIONS)))
     answer = _answer(request.auth, sent, several=version == BATCHED)
     return JsonResponse(answer, safe=False) if answer else HttpResponse(status=202)
 
