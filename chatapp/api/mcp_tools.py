@@ -44,8 +44,7 @@ class Tool:
 class Search(Tool):
     """Search earlier conversations by words and by meaning, also messages behind a summary.
 
-    Without an id, the latest conversations and some that have all the words are searched. Read a
-    message that you found whole with read_message.
+    Without an id, it goes through the latest conversations and some that have all the words.
     """
 
     query: str = argument("A question, or words of the message; try two or three wordings.")
@@ -85,8 +84,7 @@ class ReadMessage(Tool):
 class WhatWasFolded(Tool):
     """List when and why contexts were made smaller, the newest first.
 
-    ``text`` stands for the hidden messages, and is what message number ``message`` says; ``hidden``
-    has the first and the last number of each run of them.
+    The ``message`` stands for the ``hidden`` ones: the first and last number of each run.
     """
 
     def __call__(self, owner: User) -> dict[str, Any]:
