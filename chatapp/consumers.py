@@ -111,9 +111,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return None
 
     def _look(self, *, counts: bool = False) -> int:
-        """Return the code to close with, 0 while session, user and conversation still stand.
+        """Return the code to close the socket with; 0 if session, user and conversation are valid.
 
-        If it ``counts`` as a request, LimitReached is raised once there were too many.
+        With ``counts`` this is a request of the user; LimitReached is raised beyond their limit.
         """
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
@@ -136,7 +136,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return 0
 
     async def _pump(self) -> None:
-        """Send the live view, then close the socket; a page that may do so reconnects."""
+        """Send the frames of the live view until they end, then close the socket."""
         try:
             code = await self._show()
         except Exception:

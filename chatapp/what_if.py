@@ -70,7 +70,7 @@ def terms_of(conversation: Conversation) -> TurnSettings:
 
 
 def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) -> Baseline:
-    """Return the conversation of these terms as it is now; all that is visible, or was ``seen``."""
+    """Return the conversation of these terms with its effective history, or with ``seen``."""
     conversation, profile = terms.conversation, terms.profile
     effective = (*seen,) or message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
@@ -194,7 +194,7 @@ def _why(error: condense.CondenseError) -> str:
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
-    """Return for each name and figure of a summary if it stands in the hidden messages.
+    """Return each name and figure of a summary, with True if the hidden messages have it.
 
     Sentences do not count: they may be said in other words.
     """

@@ -43,8 +43,8 @@ def prepare_owner() -> User:
 def preferences_of(user: User, stored: Preferences | None = None) -> Preferences:
     """Return the user's preferences; make first profiles for providers that are new to the user.
 
-    They are as ``stored`` if they were just read. Without new ones nothing is written, so that a
-    full disk hinders no reader.
+    ``stored`` are the preferences if they were just read. Nothing is written unless a provider is
+    new, so that pages can be read on a full disk.
     """
     sql = "SELECT * FROM chatapp_preferences WHERE owner_id = %s"
     found = [stored] if stored else select(Preferences, sql, user.pk)

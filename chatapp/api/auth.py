@@ -30,13 +30,13 @@ from chatapp.turns import actions
 
 log = logging.getLogger(__name__)
 
-# What only reads; everything else takes a token that may write.
+# Methods that only read; all others take a token that may write.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-# Of what was wrong with a request, how much is told.
+# The most mistakes that one refusal names.
 TOLD = 5
 
 NO_TOKEN = gettext_noop("Send a valid token: “Authorization: Bearer …”.")
-# What is wrong with a value, by the whole of Pydantic's name for it or the first word of that.
+# Sentences on a wrong value, by Pydantic's name of the mistake or the first word of that name.
 NOT_AS_EXPECTED = gettext_noop("it is not what it has to be")
 MISTAKES = {
     "missing": gettext_noop("it is missing"),
@@ -52,7 +52,7 @@ MISTAKES = {
     "too_long": too_long,
 }
 
-# Whose conversation: it stands in the address, before what a router adds.
+# The conversation's id, which stands in the address before a router's own part.
 Pk = Path[uuid.UUID]
 
 
@@ -95,12 +95,12 @@ class Bearer(HttpBearer):
         return found.owner
 
 
-# Who may change how things work for its owner.
+# Admits tokens that may change their owner's settings.
 keepers = Bearer(ApiToken.Scope.ALL)
 
 
 class WellFormedParser(Parser):
-    """Reads bodies whose texts may hold characters that no database stores: half a surrogate."""
+    """Reads bodies; characters that no database stores, such as half a surrogate, are replaced."""
 
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
@@ -160,10 +160,10 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
 @api.exception_handler(Http404)
 @api.exception_handler(Exception)
 def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
-    """Return a refusal's reason, or for a failure of the server a hint to its log."""
+    """Return the reason of a refusal; for a failure of the server, the request's id in its log."""
     match error:
         case Http404():
-            # The same of what is not there and of what is somebody else's.
+            # Missing rows and other users' rows get the same answer.
             return tell(request, 404, _("Nothing here belongs to you."))
         case errors.LimitReached():
             answer = tell(request, error.status, in_words(str(error)))

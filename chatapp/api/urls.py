@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from chatapp.api import conversations, history, settings, turns
+from chatapp.api import conversations, history, mcp_server, settings, turns
 from chatapp.api.auth import api
 
 PREFIX = "/api/"
@@ -30,6 +30,7 @@ for router in (
     conversations.attachments,
     history.everywhere,
     settings.router,
+    mcp_server.router,
 ):
     api.add_router("", router)
 for router in (

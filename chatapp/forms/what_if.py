@@ -75,11 +75,11 @@ class WhatIfForm(forms.Form):
         return numbers[:MOST_THRESHOLDS]
 
     def clean_prompt(self) -> str:
-        """Return nothing for the default."""
+        """Return the entered prompt, "" for the default one."""
         return own_prompt(self.cleaned_data["prompt"], default_prompt(self.terms.preferences))
 
     def variants(self) -> list[Variant]:
-        """Return the variants: with a new prompt, each summary with the prompt in force as well."""
+        """Return the variants to compare; a new prompt is compared with the prompt in force."""
         now, entered = self.terms.configuration.prompt, self.cleaned_data["prompt"]
         free = free_strategies()
         return [
@@ -89,9 +89,9 @@ class WhatIfForm(forms.Form):
         ]
 
     def chosen(self, button: str) -> Variant | None:
-        """Return a button's variant: a strategy, a threshold, and the new prompt or the old.
+        """Return the variant named by a button: strategy, threshold, and new or old prompt.
 
-        None for one that was not compared.
+        Return None for a variant that was not compared.
         """
         strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
         now: str = self.terms.configuration.prompt

@@ -32,12 +32,12 @@ class Moment:
 
     @property
     def saved(self) -> int:
-        """The tokens by which it made the context smaller."""
+        """The tokens that the condensation saved."""
         return self.before - self.tokens
 
     @property
     def measured(self) -> bool:
-        """True if none of its sizes is an estimate."""
+        """True if its sizes are measured, not estimated."""
         one = self.drop
         return one is None or (one.tokens_before_measured and one.tokens_after_measured)
 
@@ -46,7 +46,7 @@ class Moment:
 class Step:
     """A moment's place in the chart; turns and drops are numbered, each on their own.
 
-    The number of a drop is ``shown`` in the chart where there is room for it.
+    The number of a drop is in the chart if it is ``shown``: if there is room for it.
     """
 
     moment: Moment
@@ -59,9 +59,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SizeHistory:
-    """The latest steps, oldest first, of which the largest context was ``most`` tokens.
+    """The latest steps, the oldest first; the largest context among them had ``most`` tokens.
 
-    ``cut`` says that there were more before them. The newest condensation was due at ``limit``.
+    ``cut`` is True if there were earlier steps. The newest condensation was due at ``limit``.
     """
 
     steps: Sequence[Step]

@@ -1,8 +1,8 @@
 """The live views of this process: the open pages of its conversations, kept current.
 
-There is one for each conversation that somebody watches here. A task of its own follows the turn's
-events, coalesces streamed text, and does all that reads the database or renders a template. Errors
-in showing are logged and do not end it.
+Each conversation with an open page in this process has one. Its task follows the turn's events,
+coalesces streamed text, reads the database and renders the templates. Errors are logged, and do not
+end the task.
 """
 
 import asyncio
@@ -82,10 +82,10 @@ class LiveView:
                 task.cancel()
 
     async def catch_up(self) -> None:
-        """Show the turn that runs now, or the end of the one shown before, as the rows have it."""
+        """Show the running turn, or the end of the one shown before, from the stored rows."""
         before = self.followed
         turn = await reading(_find_unfinished)(self.conversation_id)
-        # What was heard of while this was read is newer.
+        # Hints that arrived during the query are newer than its result.
         is_newest = self.followed == before
         if is_newest and turn and turn.pk != before:
             self.follow(turn.pk, waits=turn.waits)
@@ -228,7 +228,7 @@ class LiveView:
         self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
-        """Show something independently of the turn's events."""
+        """Run ``show`` as a task, apart from the turn's events."""
         task = asyncio.create_task(self._safely(show))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -245,7 +245,7 @@ class LiveView:
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
-        """Show something; log a defect, since it must not end the turn."""
+        """Await ``show``; log its errors, since they must not end the turn."""
         self.watchers.reader.enter()
         try:
             await show(*told, **how)
@@ -265,9 +265,9 @@ class LiveViews:
     async def watch(
         self, conversation: Conversation, since: outgoing_frames.Place | None
     ) -> AsyncIterator[str]:
-        """Yield the frames that a page lacks which has everything up to ``since``, then all.
+        """Yield the frames after ``since`` or a snapshot, then all later frames.
 
-        They end when the page falls too far behind.
+        Ends when the page falls too far behind.
         """
         with self._held(conversation) as view:
             if not view.watchers:
@@ -295,7 +295,7 @@ class LiveViews:
             self._close_idle(view)
 
     def _close_idle(self, view: LiveView) -> None:
-        """Forget a view that nobody watches; while something runs, a page may soon come back."""
+        """Drop a view without watchers; during a turn only after a while, as a page may return."""
         if view.holders or self.views.get(view.conversation_id) is not view:
             return
         if view.watchers and view.followed:
@@ -345,7 +345,7 @@ class LiveViews:
                 log.exception("what pages show could not be looked at; it is tried again")
 
     async def _rest(self) -> None:
-        """Wait for the next look at the rows, which comes soon while no hint arrives."""
+        """Wait until the rows are due to be read again: soon if the channel is away."""
         until = time.monotonic() + self.interval
         while (now := time.monotonic()) < until:
             await asyncio.sleep(min(WITHOUT_HINTS, until - now))

@@ -1,7 +1,7 @@
 r"""Places of formulas in markdown: ``\(a\)``, ``\[a\]``, ``$$a$$``, ``\begin{}`` and some ``$a$``.
 
-Nothing is a formula before its end is there. A search ends at the next mark of its kind, so that
-all searches together read a text about once.
+A formula is recognised once its end is written. The search for an end stops at the next mark of its
+kind, so that all searches together read a text about once.
 """
 
 import re
@@ -63,7 +63,7 @@ def source(token: Token) -> str:
 
 
 def find_open(text: str) -> int:
-    """Return the start of a formula whose end may still come, or the length of the text."""
+    """Return the start of a formula that more text may complete, else the length of the text."""
     decided, blank = 0, text.rfind("\n\n")
     for mark in _MARK.finditer(text):
         opening, start = mark[0], mark.end()
@@ -107,7 +107,7 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
-    """Return the place of a formula's end, None if it is missing, ``_NEVER`` if it can't come."""
+    """Return the place of a formula's end; None without one, ``_NEVER`` if none can follow."""
     for mark in _MARK.finditer(text, start, end):
         if mark[0] == (_CLOSINGS.get(opening) or opening.replace("begin", "end")):
             return mark.start()
@@ -168,10 +168,10 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
 
 
 def _is_formula(opening: str, content: str, after: str) -> bool:
-    """Return True if the text in a line between these marks is a formula.
+    """Return True if the text between two marks in a line is a formula.
 
-    Brackets may be escaped, and dollars be money, so prose stays prose. A word may go on after a
-    dollar, and so may a shell's variable.
+    Escaped brackets and amounts in dollars are prose. So is text whose last dollar has a word or a
+    bracket right behind it, as in a shell's variables.
     """
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()

@@ -7,7 +7,7 @@ from django.db.migrations.state import StateApps
 
 
 def make_due(apps: StateApps, _editor: BaseDatabaseSchemaEditor) -> None:
-    """Have vectors made of what was hidden before."""
+    """Mark each conversation with hidden messages as one that needs vectors."""
     messages = apps.get_model('chatapp', 'Message').objects
     made = messages.filter(condense_id__isnull=False) | messages.filter(truncation_id__isnull=False)
     meanings = apps.get_model('chatapp', 'Meanings')

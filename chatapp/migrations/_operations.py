@@ -1,6 +1,6 @@
-"""Operations that keep nobody waiting while processes run; on SQLite they are Django's own.
+"""Operations that do not block running processes; on SQLite they work like Django's own.
 
-A migration with one of them has ``atomic = False``. Each may be repeated after it was cut off.
+A migration with one of them sets ``atomic = False``. Each can be repeated after an interruption.
 """
 
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
 def _change(editor: Any, model: type[models.Model], index: models.Index, *, add: bool) -> None:
-    """Make an index anew or remove it; PostgreSQL does so concurrently, outside a transaction."""
+    """Rebuild or remove an index; on PostgreSQL concurrently, which no transaction allows."""
     if editor.connection.vendor != "postgresql" or editor.connection.in_atomic_block:
         editor.execute(f'DROP INDEX IF EXISTS "{index.name}"')
         if add:
             editor.add_index(model, index)
         return
     with editor.connection.cursor() as cursor:
-        # It waits for transactions that are open, and holds nobody up meanwhile.
+        # It waits for open transactions, and blocks nobody meanwhile.
         cursor.execute("SELECT current_setting('lock_timeout')")
         (limit,) = cursor.fetchone()
         cursor.execute("SET lock_timeout = 0")
-        # One that was cut off has left an index that is not valid.
+        # An interrupted run leaves an invalid index.
         cursor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{index.name}"')
         if add:
             editor.add_index(model, index, concurrently=True)
@@ -55,7 +55,7 @@ class RemoveIndex(migrations.RemoveIndex):
 
 
 def on(vendor: str, *statements: str) -> Callable[[Apps, BaseDatabaseSchemaEditor], None]:
-    """Return what runs statements on one kind of database, and does nothing on others."""
+    """Return a function for RunPython that runs statements on one kind of database only."""
 
     def run(_apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         if schema_editor.connection.vendor == vendor:

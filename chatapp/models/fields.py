@@ -132,7 +132,7 @@ class UsdSum(models.Sum):
 
     @property
     def convert_value(self) -> Any:
-        """The function that makes USD again of units of the last place."""
+        """The function that converts units of the last decimal place to USD."""
         return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
 
 

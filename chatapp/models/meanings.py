@@ -23,9 +23,10 @@ class MessageMeaning(models.Model):
 
 
 class Meanings(models.Model):
-    """The first stage of a search: a bit a dimension, around a ``centre``, for all in ``places``.
+    """A conversation's vectors in one bit a dimension, for the first stage of a search.
 
-    ``due`` names the newest change that is not in it: messages were hidden, changed or imported.
+    ``signs`` has the bits, relative to the ``centre``, of the passages in ``places``. ``due`` names
+    the newest change that is not in them: messages were hidden, changed or imported.
     """
 
     conversation = models.OneToOneField(

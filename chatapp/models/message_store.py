@@ -98,7 +98,7 @@ _WHOLE = (
     "LEFT JOIN chatapp_profile p ON p.id = c.profile_id "
     "LEFT JOIN chatapp_preferences f ON f.owner_id = c.owner_id WHERE {}"
 )
-# What a new turn depends on besides. Most have no other one, nor a to-do list.
+# Further facts for a new turn. Most turns have no other one, and no to-do list.
 _FOR_TURN = (
     f", {_HAS_HIDDEN}, {_IS_CLIENTS}, "  # noqa: S608 - conditions of our own
     "EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = c.id "
@@ -145,9 +145,9 @@ def _complete(row: Conversation) -> Conversation:
 
 
 def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
-    """Return a conversation, which nobody else can lock before the commit, for a turn of a nonce.
+    """Lock a conversation until the commit, and return it for the turn with this nonce.
 
-    None of the owner's turns begins or ends before it, unless they are an operator.
+    Until then no turn of its owner begins or ends, unless the owner is an operator.
     """
     member = "id = (SELECT owner_id FROM chatapp_conversation WHERE id = %s) AND NOT is_superuser"
     # Locked first, so that what is read then is what the last one left.
@@ -188,9 +188,9 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
 def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
     """Return the effective history for figures: one message stands for all but the newest.
 
-    That has their tokens, and the id STAND_IN; the second value has their ``count``, and their
-    numbers as people count them, less one message. The cost does not depend on them, but for a sum
-    over an index.
+    That one has the id STAND_IN and the tokens of all older messages. The second value has their
+    ``count``, and their numbers as people count them, without the stand-in. Older messages cost no
+    more than a sum over an index.
     """
     newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
     if len(newest) <= NEWEST:

@@ -35,9 +35,9 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     def sign(
         self, kind: str, workers: Collection[int] = (), silent: float = 0.0
     ) -> "tuple[bool, list[Process]]":
-        """Give a sign of life; return False if this process had no row, as one that is gone.
+        """Store a sign of life; return False if the row of this process was missing.
 
-        With that come the servers that were ``silent`` for so many seconds, if that is given.
+        The second value are the servers that were ``silent`` for so many seconds, if that is given.
         """
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"

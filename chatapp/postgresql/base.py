@@ -106,9 +106,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def connect_anew(pool: ConnectionPool) -> None:
-    """Have a pool that has given up try again, if threads wait for its connections.
+    """Make a pool that has given up connect again, if threads wait for its connections.
 
-    By itself it does so when the next one asks, for whom all other threads may be waiting.
+    The pool itself tries only at the next request, and the thread to make it may be waiting, too.
     """
     if pool.get_stats().get("requests_waiting"):
         with suppress(PoolTimeout):
@@ -117,7 +117,7 @@ def connect_anew(pool: ConnectionPool) -> None:
 
 @atexit.register
 def close_pools() -> None:
-    """Close all pools, as Python would wait in vain for each of their threads at its end."""
+    """Close all pools: at its end, Python would wait for their threads in vain."""
     # Django has no other way to them.
     for pool in [*DatabaseWrapper._connection_pools.values()]:  # type: ignore[attr-defined] # noqa: SLF001
         pool.close()

@@ -95,7 +95,7 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
-        # What the model sees at first, where it was read already.
+        # The effective history at the start, if it was read already.
         self.first: list[Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:

@@ -99,7 +99,7 @@ class PartialReplyWriter:
         """Begin with nothing to write; ``task`` is there while there is something."""
         # The calls that are not closed in the database, and those with something new among them.
         self._open: dict[int, tuple[ReplyReader, Turn | None]] = {}
-        # What is stored of them, as JSON and usage; nothing is known of it where a write failed.
+        # The stored JSON and usage of each call; it has no entry after a failed write.
         self._stored: dict[int, tuple[str, condense.Usage]] = {}
         self._changed: set[int] = set()
         self._hurry = asyncio.Event()
@@ -178,7 +178,7 @@ def _store(
         known, noted = before.get(number, ("", condense.Usage()))
         lease = (number, turn.owner if turn else "", turn.attempt if turn else 0)
         at = common(known, text)
-        # Who closes the call meanwhile is waited for: then it has no more pieces.
+        # It waits for a process that closes the call, and then stores nothing.
         writes.append(Statement(_STORE + locking(), (at, text[at:], *lease)))
         if used != noted:
             tokens = (used.input, used.output, used.cache_read, used.cache_write)

@@ -251,7 +251,7 @@ class RequestLog:
         compared: Compared,
         stored: Sequence[tuple[int, bytes]],
     ) -> Written:
-        """Store a call with the record of its request; ``stored`` are the fragments that were."""
+        """Store a call with the record of its request; ``stored`` is the result of ``looking``."""
         before = self.written
         if request is None:
             together(insert.query(call))

@@ -56,7 +56,7 @@ def image_of(data: bytes) -> condense.ImageBlock | None:
 
 
 def scaled(data: bytes) -> bytes:
-    """Return an image small enough for requests with many; itself if it is, or is damaged."""
+    """Return an image scaled for requests with many images; unchanged if small or damaged."""
     size = condense.image_size(data) or (0, 0)
     if (max(size) <= EDGE and len(data) <= MAX_IMAGE) or math.prod(size) > MOST_PIXELS:
         return data

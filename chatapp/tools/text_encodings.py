@@ -1,4 +1,4 @@
-"""Encodings of text files: UTF-8, the one of a mark, or else the best fit for the bytes."""
+"""Encodings of text files: UTF-8, that of a byte order mark, or the best fit for the bytes."""
 # ruff: noqa: RUF001 - letters of other scripts
 
 import re

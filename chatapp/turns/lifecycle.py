@@ -247,7 +247,7 @@ class TurnEnd:
             "SELECT * FROM chatapp_turnrequest WHERE turn_id = %s AND kind = %s "
             "AND taken_at IS NULL ORDER BY id DESC LIMIT 1"
         )
-        # What would wait for this end is in the queue by now, or begins after it.
+        # A message that waits for this end is queued by now, or begins after it.
         binds = ServerSettings.binds(turn.conversation.owner)
         return [
             *(row_locks(User, owner) if binds else ()),
@@ -306,9 +306,9 @@ def enqueue_next(turn: Turn, wish: CondenseRequest | None, *, is_done: bool) -> 
 
 
 def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
-    """Make a turn this process's, after so many attempts, and return its run.
+    """Claim a turn that had so many attempts for this process, and return its run.
 
-    None if it is over or taken. One that can't go on is interrupted.
+    Return None if it is over or taken. A turn that can't go on is interrupted.
     """
     where = "c.id = (SELECT conversation_id FROM chatapp_turn WHERE id = %s)"
     turn, conversations = together(

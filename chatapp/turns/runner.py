@@ -284,7 +284,7 @@ class TurnTask:
         """Wait for the work, store and publish its ending, and let follow-ups begin."""
         ending = await ending_of(self._work)
         if self.has_ended:
-            # Whatever came after its last reply: that was stored with it.
+            # The end was stored with the last reply, no matter how the work ended after that.
             ending = replace(_DONE, on_record=True)
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)

@@ -69,7 +69,7 @@ class RunningTurns:
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
-        # Whether a turn may be on record as this process's that does not run: most ends are stored.
+        # True if a turn of this process may be on record as unfinished although it does not run.
         self._may_hold = True
         self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -176,7 +176,7 @@ class RunningTurns:
 
     def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
         """Return the turn of this id or nonce if it runs here; without a name, the running one."""
-        # One whose end is stored already may have somewhat to do while the next one runs.
+        # A turn with a stored end may still be at work while the next one runs.
         for task in reversed(self.turns.values()):
             own = task.run.turn
             if own.conversation_id == conversation_id and turn in {None, own.pk, own.nonce}:

@@ -26,7 +26,7 @@ RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
-# What begins small or has no end may be a rest of a sentence.
+# Text that begins with a small letter or has no full stop may be the rest of a sentence.
 _STATEMENT = re.compile(r"[^\Wa-z\u0430-\u044f][^{}=<>|`#_()\[\];\\/\n]*[.!।。！…][\"'”»」]*")
 
 
@@ -86,7 +86,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    # Of what is cut short statements stay: one may be a rule in odd words.
+    # Short statements of shortened requests stay: one may be a rule in odd words.
     left = STATEMENTS_SHARE * room
     for at, one in [*enumerate(ledger.requests)][::-1]:
         for statement in _statements(one.text) if texts[at] != one.text else ():

@@ -1,8 +1,8 @@
 """Ledgers: the facts of hidden messages, the newest first, and their Markdown.
 
-That is lists by kind for people and models, taken apart again exactly as written. Each fact is an
-item. What goes on below its first line, and would look like an item or a heading, is indented. So
-no fact can end the ledger or open a section.
+The Markdown has a list for each kind of fact, and is parsed again without loss. Each fact is an
+item. Further lines of a fact that look like an item or a heading are indented, so that no fact can
+end the ledger or open a section.
 """
 
 import json

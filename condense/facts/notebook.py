@@ -36,7 +36,7 @@ _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
 class Notebook:
     """Facts so far, each kind by its identifying part, the newest last.
 
-    ``sources`` has the id of the message that told of each last.
+    ``sources`` has the id of the last message with each fact.
     """
 
     requests: dict[Request, None] = field(default_factory=dict)

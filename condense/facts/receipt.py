@@ -152,8 +152,8 @@ def receipt(
 ) -> Receipt:
     """Return the state of each fact of ``hidden`` for a model that reads ``kept`` instead.
 
-    ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
-    tells whether a file still exists. What neither is there for is not recoverable.
+    ``search`` is the model's own search in all messages that it does not see. ``on_disk`` returns
+    True if a file still exists. A fact that neither of them can find is not recoverable.
     """
     # Kind by kind, each fact once, where it was said last.
     told = dict(_facts(hidden, _tools_of([*hidden, *([] if isinstance(kept, str) else kept)])))

@@ -34,7 +34,7 @@ def language_spoken(messages: Sequence[Message]) -> str:
 def rules_in(text: str, language: str) -> Iterator[str]:
     """Yield the sentences that are rules by the words of the text's language.
 
-    ``language`` is that of short texts. A sentence may be in another; a question's clause a rule.
+    ``language`` is assumed of short texts. A clause of a question may be a rule, too.
     """
     text = CODE.sub("\n", text[:READ_CHARS])
     language = language and (language_of(text) or language)

@@ -10,8 +10,8 @@ from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
-# Of what stays of a long text: its beginning, so many characters at most, and its end, where the
-# question may be. The rest is lines of lists and figures between them, or more of the beginning.
+# Shares of a shortened text: its beginning, up to so many characters, and its end, which may have
+# the question. The rest is lines of lists and figures between them, or more of the beginning.
 HEAD_SHARE, HEAD_CHARS, END_SHARE = 0.75, 1_500, 0.15
 SHORTEST_CHARS = 40  # less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
@@ -75,10 +75,10 @@ def _is_word(character: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return the text without differences that do not count.
+    """Return the text in one spelling, to be compared with others.
 
-    That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
-    dashes, commas between thousands, and what white space there is, if any before a unit's sign.
+    It has no capitals, escapes, quotes or emphasis, no commas between thousands, no white space
+    before a unit's sign, one form of each letter and dash, and single spaces.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

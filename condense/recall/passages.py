@@ -14,7 +14,7 @@ from condense.tokens.counters import TokenCounter
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for; a block has those that fit into its tokens.
 MOST_PASSAGES = 20
-# With so many of tools an agent works: then the tokens of a block, the characters of a passage.
+# So many passages of tools show an agent at work; then tokens of a block, characters of a passage.
 TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
@@ -42,10 +42,10 @@ _HEADING = re.compile(
 class Passage:
     """A part of a hidden message, found by some words.
 
-    ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
-    how well it fits: 1 is an answer as good as certain, 0 nothing at all. The word that tells most
-    stands ``at`` so many characters of the text. ``speaker`` is printed in the passage's heading.
-    ``file`` is that of the ``Part``, ``asked`` what it shares with passages that it may correct.
+    ``id`` and ``seq`` are the message's, ``said_on`` is its day if known. ``fit`` is 0 for none, up
+    to 1 for almost certainly an answer. The most significant word begins at the character ``at``.
+    ``speaker`` is printed in the passage's heading. ``file`` is that of the ``Part``; passages that
+    have ``asked`` terms in common may correct one another.
     """
 
     id: str
@@ -86,10 +86,10 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    Where an agent works, what people and the model said comes alone, if there is any. Passages that
-    do not fit are left out; None where nothing is left. Where the best is too long, what stands
-    around its word is told. Under ``BESIDE`` the block says for the page which they are:
-    ``passages`` has the seq, the rank, the fit and the tokens of each, in the order of the text.
+    If many passages are from tools, an agent is at work: then only short passages of people and the
+    model are taken, if there are any. Passages that do not fit are left out, but the best is cut
+    around its word; None if none is left. For the page, ``passages`` under ``BESIDE`` has the seq,
+    rank, fit and tokens of each, in the order of the text.
     """
     own = [one for one in found if one.file is None]
     if len(found) - len(own) >= TOOLS_AT_WORK:
@@ -124,7 +124,7 @@ def recalled_block(
 def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
     """Return the text before the first passage of a block, and each passage as it was sent.
 
-    Together that is all that the model reads of it, also where another program wrote the block.
+    Together they are the whole text, also of a block that another program wrote.
     """
     said = text.removesuffix(CLOSING)
     for introduction in (_INTRODUCTION, _EARLIER):

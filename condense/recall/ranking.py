@@ -32,13 +32,13 @@ INDEXED = 200_000  # characters of a message that is held in memory
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
 # before and the one after count, and one that only asks, are measured: docs/evaluation.md.
 K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
-# What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
+# Weights of terms by kind; and the fewest words of a question without a question mark.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
-# With so many of a question's telling words in so few characters, two passages are of the same.
+# Passages with this share of a question's words within so many characters have one subject.
 ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]
@@ -104,7 +104,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
 
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
-    """Return a passage with the asked words near its place; one of a file named since has fit 0."""
+    """Return a passage with the ``asked`` terms near its place; an outdated file has fit 0."""
     near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
     telling = [term for term in terms if term.kind != "common"]
     found = [term.text for term in telling if next(term.places(near), None)]
@@ -189,7 +189,7 @@ class _Piece:
     passage: int
 
     def told(self, fit: float, terms: Sequence[Term]) -> Passage:
-        """Return it as it is recalled; the first of the terms that it has stands at its place."""
+        """Return the passage to recall; its place is that of the first of the terms in it."""
         at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
         one, part = self.message, self.part
         return Passage(one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, file=part.file)

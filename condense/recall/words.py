@@ -51,7 +51,7 @@ Forms = tuple[tuple[str, bool], ...]
 
 
 def common_words(words: Collection[str]) -> frozenset[str]:
-    """Return those that are common in the language that most of them may be of.
+    """Return the common ones among words, by the language that most of them may belong to.
 
     Words of small talk are common in all languages.
     """
@@ -94,7 +94,7 @@ def _links() -> re.Pattern[str]:
 class Term:
     """A search term: a word, the beginning of words, two signs, one sign, or a common word.
 
-    ``word`` is the whole of what only begins like that.
+    ``word`` is the whole word if the term is its beginning.
     """
 
     text: str
@@ -132,8 +132,8 @@ WITHIN, ENDED = 0.5, 0.8
 def terms_of(question: str) -> list[Term]:
     """Return the search terms, each once: significant words in their order, then common ones.
 
-    A text that has common words beside the others fits better. Of a long text, it is what the text
-    asks, if anything, or how it begins.
+    Common words only make texts with the other terms fit better. The terms of a long text are those
+    of its questions, or else of its beginning.
     """
     if len(question) > LONGEST:
         question = _questions_in(question) or question

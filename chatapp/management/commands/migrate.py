@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, one at a time, and while processes of before go on."""
+"""`manage.py migrate`: Django's command, one run at a time, while older processes go on."""
 
 import fcntl
 import time
@@ -18,11 +18,11 @@ LOCK, PATIENCE, PAUSE = 5_013_072_172, 2_000, 1
 
 
 class Command(migrate.Command):
-    """Django's; a table that is in use is asked for again instead of keeping everybody waiting."""
+    """Django's command, which retries while a table is in use instead of blocking its users."""
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate, once nobody else does."""
+        """Migrate, after any other run has ended."""
         if not is_shared():
             with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,6 +1,7 @@
 """What is hidden is found by its meaning, by whoever may see it, and is gone where it is gone."""
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ from chatapp.models import (
 from chatapp.models.meanings import mark_due
 from chatapp.toolbox.history_search import StoredHistory, StoredRecall
 from chatapp.transfer.record_import import load_conversation
+from tests.chatapp.api.programs import bearer
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, open_page, summarise
 from tests.chatapp.context.recalled import newest, recalled
@@ -101,6 +103,17 @@ def test_what_shares_no_word_with_a_question_is_found(hidden: Conversation, alic
     assert found(other, DOG) == []
     calls = ModelCall.objects.filter(conversation=hidden, purpose="embedding")
     assert {(one.cost, one.tokens_input > 0) for one in calls} == {(0, True)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_other_agents_find_by_meaning(hidden: Conversation, alice: User, bob: User) -> None:
+    """Over MCP, in their owner's conversations alone."""
+    asked = {"name": "search", "arguments": {"query": DOG}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    for owner, texts in ((alice, [SAID[0]]), (bob, [])):
+        client = Client(headers=bearer(owner, "read"))
+        told = client.post("/api/mcp", message, "application/json").json()["result"]["content"]
+        assert [one["text"] for one in json.loads(told[0]["text"])["found"]][:1] == texts
 
 
 GONE: dict[str, tuple[Callable[[Conversation], object], int]] = {

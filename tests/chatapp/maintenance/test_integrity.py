@@ -33,6 +33,7 @@ from chatapp.models import (
 from chatapp.models.database import execute
 from chatapp.models.databases import in_use
 from chatapp.toolbox import history_search
+from tests.chatapp.api.programs import bearer
 from tests.chatapp.audited import raw
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.maintenance.conftest import Make
@@ -109,6 +110,11 @@ def test_a_damaged_index_of_words_is_found_and_made_anew(
     assert (inside["places"], "out of order" in inside["problem"]) == ([], True)
     with pytest.raises(ToolError, match="out of order"):
         history_search.search(talk.pk, "yourself", 5)
+    asked = {"name": "search", "arguments": {"query": "yourself"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    program = Client(headers=bearer(talk.owner, "read"))
+    told = program.post("/api/mcp", message, "application/json").json()["result"]
+    assert (told["isError"], "out of order" in told["content"][0]["text"]) == (True, True)
     call_command("rebuild_search", stdout=io.StringIO())
     assert problems() == []
     found = browser.get(reverse("find", args=[talk.pk]), {"q": "yourself"}).json()
