@@ -19,9 +19,11 @@ _NAMING = (
     "x-session-id", "x-openwebui-chat-id", "x-grok-session-id", "x-grok-conv-id", "x-amp-thread-id",
     "helicone-session-id", "x-litellm-session-id",
 )  # fmt: skip
-_OTHER = re.compile(r"x-[\w-]+-session-id")
+_OTHER = re.compile(r"x-(?!parent-)[\w-]+-session-id")
 # A part of a session that is a conversation of its own.
 _AGENTS = ("x-claude-code-agent-id", "thread-id")
+# A sub-agent's session names the one that it works for.
+_PARENT = "x-parent-session-id"
 LONGEST_NAME = 200
 # From this share on two requests are of the same agent.
 ALIKE = 0.5
@@ -50,7 +52,9 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
     found = (*surest, told.session, *[headers.get(one, "") for one in _NAMING], *others)
     session = _short(next(filter(None, found), ""))
     agent = next(filter(None, [headers.get(one) for one in _AGENTS]), session)
-    return Name(session) if agent == session else Name(_short(f"{session}/{agent}"), session)
+    if agent != session:
+        return Name(_short(f"{session}/{agent}"), session)
+    return Name(session, headers.get(_PARENT, ""))
 
 
 def asks_aside(headers: Mapping[str, str], told: Told) -> bool:

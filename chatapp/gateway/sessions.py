@@ -32,8 +32,7 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     # Two requests of one session come at once.
     lock(User, request.owner.pk)
     known = _of_session(request, request.name.session)
-    there = known.filter(parent=None) if request.name.session else ()
-    main = next((one.conversation for one in there), None)
+    main = _main_of(request, request.name.session)
     if found := _with_history(known, request):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
         if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
@@ -41,8 +40,7 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
         return found, False
     if main is not None and _is_alike(main, request):
         return main, False
-    above = None if main else _of_session(request, request.name.parent).filter(parent=None).first()
-    made = _begin(request, above.conversation if above and request.name.parent else main)
+    made = _begin(request, main or _main_of(request, request.name.parent))
     if main and request.told.tools and not _has_tools(main, request):
         _swap(main, made)
     return made, True
@@ -52,13 +50,21 @@ def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConver
     return ClientConversation.objects.of(request.owner, request.dialect.name, session)
 
 
+def _main_of(request: Request, session: str) -> Conversation | None:
+    """Return the conversation of a named session that is no side request within it, if any."""
+    for one in _of_session(request, session) if session else ():
+        if one.parent is None or one.parent.client.session != session:
+            return one.conversation
+    return None
+
+
 def _with_history(
     known: "models.QuerySet[ClientConversation]", request: Request
 ) -> Conversation | None:
     """Return the conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
     rows = HistoryLink.objects.filter(message__conversation__client__in=known.values("pk"))
-    rows = rows.select_related("message__conversation")
+    rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
         found = rows.filter(digest__in=part).order_by("message__conversation__updated_at")
@@ -76,6 +82,7 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
     A question and a program's own examples may be anybody's: without an answer that was recorded
     before, its request has to be alike, and a nameless one has to come first.
     """
+    found = [one for one in found if one.conversation.client.parent_id is None] or found
     ends = [one for one in found if one.seq == one.conversation.last_seq]
     if not ends and len(found) > 1 and not request.name.session:
         return None
@@ -115,9 +122,10 @@ def _begin(request: Request, parent: Conversation | None) -> Conversation:
 
 def _swap(first: Conversation, main: Conversation) -> None:
     """Make a session's first conversation, which was for a title or a trial, a side request."""
+    above = first.client.parent
     ClientConversation.objects.filter(parent=first).update(parent=main)
     _put_beside(first, main)
-    _put_beside(main, None)
+    _put_beside(main, above)
 
 
 def _put_beside(conversation: Conversation, parent: Conversation | None) -> None:

@@ -23,6 +23,14 @@ def reply_with(text: str) -> Script:
     return Script([json.dumps(told).encode()], headers=("content-type: application/json",))
 
 
+NAMES = {
+    "claude": ["x-claude-code-session-id"],
+    "opencode": ["x-session-affinity"],
+    "webui": ["x-openwebui-chat-id"],
+    "codex": ["session-id", "thread-id"],
+}
+
+
 class Client:
     """A session of a program: what it sends, and what it believes was said."""
 
@@ -37,8 +45,7 @@ class Client:
     @property
     def headers(self) -> dict[str, str]:
         """What names the session, if anything does."""
-        names = {"claude": "x_claude_code_session_id", "opencode": "x_session_affinity"}
-        return {names[self.style]: self.session} if self.style in names else {}
+        return dict.fromkeys(NAMES.get(self.style, ()), self.session)
 
     def messages(self) -> list[dict[str, Any]]:
         """Return the history as this program writes it: marks and reminders move."""
@@ -54,14 +61,16 @@ class Client:
             made.append({"role": role, "content": blocks})
         return made
 
-    async def post(self, messages: list[dict[str, Any]], **more: Any) -> str:
-        """Send a request, and return the words of the answer."""
+    async def post(self, messages: list[dict[str, Any]], *, agent: str = "", **more: Any) -> str:
+        """Send a request, and return the words of the answer; an agent's has its own thread."""
         about: dict[str, Any] = {"model": "claude-opus-5", "system": SYSTEM, "tools": TOOLS}
         if self.style == "metadata":
             name = json.dumps({"device_id": "d", "session_id": self.session})
             about["metadata"] = {"user_id": name}
         body = body_of(**about | more, messages=messages)
-        answer = await visit("/v1/messages", self.token, body, **self.headers)
+        own = {"codex": "thread-id", "claude": "x-claude-code-agent-id"}
+        headers = self.headers | ({own[self.style]: agent} if agent else {})
+        answer = await visit("/v1/messages", self.token, body, **headers)
         return str(json.loads(answer.body)["content"][0]["text"])
 
     async def say(self, text: str) -> None:
@@ -78,7 +87,9 @@ class Client:
 
     async def edit(self, text: str) -> None:
         """Go back to an earlier message, and say something else there."""
-        places = [n for n, (role, _text) in enumerate(self.history) if role == "user" and n]
+        # Without a name, all behind a first answer that others got, too, is anybody's.
+        first = 4 if self.style == "plain" else 2
+        places = [*range(first, len(self.history), 2)]
         if places:
             del self.history[random.choice(places) :]  # noqa: S311
             await self.say(text)
@@ -89,6 +100,20 @@ class Client:
             said = f"This session is being continued from a previous conversation. {text}"
             self.history = [("user", said)]
             self.history.append(("assistant", await self.post(self.messages())))
+
+    async def delegate(self, text: str) -> None:
+        """Have an agent of the session do something, which goes on once."""
+        if self.style in {"codex", "claude"} and self.history:
+            told = [{"role": "user", "content": text}]
+            said = await self.post(told, agent=text)
+            told += [{"role": "assistant", "content": said}, {"role": "user", "content": "More."}]
+            await self.post(told, agent=text)
+
+    async def suggest(self, what: str) -> None:
+        """Ask what the user may say next, with all of the talk."""
+        if self.style == "claude" and self.history:
+            asked = {"role": "user", "content": f"[SUGGESTION MODE: {what}]"}
+            await self.post([*self.messages(), asked])
 
     async def title(self) -> None:
         """Ask for a title beside the talk, with its first words."""

@@ -1,5 +1,6 @@
 """Conversations: each session of a client is one, whatever its requests are like."""
 
+import asyncio
 import itertools
 import random
 from collections import Counter
@@ -9,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client as Browser
 
-from chatapp.models import Profile, Rewind
+from chatapp.models import Profile, Rewind, ServerSettings
 from tests.chatapp.gateway.clients import Client, mains, reply_with, told_by
 from tests.chatapp.gateway.programs import token_of
 from tests.standin.raw_server import RawServer
@@ -19,9 +20,10 @@ FIRST = ("Fix the tests.", "What is this project?", "hello")
 
 @pytest.fixture
 def answers(upstream: RawServer) -> RawServer:
-    """A server whose answers are all different."""
+    """A server half of whose answers are the same."""
     numbers = itertools.count(1)
-    upstream.default = lambda _body: reply_with(f"Answer {next(numbers)}.")
+    odd = itertools.cycle([False, True])
+    upstream.default = lambda _body: reply_with("OK." if next(odd) else f"Answer {next(numbers)}.")
     return upstream
 
 
@@ -29,7 +31,7 @@ async def play(answers: RawServer, tokens: list[str], sessions: int, seed: int) 
     """Return clients whose sessions were played one step of one at a time."""
     dice = random.Random(seed)  # noqa: S311
     random.seed(seed)
-    styles = ("claude", "metadata", "opencode", "plain")
+    styles = ("claude", "metadata", "opencode", "codex", "webui", "plain")
     clients = [
         Client(answers, dice.choice(tokens), dice.choice(styles), dice.choice(FIRST))
         for _number in range(sessions)
@@ -45,12 +47,17 @@ async def play(answers: RawServer, tokens: list[str], sessions: int, seed: int) 
         act = dice.random()
         if act < 0.15:
             await dice.choice(steps)()
-        elif act < 0.25:
-            await one.edit(text)
+        elif act < 0.2:
+            await dice.choice([one.suggest, one.delegate])(text)
         elif act < 0.3:
+            await one.edit(text)
+        elif act < 0.35:
             await one.compact(text)
         else:
-            await one.say(text if one.history else one.first)
+            other = dice.choice([each for each in clients if each != one])
+            await asyncio.gather(
+                *[each.say(text if each.history else each.first) for each in (one, other)]
+            )
     return clients
 
 
@@ -63,6 +70,9 @@ async def test_no_request_joins_another_session(
     """Each session is one conversation of its owner's, which shows what its client has."""
 
     def second() -> str:
+        settings = ServerSettings.read()
+        settings.requests_per_minute = None
+        settings.save()
         profile = Profile.objects.get(owner=alice, provider="anthropic")
         profile.pk, profile.owner = None, bob
         profile.save()

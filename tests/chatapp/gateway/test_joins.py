@@ -117,6 +117,15 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
         ],
         [3],
     ),
+    "agents of a session, each in its own": (
+        [
+            (ONE, talk("Begin."), "Begun.", {}),
+            (TWO | {"x-parent-session-id": "one"}, talk("Sub."), "Sub done.", {}),
+            ({"x-session-affinity": "3", "x-parent-session-id": "two"}, talk("Sub."), "Deep.", {}),
+            (TWO, talk("Sub.", "Sub done.", "More."), "More done.", {}),
+        ],
+        [0],
+    ),
     "chats of a page, each with its header": (
         [
             ({"x-openwebui-chat-id": "1"}, talk("hello"), "Hi!", {}),
