@@ -78,7 +78,8 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     if found := _TOKEN_IN_PATH.fullmatch(path):
         token, path = found[1], found[2]
     beside = bool(token)
-    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    scheme, _space, bearer = headers.get("authorization", "").partition(" ")
+    bearer = bearer.strip() if scheme.lower() == "bearer" else ""
     # Some clients send something else as one of the two.
     given = [headers.get("x-api-key", ""), bearer]
     given.sort(key=lambda one: not one.startswith(ApiToken.PREFIX))

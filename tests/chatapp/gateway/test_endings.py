@@ -72,6 +72,15 @@ async def test_a_line_that_breaks_is_an_error_event_at_the_end(
     assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
 
 
+async def test_a_line_that_rested_too_long_is_opened_again(upstream: RawServer, token: str) -> None:
+    """The server closes it with the second request, which reaches it on another one."""
+    upstream.rests = True
+    for _number in range(2):
+        upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+        assert (await visit("/v1/messages", token, ASKED)).status == 200
+    assert upstream.bodies == [ASKED, ASKED]
+
+
 async def test_a_summary_that_the_client_asks_for_is_no_part_of_the_talk(
     upstream: RawServer, token: str
 ) -> None:
