@@ -47,8 +47,10 @@ LEFT_TO = {
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
     *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
-    *("chatapp/maintenance/test_moves.py", "e2e/test_accounts.py", "e2e/test_evidence.py"),
-    *("e2e/test_imports.py", "e2e/test_languages.py", "e2e/test_other_settings.py"),
+    *("chatapp/maintenance/test_moves.py", "e2e/test_accounts.py", "e2e/test_attachments.py"),
+    *("e2e/test_bad_lines.py", "e2e/test_evidence.py", "e2e/test_imports.py"),
+    *("e2e/test_languages.py", "e2e/test_long_texts.py", "e2e/test_other_settings.py"),
+    *("e2e/test_pins.py", "e2e/test_places.py", "e2e/test_queued.py", "e2e/test_shorthand.py"),
 )
 COUNTED = pytest.StashKey[Counter[str]]()
 

@@ -10,13 +10,10 @@ from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.models import Conversation, ModelCall, Preferences, Profile
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.condensation.draft_steps import MORE, end_jobs
 from tests.chatapp.profile_form import PROFILE
-from tests.chatapp.sockets import Page
-from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,27 +41,6 @@ def conversation(alice: User, settings: Settings, anthropic_standin: Standin) ->
 def long_conversation(conversation: Conversation) -> Conversation:
     """The same, with as much in it that the next turn has a draft written."""
     return talk_long(conversation)
-
-
-async def test_no_draft_is_asked_for(
-    long_conversation: Conversation, page: Page, anthropic_standin: Standin
-) -> None:
-    """The answer took what was left; the draft's record says why there is none."""
-    anthropic_standin.then(Reply(MORE))
-    await page.ask("And now?")
-    await end_jobs()
-    assert len(anthropic_standin.requests) == 1
-    assert not await Condensation.objects.filter(status="drafted").aexists()
-
-
-async def test_no_title_is_asked_for(
-    conversation: Conversation, page: Page, anthropic_standin: Standin
-) -> None:
-    """The first words stay."""
-    anthropic_standin.then(Reply(MORE))
-    await page.ask("And now?")
-    await end_jobs()
-    assert len(anthropic_standin.requests) == 1
 
 
 def test_nothing_is_tried(
