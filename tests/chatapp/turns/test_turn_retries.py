@@ -1,6 +1,5 @@
 """Turns that are taken up again: tried again, and continued."""
 
-
 import pytest
 
 from chatapp import errors
