@@ -1,7 +1,5 @@
 """A user whose allowance is used up: nothing more goes out on the server's key for them."""
 
-from decimal import Decimal
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -21,38 +19,27 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def conversation(alice: User, settings: Settings, anthropic_standin: Standin) -> Conversation:
-    """A conversation on the server's key, whose owner has a thousandth of a dollar left."""
+    """A long conversation on the server's key, whose owner has nothing left."""
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-server", anthropic_standin.url
     accounts.preferences_of(alice)
-    Preferences.objects.update(
-        allowance=1, threshold=50, draft_ahead="always", name_conversations=True
-    )
+    Preferences.objects.update(allowance=1)
     Profile.objects.update(context_window=24_000, max_output=4_000)
     profile = Profile.objects.get(owner=alice, provider="anthropic")
     assert profile.is_on_server
     made = conversations.start_conversation(owner=alice, profile=profile)
-    ModelCall.objects.create(
-        conversation=made, purpose="chat", status="succeeded", cost=Decimal("0.999")
-    )
-    return made
-
-
-@pytest.fixture
-def long_conversation(conversation: Conversation) -> Conversation:
-    """The same, with as much in it that the next turn has a draft written."""
-    return talk_long(conversation)
+    ModelCall.objects.create(conversation=made, purpose="chat", status="succeeded", cost=1)
+    return talk_long(made)
 
 
 def test_nothing_is_tried(
-    long_conversation: Conversation, browser: Client, anthropic_standin: Standin
+    conversation: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
     """Neither another method nor a profile: of that, only the list of models is asked for."""
-    ModelCall.objects.update(cost=1)
     ask = {"strategies": ["fresh_start"], "thresholds": "50", "ask": "fresh_start||"}
     sent = {"prompt": "", "writer": "", "predicted": "1", **ask}
-    answer = browser.post(reverse("what_if", args=[long_conversation.pk]), sent, headers=HTMX)
+    answer = browser.post(reverse("what_if", args=[conversation.pk]), sent, headers=HTMX)
     assert "is spent" in answer.context["card"].tried.error
-    profile = long_conversation.profile
+    profile = conversation.profile
     assert profile
     tried = PROFILE | {"model": profile.model, "base_url": ""}
     browser.post(reverse("test_profile", args=[profile.pk]), tried)
