@@ -47,7 +47,7 @@ LEFT_TO = {
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
     *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
-    "chatapp/maintenance/test_moves.py",
+    *("chatapp/api/test_description.py", "chatapp/maintenance/test_moves.py"),
     *(
         f"e2e/test_{name}.py"
         for name in (
