@@ -26,9 +26,9 @@ def conversation(alice: User, settings: Settings, anthropic_standin: Standin) ->
     Profile.objects.update(context_window=24_000, max_output=4_000)
     profile = Profile.objects.get(owner=alice, provider="anthropic")
     assert profile.is_on_server
-    made = conversations.start_conversation(owner=alice, profile=profile)
+    made = talk_long(conversations.start_conversation(owner=alice, profile=profile))
     ModelCall.objects.create(conversation=made, purpose="chat", status="succeeded", cost=1)
-    return talk_long(made)
+    return made
 
 
 def test_nothing_is_tried(
