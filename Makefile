@@ -34,7 +34,7 @@ test: lint ## Run every check and every test
 	$(PYTEST) -n 4 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: test-rare
-test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults
+test-rare: .venv ## Run the tests of what seldom changes: wheel, image, units, moves, faults, some pages
 	@.ci/browser
 	@.ci/services
 	$(PYTEST) -n 2 --dist worksteal --rare --ignore=tests/cluster $(ARGS)
@@ -50,11 +50,19 @@ test-postgres: .venv ## Run every test on a PostgreSQL of its own
 
 .PHONY: lint
 lint: .venv ## Check style, types, layers, docstrings and migrations
+	@$(MAKE) --no-print-directory -j 2 lint-types lint-rest
+
+# Types take as long as all else together.
+.PHONY: lint-types
+lint-types:
+	$(PYTHON_IN)/mypy -n 2
+
+.PHONY: lint-rest
+lint-rest:
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
 	$(DJHTML) --check templates
 	@! LC_ALL=C.UTF-8 grep -rnE --include='*.html' '.{121}' templates || { echo "Longer than 120"; exit 1; }
-	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python -m tests.tooling.messages --check
 	$(PYTHON_IN)/python -m tests.tooling.grammar

@@ -294,9 +294,10 @@ class Heartbeat:
             is_away = isinstance(error, Error)
             if not is_away:
                 log.exception("a sign of life could not be given; the next one is tried")
-            elif not self._is_away:
+            elif self._lives and not self._is_away:
                 log.warning("the database can't be reached, and is tried again: %s", error)
-            self._is_away = is_away
+            # A start says it itself.
+            self._is_away = is_away and self._lives
 
     def _hold(self, database: BaseDatabaseWrapper) -> list[Member]:
         """Take the lock in a new connection, and return the others that have it."""

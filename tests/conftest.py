@@ -47,8 +47,15 @@ LEFT_TO = {
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
     *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
-    *("chatapp/maintenance/test_moves.py", "e2e/test_accounts.py", "e2e/test_evidence.py"),
-    *("e2e/test_imports.py", "e2e/test_languages.py", "e2e/test_other_settings.py"),
+    *("chatapp/api/test_description.py", "chatapp/maintenance/test_moves.py"),
+    *(
+        f"e2e/test_{name}.py"
+        for name in (
+            *("accounts", "attachments", "bad_lines", "evidence", "facts", "imports", "languages"),
+            *("long_texts", "other_settings", "pins", "places", "profiles", "queued", "search"),
+            *("shorthand", "undo_ways"),
+        )
+    ),
 )
 COUNTED = pytest.StashKey[Counter[str]]()
 

@@ -1,4 +1,4 @@
-"""What a server imports: the faster loop under daphne, and nothing for services that it lacks."""
+"""What a server imports: the faster loop under daphne, and nothing that it may never use."""
 
 import subprocess
 import sys
@@ -8,13 +8,15 @@ import pytest
 from tests.processes import ROOT
 
 UNUSED = {"psycopg", "psycopg_pool", "redis", "procrastinate", "chatapp.postgresql"}
+# What describes the API, which few servers are asked for.
+DESCRIBING = {"ninja", "pydantic"}
 # Each line that comes first has a process of its own, which has imported what takes long already.
 SERVE = """
 import os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "chatapp.settings"
 import django
 django.setup()
-import autobahn.twisted.websocket, chatapp.asgi
+import autobahn.twisted.websocket, chatapp.asgi, chatapp.urls
 for first in sys.argv[1:]:
     if not os.fork():
         exec(first)
@@ -50,10 +52,10 @@ def test_daphne_runs_on_uvloop_where_it_can(servers: list[list[str]]) -> None:
     assert loops == ["uvloop", "asyncio.unix_events", "asyncio.unix_events"]
 
 
-def test_postgresql_and_redis_cost_nothing_where_they_are_not_used(
+def test_postgresql_redis_and_the_api_cost_nothing_where_they_are_not_used(
     servers: list[list[str]],
 ) -> None:
-    """No part of it is imported."""
+    """No part of them is imported."""
     for _loop, *modules in servers:
-        assert "chatapp.asgi" in modules
-        assert not UNUSED & {*modules}
+        assert {"chatapp.asgi", "chatapp.urls"} <= {*modules}
+        assert not (UNUSED | DESCRIBING) & {*modules}

@@ -1,6 +1,7 @@
 """Who is gone is judged by what an observer has seen itself, and by no clock but its own."""
 
 import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -159,6 +160,32 @@ def test_signs_of_life_end_with_no_error_and_stop_while_all_stands_still(
         assert listener.over.wait(PATIENCE)
     assert len({*listener.signs[: len(answers) - 1]}) == signs
     assert not Process.objects.exists()
+
+
+class Away(sqlite3.Connection):
+    """A connection to a database that is away; each time that it is tried is counted."""
+
+    tried = threading.Semaphore(0)
+
+    def __init__(self, *_given: Any, **_named: Any) -> None:
+        self.tried.release()
+        raise sqlite3.OperationalError("disk I/O error")
+
+
+@pytest.mark.sqlite("others have no class of connections")
+def test_a_start_says_itself_that_its_database_is_away(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In one sentence, however long it takes; once it serves, that is told in the log."""
+    options = connection.settings_dict["OPTIONS"] | {"factory": Away}
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
+    monkeypatch.setattr(processes, "INTERVAL", 0.01)
+    with contextlib.closing(Heartbeat(Member("web", "1", "here"))) as heartbeat:
+        for expected in (0, 1):
+            # The first of these may have begun before, and with the last all before it are over.
+            assert all(Away.tried.acquire(timeout=PATIENCE) for _ in range(3))
+            assert len(caplog.messages) == expected
+            heartbeat.begin()
 
 
 @pytest.mark.postgresql("nobody can let others only read from SQLite")

@@ -12,12 +12,16 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice
 RUN = "options => axe.run(options).then(found => found.violations)"
 
 # Pages that are no conversation; a word is the name of a seed.
-PAGES = (
-    *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"),
-    *("/settings/general/", "/settings/agent/", "/settings/prompts/", "/settings/tokens/"),
-    *("/settings/account/", "/users/", "/users/server/"),
-    *("/c/missing/", "/costs/", "/condensations/audit/", "course", "tampered", "compared"),
+OFTEN_CHANGED = (
+    *("/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/settings/agent/"),
+    *("/settings/prompts/", "compared"),
 )
+SELDOM_CHANGED = (
+    *("/mcp/", "/mcp/new/", "/settings/general/", "/settings/tokens/", "/settings/account/"),
+    *("/users/", "/users/server/", "/c/missing/", "/costs/", "/condensations/audit/"),
+    *("course", "tampered"),
+)
+PAGES = OFTEN_CHANGED + SELDOM_CHANGED
 
 
 def complaints(page: Page) -> list[str]:

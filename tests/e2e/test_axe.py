@@ -1,18 +1,24 @@
 """axe-core finds nothing to complain about, on any page, in either theme."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import PAGES, complaints, open_all, problems
+from tests.e2e.accessibility import OFTEN_CHANGED, SELDOM_CHANGED, complaints, open_all, problems
 from tests.e2e.conftest import OpenPage
 from tests.e2e.tabs import Tabs
 
 
+@pytest.mark.parametrize(
+    "pages",
+    [OFTEN_CHANGED, pytest.param(SELDOM_CHANGED, marks=pytest.mark.rare)],
+    ids=["often changed", "seldom changed"],
+)
 def test_pages_are_accessible_and_as_narrow_as_a_phone(
-    open_page: OpenPage, addresses: dict[str, str]
+    open_page: OpenPage, addresses: dict[str, str], pages: tuple[str, ...]
 ) -> None:
     """Contrast, names, roles, landmarks; nothing scrolls sideways, whatever is open."""
     page, wrong, wide = open_page(), {}, []
-    for path in PAGES:
+    for path in pages:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(addresses.get(path, path))
         open_all(page)
@@ -25,6 +31,7 @@ def test_pages_are_accessible_and_as_narrow_as_a_phone(
     assert wide == []
 
 
+@pytest.mark.rare
 def test_what_strangers_open_is_accessible(window: Tabs, page: Page) -> None:
     """Signing in, an invitation and what it leads to, and a password that was forgotten."""
     page.goto("/users/")
@@ -40,6 +47,7 @@ def test_what_strangers_open_is_accessible(window: Tabs, page: Page) -> None:
     assert problems(guest) == []
 
 
+@pytest.mark.rare
 def test_the_password_pages_are_accessible(window: Tabs, page: Page) -> None:
     """One's own, and the one that an operator's link leads to."""
     page.goto("/account/password/change/")
@@ -75,6 +83,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
 
+@pytest.mark.rare
 def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """What was found, beside the page and in the conversation."""
     page = open_page(f"{addresses['history']}?at=48.48&q=heliotrope")
@@ -86,6 +95,7 @@ def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) 
     assert complaints(page) == []
 
 
+@pytest.mark.rare
 def test_the_pages_of_costs_and_records_lead_on(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import complaints, open_all, problems
@@ -46,6 +47,7 @@ def test_the_bar_is_a_button_that_acts_and_its_figures_add_up(
     page.goto("/")
 
 
+@pytest.mark.rare
 def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin: Standin) -> None:
     """The next request follows the chat: what is new appears as a turn ends, what was open stays.
 
@@ -105,6 +107,7 @@ def test_what_the_model_sees_stands_beside_the_chat(open_chat: OpenChat, standin
     expect(page.get_by_role("heading", name="Asked for a summary")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_the_inspector_s_tabs_have_what_else_is_known(
     open_page: OpenPage, addresses: dict[str, str]
 ) -> None:

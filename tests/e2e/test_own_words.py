@@ -1,4 +1,4 @@
-"""What people write of themselves and to the agent, and find again."""
+"""What people write to the agent, and find again."""
 
 import re
 
@@ -11,25 +11,6 @@ from tests.standin.server import Standin
 
 LINES = "\n".join(f"Line {number} of the logbook" for number in range(30))
 CODE = "```python\n" + "print()\n" * 39 + "```\n\n"
-
-
-def test_what_people_say_of_themselves_in_settings_goes_to_the_model(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """And the inspector shows it as a part of the system prompt."""
-    chat = open_chat()
-    about = chat.page.get_by_role("textbox", name="About me and how to answer")
-    for words in ("I sail. Answer in a sentence.", ""):
-        chat.page.goto("/settings/general/")
-        about.fill(words)
-        chat.button("Save").click()
-        expect(chat.page.get_by_text("Settings saved.")).to_be_visible()
-        standin.then(Reply("Aye."))
-        chat.open()
-        chat.ask("Hello")
-    first, second = (str(one.body["system"]) for one in standin.requests)
-    assert "I sail. Answer in a sentence." in first
-    assert "I sail." not in second
 
 
 def test_a_long_message_folds_and_two_conversations_of_one_name_are_told_apart(

@@ -45,6 +45,7 @@ def drawing(chat: Chat, number: int = 0) -> FrameLocator:
     return chat.log.locator("iframe").nth(number).content_frame
 
 
+@pytest.mark.rare
 def test_a_diagram_a_picture_and_a_page_are_drawn_and_notes_stand_out(
     open_chat: OpenChat, standin: Standin
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.accessibility import complaints
@@ -62,6 +63,7 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     expect(chat.page.get_by_text("Draft 2: changed and accepted")).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_person_sees_what_a_review_is_of_and_has_the_last_word(
     open_chat: OpenChat, standin: Standin
 ) -> None:
@@ -129,6 +131,7 @@ def pick_ends(chat: Chat, dialog: Locator) -> None:
     expect(inside).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_a_part_is_condensed_undone_redone_written_again_and_forked(
     open_chat: OpenChat, standin: Standin
 ) -> None:

@@ -11,9 +11,12 @@ from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 SHIFTS = """
-    window.shifts = 0;
+    window.shifts = [];
+    const told = ({ node, previousRect: was, currentRect: is }) =>
+        `${node?.outerHTML?.slice(0, 99) ?? node?.data}: ${was.x},${was.y} to ${is.x},${is.y}`;
     new PerformanceObserver((list) => {
-        for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifts += one.value;
+        for (const one of list.getEntries())
+            if (!one.hadRecentInput) window.shifts.push(one.sources.map(told).join(", "));
     }).observe({ type: "layout-shift", buffered: true });
 """
 READS = re.compile(r"Claude is reading ≈ [\d,]+ tokens · \d+ s")
@@ -46,7 +49,7 @@ def test_before_the_first_word_stands_who_reads_what(
     assert place
     assert answer
     assert abs(place["y"] - answer["y"]) < 12
-    assert own_page.evaluate("window.shifts") == 0
+    assert own_page.evaluate("window.shifts") == []
 
 
 def test_a_model_is_searched_chosen_and_asked_again(open_chat: OpenChat, standin: Standin) -> None:

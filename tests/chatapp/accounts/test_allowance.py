@@ -1,7 +1,5 @@
 """A user whose allowance is used up: nothing more goes out on the server's key for them."""
 
-from decimal import Decimal
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -10,13 +8,10 @@ from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.models import Conversation, ModelCall, Preferences, Profile
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.condensation.draft_steps import MORE, end_jobs
 from tests.chatapp.profile_form import PROFILE
-from tests.chatapp.sockets import Page
-from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,59 +19,27 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def conversation(alice: User, settings: Settings, anthropic_standin: Standin) -> Conversation:
-    """A conversation on the server's key, whose owner has a thousandth of a dollar left."""
+    """A long conversation on the server's key, whose owner has nothing left."""
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-server", anthropic_standin.url
     accounts.preferences_of(alice)
-    Preferences.objects.update(
-        allowance=1, threshold=50, draft_ahead="always", name_conversations=True
-    )
+    Preferences.objects.update(allowance=1)
     Profile.objects.update(context_window=24_000, max_output=4_000)
     profile = Profile.objects.get(owner=alice, provider="anthropic")
     assert profile.is_on_server
-    made = conversations.start_conversation(owner=alice, profile=profile)
-    ModelCall.objects.create(
-        conversation=made, purpose="chat", status="succeeded", cost=Decimal("0.999")
-    )
+    made = talk_long(conversations.start_conversation(owner=alice, profile=profile))
+    ModelCall.objects.create(conversation=made, purpose="chat", status="succeeded", cost=1)
     return made
 
 
-@pytest.fixture
-def long_conversation(conversation: Conversation) -> Conversation:
-    """The same, with as much in it that the next turn has a draft written."""
-    return talk_long(conversation)
-
-
-async def test_no_draft_is_asked_for(
-    long_conversation: Conversation, page: Page, anthropic_standin: Standin
-) -> None:
-    """The answer took what was left; the draft's record says why there is none."""
-    anthropic_standin.then(Reply(MORE))
-    await page.ask("And now?")
-    await end_jobs()
-    assert len(anthropic_standin.requests) == 1
-    assert not await Condensation.objects.filter(status="drafted").aexists()
-
-
-async def test_no_title_is_asked_for(
-    conversation: Conversation, page: Page, anthropic_standin: Standin
-) -> None:
-    """The first words stay."""
-    anthropic_standin.then(Reply(MORE))
-    await page.ask("And now?")
-    await end_jobs()
-    assert len(anthropic_standin.requests) == 1
-
-
 def test_nothing_is_tried(
-    long_conversation: Conversation, browser: Client, anthropic_standin: Standin
+    conversation: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
     """Neither another method nor a profile: of that, only the list of models is asked for."""
-    ModelCall.objects.update(cost=1)
     ask = {"strategies": ["fresh_start"], "thresholds": "50", "ask": "fresh_start||"}
     sent = {"prompt": "", "writer": "", "predicted": "1", **ask}
-    answer = browser.post(reverse("what_if", args=[long_conversation.pk]), sent, headers=HTMX)
+    answer = browser.post(reverse("what_if", args=[conversation.pk]), sent, headers=HTMX)
     assert "is spent" in answer.context["card"].tried.error
-    profile = long_conversation.profile
+    profile = conversation.profile
     assert profile
     tried = PROFILE | {"model": profile.model, "base_url": ""}
     browser.post(reverse("test_profile", args=[profile.pk]), tried)

@@ -206,6 +206,15 @@ def test_each_message_weighs_once_beside_what_every_request_repeats() -> None:
     assert scale.weigh(history) == condense.TokenCount(560, measured=False)
 
 
+def test_what_a_condensation_may_hide_is_counted_with_what_is_not_read() -> None:
+    """Of a long conversation only the end is read, and figures count all of it."""
+    said = [condense.Message(role, "x") for role in ("user", "assistant") * 2]
+    counted, _is_new = sizes.hideable(said)
+    assert counted
+    name, alone = next(iter(counted.items()))
+    assert sizes.hideable(said, {name: 40}) == ({**counted, name: alone + 40}, False)
+
+
 @pytest.mark.parametrize(
     ("wishes", "price", "drafts"),
     [

@@ -26,7 +26,6 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.processes import this_process
-from chatapp.models.profiles import KeySource
 from chatapp.toolbox.toolbox import workspace_of
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
@@ -92,21 +91,6 @@ def test_preferences_are_read_without_a_transaction(
     with django_assert_num_queries(1) as queries:
         accounts.preferences_of(alice)
     assert queries.captured_queries[0]["sql"].startswith("SELECT")
-
-
-def test_the_server_s_key_is_for_its_provider_at_its_own_address(
-    alice: User, settings: LazySettings
-) -> None:
-    """Neither an address of the user's nor another provider gets it."""
-    settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    profile = Profile(owner=alice, provider="anthropic")
-    assert profile.key_source is KeySource.SERVER
-    profile.base_url = "https://llm.example.org"
-    assert profile.key_source is KeySource.MISSING
-    profile.set_key("sk-own")
-    assert profile.key_source is KeySource.OWN
-    assert Profile(provider="offline").key_source is KeySource.NOT_NEEDED
-    assert Profile(provider="gone").key_source is KeySource.MISSING
 
 
 def test_a_rewind_is_undone_until_something_new_is_written(

@@ -383,6 +383,7 @@ def test_a_race_for_a_folder_is_never_won(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.rare
 def test_no_upload_and_no_mention_wins_a_race_for_a_folder(
     conversation: Conversation, root: Path, browser: Client
 ) -> None:

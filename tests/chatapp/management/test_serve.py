@@ -103,6 +103,7 @@ def test_a_server_prints_one_address_and_ends_in_order(life: Life, first_start: 
     assert life.server.returncode in {0, 130}
 
 
+@pytest.mark.rare
 def test_a_person_at_a_terminal_reads_what_the_address_is_for(
     tmp_path: Path, first_start: FirstStart
 ) -> None:
@@ -162,6 +163,7 @@ def test_a_body_that_is_too_long_is_answered_with_the_limit(
     assert b"up to 1 MB" in answer
 
 
+@pytest.mark.rare
 def test_a_port_in_use_is_said_before_anything_is_written(
     tmp_path: Path, first_start: FirstStart
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_read_only_folder_is_one_sentence(settings: LazySettings) -> None:
         call_command("serve")
 
 
+@pytest.mark.rare
 def test_a_damaged_database_is_one_sentence_in_the_terminals_language(
     tmp_path: Path, first_start: FirstStart
 ) -> None:

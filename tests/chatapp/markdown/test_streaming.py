@@ -157,7 +157,8 @@ def test_a_block_is_closed_once_the_next_begins() -> None:
 
 
 def test_a_code_block_is_closed_at_its_fence() -> None:
-    """It is plain while it is written and in colour at its end."""
+    """It is plain while it is written, word by word, and in colour at its end."""
+    assert "<code>if x: </code>" in fed("```python\nif x: pas").open_html()
     markdown = fed("```python\nif x:\n    pas")
     assert markdown.open_html() == (
         '<div class="code-block" data-language="python"><pre><code>if x:\n</code></pre></div>\n'

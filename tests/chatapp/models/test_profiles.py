@@ -24,6 +24,7 @@ def profile(provider: str = "anthropic", **columns: Any) -> Profile:
         (profile(), KeySource.SERVER), (profile(**OWN), KeySource.OWN),
         (profile(**NEAR), KeySource.MISSING), (profile(**OWN, **NEAR), KeySource.OWN),
         (profile("offline"), KeySource.NOT_NEEDED), (profile(origin_id=1), KeySource.SERVER),
+        (profile("gone"), KeySource.MISSING),
     ],
 )  # fmt: skip
 def test_the_servers_key_goes_to_the_providers_own_address_only(

@@ -91,9 +91,9 @@ async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin) -> No
 
 
 async def test_the_other_vendor_tells_limits_too(standin: Standin, claude: Any) -> None:
-    """By other names."""
+    """By other names; what cannot be is left out."""
     model = {"id": "claude-x", "max_input_tokens": 200_000, "max_tokens": 64_000}
-    standin.served["/v1/models"] = {"data": [model]}
+    standin.served["/v1/models"] = {"data": [{"id": 7}, model, {}, {"id": ""}]}
     assert await claude.list_models() == (ListedModel("claude-x", 200_000, 64_000),)
 
 

@@ -251,6 +251,7 @@ while time.monotonic() < until:
 
 @pytest.mark.usefixtures("without_bubblewrap")
 @pytest.mark.parametrize("end", ["", "kill -9 $PPID"])
+@pytest.mark.rare
 async def test_what_runs_from_one_process_to_the_next_is_ended(
     toolbox: WorkspaceToolbox, folder: Path, end: str
 ) -> None:

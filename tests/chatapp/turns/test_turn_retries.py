@@ -1,14 +1,11 @@
 """Turns that are taken up again: tried again, and continued."""
 
-import uuid
-
 import pytest
 
 from chatapp import errors
 from chatapp.agent.prompts import CONTINUE
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Message, Turn
-from chatapp.turns import turns_without_message
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import FAILED, STOPPED, ask, end, go_on, retry, seen
 
@@ -60,14 +57,3 @@ def test_a_turn_that_stopped_between_tools_goes_on_without_a_word(
     again = go_on(conversation)
     assert Message.objects.count() == 3
     assert again.question_seq == turn.question_seq
-
-
-def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:
-    """A lost connection sends everything twice."""
-    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    for how in ("continue", "retry", "regenerate"):
-        asked = {"conversation": conversation, "how": how, "nonce": uuid.uuid4(), "seq": 2}
-        begun = turns_without_message.take_up(**asked)
-        assert begun
-        end(begun.turn, status=STOPPED)
-        assert turns_without_message.take_up(**asked) is None
