@@ -26,7 +26,7 @@ class _Transcript(Rollout):
         if told["type"] == "reasoning" and last.get("role") == "assistant":
             last["content"] += blocks_in([item])
         elif told["type"] == "reasoning":
-            self.say("assistant", [*blocks_in([item])])
+            self.say(role="assistant", blocks=[*blocks_in([item])])
         elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 
