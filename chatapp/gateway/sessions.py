@@ -22,6 +22,17 @@ AT_ONCE = 50
 EXCHANGE = 2
 
 
+def find_known(request: Request) -> Conversation | None:
+    """Return the conversation that a request continues, None for a new one."""
+    known, main = (
+        _of_session(request, request.name.session),
+        _main_of(request, request.name.session),
+    )
+    if found := _with_history(known, request):
+        return found
+    return main if main is not None and _is_alike(main, request) else None
+
+
 @transaction.atomic
 def find_conversation(request: Request) -> tuple[Conversation, bool]:
     """Return the conversation of a request, and True if it is new.
@@ -31,15 +42,12 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     """
     # Two requests of one session come at once.
     lock(User, request.owner.pk)
-    known = _of_session(request, request.name.session)
     main = _main_of(request, request.name.session)
-    if found := _with_history(known, request):
+    if found := find_known(request):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
         if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
             _swap(main, found)
         return found, False
-    if main is not None and _is_alike(main, request):
-        return main, False
     made = _begin(request, main or _main_of(request, request.name.parent))
     if main and request.told.tools and not _has_tools(main, request):
         _swap(main, made)

@@ -98,6 +98,7 @@ class ApiToken(AccessToken):
     """
 
     PREFIX = "palimpsest_"
+    has_budgets = False
 
     class Scope(models.TextChoices):
         """The rights of a token."""
