@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,12 @@ def test_a_key_that_is_in_no_file_is_not_promised(here: Installation) -> None:
     ):
         call_command("backup", str(file), "--with-key")
     assert not file.exists()
+
+
+def test_a_backup_without_its_key_says_so(here: Installation) -> None:
+    """What is sealed with it could not be read elsewhere."""
+    with here.entered():
+        for more, lacks in (((), True), (("--with-key",), False)):
+            said, file = StringIO(), here.data.parent / f"{lacks}.tar.gz"
+            call_command("backup", str(file), *more, stdout=said)
+            assert ("The secret key is not in it." in said.getvalue()) == lacks
