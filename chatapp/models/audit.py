@@ -152,10 +152,17 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
                 if chats:
                     lock(Conversation, *chats)
             rows = list(self.with_conversation().select_for_update(of=("self",)))
-            models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
             for row in rows:
                 for name, value in columns.items():
                     setattr(row, name, value)
+            says = not self.model.SAID.isdisjoint(columns)
+            for some in [[row] for row in rows] if says else [rows]:
+                if says:
+                    said = [getattr(some[0], name) for name in self.model.SAID]
+                    columns["sentences"] = fields.sentences_in(said)
+                changed = models.QuerySet(self.model).filter(pk__in=[row.pk for row in some])
+                changed.update(**columns)
+            for row in rows:
                 row.enter()
         return len(rows)
 
@@ -190,6 +197,7 @@ class Recorded(models.Model):
     CONTENTS: ClassVar[tuple[str, ...]] = ()
     OPEN: ClassVar[tuple[str, ...]] = ("pending",)
     CHANGING: ClassVar[tuple[str, ...]] = ()
+    SAID: ClassVar[frozenset[str]] = frozenset()
 
     class Meta:
         abstract = True

@@ -6,9 +6,10 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -83,6 +84,73 @@ class TextField(_WellFormed, Text):
 
 class JSONField(_WellFormed, Json):
     """A JSON value; of a model's or a tool's making, mostly."""
+
+
+class SentencesField(JSONField):
+    """Templates and values of the sentences in the columns ``SAID`` of a row; null without any."""
+
+    @override
+    def pre_save(self, model_instance: Any, add: bool) -> Any:
+        """Collect them, also in the row at hand."""
+        said = [getattr(model_instance, name) for name in model_instance.SAID]
+        setattr(model_instance, self.attname, sentences_in(said))
+        return super().pre_save(model_instance, add)
+
+
+class Speaking(models.Model):
+    """A row with English sentences in the columns ``SAID``.
+
+    The columns have the text, which the audit chain has digests of. ``sentences`` are kept apart,
+    so that each can be said in other languages; one that does not make the text is not used.
+    """
+
+    SAID: ClassVar[frozenset[str]]
+    sentences = SentencesField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @override
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Any, values: Any) -> Self:
+        """Return the stored row with its sentences."""
+        row = super().from_db(db, field_names, values)
+        row.read_sentences()
+        return row
+
+    def read_sentences(self) -> None:
+        """Put the ``sentences`` in the place of their texts."""
+        known = dict[str, condense.Sentence]()
+        for one in self.__dict__.get("sentences") or ():
+            with suppress(ValueError):
+                said = condense.Sentence.from_json(one)
+                known[said] = said
+        for name in self.SAID & self.__dict__.keys() if known else ():
+            setattr(self, name, _with_sentences(self.__dict__[name], known))
+
+
+def sentences_in(value: object) -> list[Any] | None:
+    """Return the sentences with values in a JSON value, None if there are none."""
+    return [*{str(one): one.to_json() for one in _sentences_in(value)}.values()] or None
+
+
+def _sentences_in(value: object) -> Iterator[condense.Sentence]:
+    if isinstance(value, condense.Sentence) and value.values:
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _sentences_in(one)
+
+
+def _with_sentences(value: Any, known: Mapping[str, condense.Sentence]) -> Any:
+    match value:
+        case str():
+            return known.get(value, value)
+        case list():
+            return [_with_sentences(one, known) for one in value]
+        case dict():
+            return {name: _with_sentences(one, known) for name, one in value.items()}
+    return value
 
 
 class ReceiptField(JSONField):

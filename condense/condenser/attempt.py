@@ -19,7 +19,14 @@ from condense.condenser.log import (
     FellBack,
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
-from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
+from condense.errors import (
+    SUMMARY_REFUSED,
+    CondenseError,
+    DidNotShrink,
+    Discarded,
+    SummaryRejected,
+    Vetoed,
+)
 from condense.facts.ledger import ledger_of
 from condense.history.signed_blocks import count_thinking_behind
 from condense.loops import run_apart
@@ -237,7 +244,7 @@ class AttemptRunner:
             repaired = await self._judged(replace(self.kit, lacking=found))
             if repaired.lacking:
                 raise self._rejection(repaired)
-            notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
+            notes = (REPAIRED.format(lacking=found), *repaired.notes)
             return replace(repaired, notes=notes)
         except CondenseError:
             raise
@@ -309,7 +316,7 @@ class AttemptRunner:
     def _rejection(self, made: Reduction) -> SummaryRejected:
         """Return the error for a rejected summary, with its reasons and its text."""
         self.refused, issues = made, made.lacking
-        said = say("The summary was refused: {issue}", issue=issues[0])
+        said = SUMMARY_REFUSED.format(issue=issues[0])
         error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
         error.rules = tuple([one.name for one in made.verdicts if one.rejects])
         return error
