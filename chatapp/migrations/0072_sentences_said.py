@@ -283,7 +283,7 @@ def convert(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
     """Note what the sentences of all rows were made of."""
     for name, columns in COLUMNS.items():
         model: Any = apps.get_model("chatapp", name)
-        rows = model.objects.filter(sentences=None)
+        rows = model.objects.filter(sentences__isnull=True)
         # A sentence of a call is rare among calls, and there may be millions of them.
         rows = (rows.exclude(error="") if columns == ("error",) else rows).order_by("pk")
         batch = [*rows.values_list("pk", *columns)[:BATCH]]

@@ -6,7 +6,7 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
@@ -112,19 +112,15 @@ class Speaking(models.Model):
 
     @override
     @classmethod
-    def from_db(cls, db: str | None, field_names: Any, values: Any) -> Self:
+    def from_db(cls, *stored: Any, **how: Any) -> Self:
         """Return the stored row with its sentences."""
-        row = super().from_db(db, field_names, values)
+        row = super().from_db(*stored, **how)
         row.read_sentences()
         return row
 
     def read_sentences(self) -> None:
         """Put the ``sentences`` in the place of their texts."""
-        known = dict[str, condense.Sentence]()
-        for one in self.__dict__.get("sentences") or ():
-            with suppress(ValueError):
-                said = condense.Sentence.from_json(one)
-                known[said] = said
+        known = read_sentences(self.__dict__.get("sentences"))
         for name in self.SAID & self.__dict__.keys() if known else ():
             setattr(self, name, _with_sentences(self.__dict__[name], known))
 
@@ -132,6 +128,16 @@ class Speaking(models.Model):
 def sentences_in(value: object) -> list[Any] | None:
     """Return the sentences with values in a JSON value, None if there are none."""
     return [*{str(one): one.to_json() for one in _sentences_in(value)}.values()] or None
+
+
+def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]:
+    """Return the sentences of a result of ``sentences_in``, by their texts."""
+    known = {}
+    for one in stored or ():
+        with suppress(ValueError, RecursionError):
+            said = condense.Sentence.from_json(one)
+            known[str(said)] = said
+    return known
 
 
 def _sentences_in(value: object) -> Iterator[condense.Sentence]:
