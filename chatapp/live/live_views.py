@@ -1,8 +1,8 @@
 """The live views of this process: the open pages of its conversations, kept current.
 
-There is one for each conversation that somebody watches here. A task of its own follows the turn's
-events, coalesces streamed text, and does all that reads the database or renders a template. Errors
-in showing are logged and do not end it.
+There is one for each conversation and reader's language that is watched here. A task of its own
+follows the turn's events, coalesces streamed text, and does all that reads the database or renders
+a template. Errors in showing are logged and do not end it.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef, Subquery
 
+from chatapp import languages
 from chatapp.agent import events
 from chatapp.context.turn_context import known_runs
-from chatapp.languages import in_words
+from chatapp.languages import Reader, in_words
 from chatapp.live import hints, outgoing_frames
 from chatapp.live.channel import Events, channel
 from chatapp.live.outgoing_frames import LINGER, Watchers
@@ -45,10 +46,11 @@ UNCLAIMED = 3.0
 
 
 class LiveView:
-    """The live view of one conversation: shows events and hints to its watchers."""
+    """The live view of one conversation for readers of one language."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers | None = None) -> None:
         self.conversation_id = conversation_id
+        self.reader = languages.reader()
         self.watchers = Watchers() if watchers is None else watchers
         self.turn_view = TurnView(conversation_id, self.watchers)
         self.queue = QueueView(conversation_id, self.watchers)
@@ -101,7 +103,7 @@ class LiveView:
         if before and not before.done():
             await asyncio.wait({before}, timeout=LONGEST_END)
             before.cancel()
-        self.watchers.reader.enter()
+        self.reader.enter()
         self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
         if question:
             asked = events.MessageAppended(question, "user")
@@ -235,6 +237,18 @@ class LiveView:
         await self._safely(self.catch_up)
         await self._safely(self.turn_view.show_change)
 
+    async def look(self, revision: int, turn: uuid.UUID | None, *, is_unclaimed: bool) -> None:
+        """Show changes of the rows whose hints were missed."""
+        before, self.looked_at = self.looked_at, (revision, self.turns)
+        if turn != self.followed:
+            await self.catch_up()
+        elif is_unclaimed:
+            self.reader.enter()
+            self.turn_view.wait_for_worker()
+        elif turn is None and before and before[0] != revision and before[1] == self.turns:
+            # It was changed, and by no turn; a page that was told has nothing to fetch.
+            await self.show_change()
+
     def show_list(self) -> None:
         """Have every page fetch its list of conversations again."""
         self.watchers.send(outgoing_frames.list_changed())
@@ -243,7 +257,7 @@ class LiveView:
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
         """Show something; log a defect, since it must not end the turn."""
-        self.watchers.reader.enter()
+        self.reader.enter()
         try:
             await show(*told, **how)
         except Exception:
@@ -251,12 +265,12 @@ class LiveView:
 
 
 class LiveViews:
-    """The live views of this process, by conversation."""
+    """The live views of this process, by conversation and reader."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
-        self.views: dict[uuid.UUID, LiveView] = {}
+        self.views: dict[uuid.UUID, dict[Reader, LiveView]] = {}
         self._looking: asyncio.Task[None] | None = None
 
     async def watch(
@@ -278,9 +292,9 @@ class LiveViews:
     def _held(self, conversation: Conversation) -> Iterator[LiveView]:
         channel.start()
         self._keep_looking()
-        pk = conversation.pk
-        if (view := self.views.get(pk)) is None:
-            view = self.views[pk] = LiveView(pk)
+        there, reader = self.views.setdefault(conversation.pk, {}), languages.reader()
+        if (view := there.get(reader)) is None:
+            view = there[reader] = LiveView(conversation.pk)
             # What changes from now on is new to each page that comes.
             view.looked_at = conversation.revision, view.turns
         view.owner = conversation.owner_id
@@ -293,23 +307,29 @@ class LiveViews:
 
     def _close_idle(self, view: LiveView) -> None:
         """Forget a view that nobody watches; while something runs, a page may soon come back."""
-        if view.holders or self.views.get(view.conversation_id) is not view:
+        there = self.views.get(view.conversation_id, {})
+        if view.holders or there.get(view.reader) is not view:
             return
         if view.watchers and view.followed:
             asyncio.get_running_loop().call_later(LINGER + 1, self._close_idle, view)
             return
-        del self.views[view.conversation_id]
+        del there[view.reader]
+        if not there:
+            del self.views[view.conversation_id]
         view.leave()
 
     def newest(self, conversation_id: uuid.UUID) -> int:
-        """Return the number of the last change that was sent to pages of a conversation."""
-        view = self.views.get(conversation_id)
+        """Return the number of the last change that was sent to this reader's pages."""
+        view = self.views.get(conversation_id, {}).get(languages.reader())
         return view.watchers.change if view else 0
 
     @property
     def watchers(self) -> int:
         """Return the number of pages that watch; callable from any thread."""
-        return sum(view.watchers.count for view in [*self.views.values()])
+        return sum(view.watchers.count for view in self._all())
+
+    def _all(self) -> list[LiveView]:
+        return [view for there in [*self.views.values()] for view in [*there.values()]]
 
     def hear(self, hint: hints.Hint) -> None:
         """Pass a hint to the views that it concerns."""
@@ -319,11 +339,10 @@ class LiveViews:
     def _concerned(self, hint: hints.Hint) -> list[LiveView]:
         match hint:
             case hints.ListChanged(user) | hints.UserChanged(user) | hints.SessionsEnded(user):
-                return [view for view in self.views.values() if view.owner == user]
+                return [view for view in self._all() if view.owner == user]
             case hints.ChannelRestored():
-                return [*self.views.values()]
-        view = self.views.get(hint.conversation)
-        return [view] if view else []
+                return self._all()
+        return [*self.views.get(hint.conversation, {}).values()]
 
     def _keep_looking(self) -> None:
         """Read the rows from time to time in a cluster: other processes write them, too."""
@@ -352,17 +371,8 @@ class LiveViews:
     async def look(self) -> None:
         """Show changes of the rows whose hints were missed."""
         for pk, revision, turn, is_unclaimed in await reading(_states)([*self.views]):
-            if (view := self.views.get(pk)) is None:
-                continue
-            before, view.looked_at = view.looked_at, (revision, view.turns)
-            if turn != view.followed:
-                await view.catch_up()
-            elif is_unclaimed:
-                view.watchers.reader.enter()
-                view.turn_view.wait_for_worker()
-            elif turn is None and before and before[0] != revision and before[1] == view.turns:
-                # It was changed, and by no turn; a page that was told has nothing to fetch.
-                await view.show_change()
+            for view in [*self.views.get(pk, {}).values()]:
+                await view.look(revision, turn, is_unclaimed=is_unclaimed)
 
 
 def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:

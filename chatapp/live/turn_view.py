@@ -1,6 +1,7 @@
 """The view of a running turn: each event changes it, and only the changes are sent.
 
-Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
+Frames are rendered once for all watchers of one language, with the page's own templates, and not at
+all for nobody.
 """
 
 import asyncio
