@@ -34,7 +34,7 @@ class Sentence(str):
             kept = {name: _kept(value) for name, value in values.items() if name in fields}
         joined = {name: _joined(value) for name, value in kept.items()}
         made = super().__new__(cls, str.format(template, **joined) if values else template)
-        is_whole = all(_is_storable(value) for value in kept.values())
+        is_whole = all(map(_is_storable, kept.values()))
         made.template, made.values = (template[:], kept) if is_whole else (made[:], {})
         return made
 
@@ -59,10 +59,10 @@ class Sentence(str):
     def from_json(cls, data: Any) -> Self:
         """Return the sentence of a result of ``to_json``; raise ValueError for anything else."""
         match data:
-            case [str(template), {**values}] if _is_template(template):
-                with suppress(LookupError, TypeError):
+            case [str(template), {**values}] if not values or _is_template(template):
+                with suppress(LookupError, TypeError, ValueError):
                     return cls(template, {name: _from_json(one) for name, one in values.items()})
-        raise ValueError(data)
+        raise ValueError(f"no sentence: {data!r:.200}")
 
 
 def say(template: str, /, **values: object) -> Sentence:
@@ -138,6 +138,8 @@ def _joined(value: Any) -> Any:
 
 
 def _is_storable(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_storable, value))
     return not isinstance(value, int | float) or abs(value) < _LARGEST
 
 
