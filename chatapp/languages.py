@@ -14,7 +14,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
-from django.utils.cache import patch_vary_headers
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
@@ -103,19 +102,16 @@ def choice_of(user: object, cookies: Mapping[str, str]) -> str:
 
 def reader_of(request: HttpRequest, user: object) -> Reader:
     """Return the reader of a request, with the language that this user has chosen, if any."""
-    accepts = request.headers.get("Accept-Language", "")
-    return Reader.of(choice_of(user, request.COOKIES), accepts)
+    chosen = choice_of(user, {}) or translation.get_language_from_request(request)
+    return Reader.of(chosen, request.headers.get("Accept-Language", ""))
 
 
-def readers_language(get_response: GetResponse) -> GetResponse:
-    """Answer in the reader's language, with numbers as their browser asks for."""
+def account_language(get_response: GetResponse) -> GetResponse:
+    """Use the account's language if it has chosen one, and the locale of the browser's numbers."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         reader_of(request, request.user).enter()
-        answer = get_response(request)
-        answer.headers.setdefault("Content-Language", translation.get_language() or "")
-        patch_vary_headers(answer, ["Accept-Language"])
-        return answer
+        return get_response(request)
 
     return middleware
 

@@ -4,7 +4,7 @@ A record keeps both, so that a page can say the sentence in its reader's languag
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
 from typing import Any, Self, override
@@ -28,14 +28,13 @@ class Sentence(str):
 
     def __new__(cls, template: str = "", values: Mapping[str, object] | None = None) -> Self:
         """Fill in the template as ``str.format`` does; without values it is the text."""
-        kept: dict[str, Any] = {}
-        if values:
-            fields = {name for _text, name, _spec, _how in Formatter().parse(template)}
-            kept = {name: _kept(value) for name, value in values.items() if name in fields}
-        joined = {name: _joined(value) for name, value in kept.items()}
-        made = super().__new__(cls, str.format(template, **joined) if values else template)
-        is_whole = all(map(_is_storable, kept.values()))
-        made.template, made.values = (template[:], kept) if is_whole else (made[:], {})
+        fields = [one[1] for one in Formatter().parse(template)] if values else ()
+        kept = {name: _kept(one) for name, one in (values or {}).items() if name in fields}
+        shown = {name: ", ".join(v) if isinstance(v, list) else v for name, v in kept.items()}
+        made = super().__new__(cls, str.format(template, **shown) if values else template)
+        made.template, made.values = template[:], kept
+        if any(isinstance(one, int | float) and not abs(one) < _LARGEST for one in kept.values()):
+            made.template, made.values = made[:], {}
         return made
 
     @override
@@ -51,17 +50,20 @@ class Sentence(str):
         """Return the sentence that this template makes of the values."""
         return Sentence(self, values)
 
-    def to_json(self) -> list[Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the template and the values as JSON."""
-        return [self.template, {name: _to_json(value) for name, value in self.values.items()}]
+        return {"template": self.template, "values": _each(self.values, Sentence.to_json)}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """Return the sentence of a result of ``to_json``; raise ValueError for anything else."""
         match data:
-            case [str(template), {**values}] if not values or _is_template(template):
-                with suppress(LookupError, TypeError, ValueError):
-                    return cls(template, {name: _from_json(one) for name, one in values.items()})
+            case {"template": str(template), "values": {**values}}:
+                fields = _FIELD.findall(template)
+                # Filling it in can neither reach into a value nor write one twice.
+                if not values or (_TEMPLATE.fullmatch(template) and len(fields) == len({*fields})):
+                    with suppress(LookupError, TypeError, ValueError):
+                        return cls(template, {name: _read(one) for name, one in values.items()})
         raise ValueError(f"no sentence: {data!r:.200}")
 
 
@@ -83,76 +85,44 @@ def plural(singular: str, plural: str, /) -> tuple[str, str]:
 def retell(text: str, translate: Callable[[str, Mapping[str, Any]], str]) -> str:
     """Return a text in another language: ``translate`` is given each template and its values.
 
-    Those that are sentences or lists of them are translated before. A text that is no sentence is
-    a template without values.
+    Sentences among the values are translated before. A text that is no sentence is a template.
     """
-    values = text.values if isinstance(text, Sentence) else {}
-
-    def told(value: Any) -> Any:
-        if isinstance(value, list):
-            return [*map(told, value)]
-        return retell(value, translate) if isinstance(value, Sentence) else value
-
-    template = text.template if isinstance(text, Sentence) else text
-    return translate(template, {name: told(value) for name, value in values.items()})
+    said = noop(text)
+    return translate(said.template, _each(said.values, lambda one: retell(one, translate)))
 
 
 def change_texts(text: str, change: Callable[[str], str]) -> str:
     """Return a text changed, or a sentence with each text among its values changed."""
     if not isinstance(text, Sentence):
         return change(text)
-
-    def told(value: Any) -> Any:
-        if isinstance(value, list):
-            return [*map(told, value)]
-        return change_texts(value, change) if isinstance(value, str) else value
-
-    return Sentence(text.template, {name: told(value) for name, value in text.values.items()})
+    values = _each(text.values, lambda one: change_texts(one, change), str)
+    return Sentence(text.template, values)
 
 
-def templates_in(text: str) -> Iterator[str]:
-    """Yield the template of a text, and those of the sentences among its values."""
-    yield text.template if isinstance(text, Sentence) else text
-    for value in text.values.values() if isinstance(text, Sentence) else ():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Sentence):
-                yield from templates_in(one)
+def templates_in(text: str) -> list[str]:
+    """Return the template of a text, and those of the sentences among its values."""
+    found = [noop(text).template]
+    _each(noop(text).values, lambda one: found.extend(templates_in(one)))
+    return found
 
 
-def _is_template(text: str) -> bool:
-    """Return True if filling it in can neither reach into a value nor write one twice."""
-    fields = _FIELD.findall(text)
-    return bool(_TEMPLATE.fullmatch(text)) and len(fields) == len({*fields})
+def _each(value: Any, change: Callable[[Any], Any], kind: type = Sentence) -> Any:
+    """Return the values with each of a kind changed, in lists too."""
+    if isinstance(value, dict):
+        return {name: _each(one, change, kind) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_each(one, change, kind) for one in value]
+    return change(value) if isinstance(value, kind) else value
 
 
 def _kept(value: object) -> Any:
     if isinstance(value, list | tuple):
-        return [*map(_kept, value)]
-    if isinstance(value, Sentence | int | float):
-        return value
-    return str(value) if type(value) is not str else value
+        return [one if isinstance(one, str) else str(one) for one in value]
+    is_kept = isinstance(value, Sentence | int | float) or type(value) is str
+    return value if is_kept else str(value)
 
 
-def _joined(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _is_storable(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_storable, value))
-    return not isinstance(value, int | float) or abs(value) < _LARGEST
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return {"listed": [*map(_to_json, value)]}
-    return value.to_json() if isinstance(value, Sentence) else value
-
-
-def _from_json(data: Any) -> Any:
-    match data:
-        case {"listed": [*items]}:
-            return [*map(_from_json, items)]
-        case str() | int() | float():
-            return data
-    return Sentence.from_json(data)
+def _read(data: Any) -> Any:
+    if isinstance(data, list):
+        return [*map(_read, data)]
+    return data if isinstance(data, str | int | float) else Sentence.from_json(data)

@@ -52,23 +52,17 @@ _READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kin
 
 def encode(told: Iterable[Told]) -> bytes:
     """Return events or hints as JSON."""
-    named = [(type(one).__name__, _with_reason(one)) for one in told]
+    named = [(type(one).__name__, asdict(one) | _made_of(one)) for one in told]
     try:
         return orjson.dumps(named)
     except TypeError:
         # A model may write half a surrogate pair, which UTF-8 can't carry.
-        plain = [
-            (name, condense.well_formed_json(one if isinstance(one, dict) else asdict(one)))
-            for name, one in named
-        ]
-        return orjson.dumps(plain)
+        return orjson.dumps([(name, condense.well_formed_json(one)) for name, one in named])
 
 
-def _with_reason(told: Told) -> Told | dict[str, Any]:
+def _made_of(told: Told) -> dict[str, Any]:
     reason = getattr(told, "reason", "")
-    if not isinstance(reason, condense.Sentence) or not reason.values:
-        return told
-    return asdict(told) | {"made_of": reason.to_json()}
+    return {"made_of": reason.to_json()} if getattr(reason, "values", None) else {}
 
 
 def decode(text: bytes) -> list[Any]:

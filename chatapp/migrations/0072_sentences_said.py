@@ -250,20 +250,22 @@ def read(value: str, spec: str, how: str | None) -> Any:
 KNOWN = [*map(Template, TEMPLATES)]
 
 
-def made_of(text: str, depth: int = DEPTH) -> list[Any] | None:
+def made_of(text: str, depth: int = DEPTH) -> dict[str, Any] | None:
     """Return the template and the values of a text, None if no template makes it."""
     for one in KNOWN if depth else ():
         if (values := one.values_in(text)) is not None:
-            return [one.template, {name: nested(name, values[name], depth) for name in values}]
+            made = {name: nested(name, values[name], depth) for name in values}
+            return {"template": one.template, "values": made}
     return None
 
 
 def nested(name: str, value: Any, depth: int) -> Any:
     """Return a value as JSON, with what it is made of if it is a sentence or a list of them."""
     if name == "checks":
-        return {"listed": [made_of(one, depth - 1) or [one, {}] for one in value.split(", ")]}
-    is_sentence = name in SENTENCES or name == "check"
-    return (made_of(value, depth - 1) or [value, {}]) if is_sentence else value
+        return [nested("check", one, depth) for one in value.split(", ")]
+    if name not in SENTENCES and name != "check":
+        return value
+    return made_of(value, depth - 1) or {"template": value, "values": {}}
 
 
 def texts_in(value: Any, *, is_said: bool = True) -> Iterator[str]:

@@ -155,14 +155,9 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
             for row in rows:
                 for name, value in columns.items():
                     setattr(row, name, value)
-            says = not self.model.SAID.isdisjoint(columns)
-            for some in [[row] for row in rows] if says else [rows]:
-                if says:
-                    said = [getattr(some[0], name) for name in self.model.SAID]
-                    columns["sentences"] = fields.sentences_in(said)
-                changed = models.QuerySet(self.model).filter(pk__in=[row.pk for row in some])
-                changed.update(**columns)
-            for row in rows:
+                if row.SAID:
+                    columns["sentences"] = fields.sentences_of(row)
+                models.QuerySet(self.model).filter(pk=row.pk).update(**columns)
                 row.enter()
         return len(rows)
 

@@ -6,7 +6,7 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
@@ -87,21 +87,19 @@ class JSONField(_WellFormed, Json):
 
 
 class SentencesField(JSONField):
-    """Templates and values of the sentences in the columns ``SAID`` of a row; null without any."""
+    """The templates and values of the sentences in a row's columns ``SAID``; null without any."""
 
     @override
     def pre_save(self, model_instance: Any, add: bool) -> Any:
-        """Collect them, also in the row at hand."""
-        said = [getattr(model_instance, name) for name in model_instance.SAID]
-        setattr(model_instance, self.attname, sentences_in(said))
+        """Collect them."""
+        setattr(model_instance, self.attname, sentences_of(model_instance))
         return super().pre_save(model_instance, add)
 
 
 class Speaking(models.Model):
-    """A row with English sentences in the columns ``SAID``.
+    """A row with English sentences in the columns ``SAID``, of which the audit chain has digests.
 
-    The columns have the text, which the audit chain has digests of. ``sentences`` are kept apart,
-    so that each can be said in other languages; one that does not make the text is not used.
+    Their ``sentences`` are stored apart; one that does not make the stored text is not used.
     """
 
     SAID: ClassVar[frozenset[str]]
@@ -115,19 +113,27 @@ class Speaking(models.Model):
     def from_db(cls, *stored: Any, **how: Any) -> Self:
         """Return the stored row with its sentences."""
         row = super().from_db(*stored, **how)
-        row.read_sentences()
+        row.restore_sentences()
         return row
 
-    def read_sentences(self) -> None:
+    def restore_sentences(self) -> None:
         """Put the ``sentences`` in the place of their texts."""
-        known = read_sentences(self.__dict__.get("sentences"))
-        for name in self.SAID & self.__dict__.keys() if known else ():
-            setattr(self, name, _with_sentences(self.__dict__[name], known))
+        if known := read_sentences(self.__dict__.get("sentences")):
+            for name in self.SAID & self.__dict__.keys():
+                setattr(self, name, _each(getattr(self, name), lambda one: known.get(one, one)))
+
+
+def sentences_of(row: Any) -> list[Any] | None:
+    """Return the sentences with values in a row, None if there are none."""
+    return sentences_in([getattr(row, name) for name in row.SAID])
 
 
 def sentences_in(value: object) -> list[Any] | None:
     """Return the sentences with values in a JSON value, None if there are none."""
-    return [*{str(one): one.to_json() for one in _sentences_in(value)}.values()] or None
+    found: dict[str, Any] = {}
+    _each(value, lambda one: found.update({one: one}))
+    made = [one.to_json() for one in found.values() if getattr(one, "values", None)]
+    return made or None
 
 
 def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]:
@@ -140,22 +146,15 @@ def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]
     return known
 
 
-def _sentences_in(value: object) -> Iterator[condense.Sentence]:
-    if isinstance(value, condense.Sentence) and value.values:
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _sentences_in(one)
-
-
-def _with_sentences(value: Any, known: Mapping[str, condense.Sentence]) -> Any:
+def _each(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a JSON value with each of its texts changed."""
     match value:
         case str():
-            return known.get(value, value)
-        case list():
-            return [_with_sentences(one, known) for one in value]
+            return change(value)
+        case list() | tuple():
+            return [_each(one, change) for one in value]
         case dict():
-            return {name: _with_sentences(one, known) for name, one in value.items()}
+            return {name: _each(one, change) for name, one in value.items()}
     return value
 
 

@@ -260,7 +260,7 @@ class Rows:
                 values["pk"] = self._key(number)
             row = table.model(**values)
             if isinstance(row, fields.Speaking):
-                row.read_sentences()
+                row.restore_sentences()
             yield row
             self._made[section] += 1
 

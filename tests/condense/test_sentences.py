@@ -103,21 +103,28 @@ def test_no_value_is_lost(value: Any) -> None:
     "data",
     [
         "It failed.",
-        ["It failed."],
-        ["It failed: {error}", []],
-        ["It failed: {error}", {}, 1],
-        ["It failed: {error}", {"error": None}],
-        ["It failed: {error}", {"error": {"a": 1}}],
-        ["It failed: {error}", {"error": ["{a.b}", {"a": "1"}]}],
-        ["{error.__class__}", {"error": "1"}],
-        ["{error[0]}", {"error": "1"}],
-        ["{error:9999999999}", {"error": "1"}],
-        ["{error:{error}}", {"error": "1"}],
-        ["{error}{error}", {"error": "1"}],
-        ["{size:,}", {"size": "many"}],
-        ["{", {"size": 1}],
-        ["{}", {"": 1}],
-        ["{0}", {"0": 1}],
+        ["It failed.", {}],
+        {"template": "It failed."},
+        {"template": 1, "values": {}},
+        {"template": "It failed: {error}", "values": []},
+        *[
+            {"template": template, "values": values}
+            for template, values in (
+                ("It failed: {error}", {"error": None}),
+                ("It failed: {error}", {"error": {"a": 1}}),
+                ("It failed: {error}", {"other": "1"}),
+                ("It failed: {error}", {"error": {"template": "{a.b}", "values": {"a": "1"}}}),
+                ("{error.__class__}", {"error": "1"}),
+                ("{error[0]}", {"error": "1"}),
+                ("{error:9999999999}", {"error": "1"}),
+                ("{error:{error}}", {"error": "1"}),
+                ("{error}{error}", {"error": "1"}),
+                ("{size:,}", {"size": "many"}),
+                ("{", {"size": 1}),
+                ("{}", {"": 1}),
+                ("{0}", {"0": 1}),
+            )
+        ],
     ],
 )
 def test_what_is_no_sentence_is_refused(data: Any) -> None:
