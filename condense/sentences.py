@@ -41,7 +41,7 @@ class Sentence(str):
     def __str__(self) -> Self:
         return self
 
-    def __getnewargs__(self) -> tuple[str, dict[str, Any]]:
+    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override] # more than a text's
         """Return the arguments of a copy."""
         return self.template, self.values
 
@@ -58,7 +58,7 @@ class Sentence(str):
     def from_json(cls, data: Any) -> Self:
         """Return the sentence of a result of ``to_json``; raise ValueError for anything else."""
         match data:
-            case {"template": str(template), "values": {**values}}:
+            case {"template": str(template), "values": dict(values)}:
                 fields = _FIELD.findall(template)
                 # Filling it in can neither reach into a value nor write one twice.
                 if not values or (_TEMPLATE.fullmatch(template) and len(fields) == len({*fields})):

@@ -61,7 +61,7 @@ def encode(told: Iterable[Told]) -> bytes:
 
 
 def _made_of(told: Told) -> dict[str, Any]:
-    reason = getattr(told, "reason", "")
+    reason: Any = getattr(told, "reason", "")
     return {"made_of": reason.to_json()} if getattr(reason, "values", None) else {}
 
 

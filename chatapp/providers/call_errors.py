@@ -107,13 +107,13 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
     lines.append(f"message: {said}")
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
-        sentence = REDIRECTED.format(host=asked.host)
+        redirected = REDIRECTED.format(host=asked.host)
         lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
-        return ProviderError(sentence, status=status, details="\n".join(lines))
+        return ProviderError(redirected, status=status, details="\n".join(lines))
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        sentence = say("The prompt does not fit the model's context window: {said}", said=said)
-        overflow = ContextOverflow(sentence, status=status, details=details)
+        too_long = say("The prompt does not fit the model's context window: {said}", said=said)
+        overflow = ContextOverflow(too_long, status=status, details=details)
         overflow.window = condense.named_window(error)
         return overflow
     sentence = _SENTENCES.get(status, "").format(model=asked.model)

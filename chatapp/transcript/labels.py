@@ -311,7 +311,7 @@ class AttemptWords:
     def _noted(self, *templates: str) -> str:
         """Return its note of one of these templates, "" without one."""
         notes = self.attempt.notes
-        found = [one for one in notes if next(condense.templates_in(one)) in templates]
+        found = [one for one in notes if condense.templates_in(one)[0] in templates]
         return in_words(found[0]) if found else ""
 
     @property
