@@ -11,6 +11,7 @@ import logging
 import types
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, get_args, get_type_hints
 
@@ -32,7 +33,7 @@ def _reader_of(kind: type) -> Callable[[dict[str, Any]], Any]:
 
     def read(given: dict[str, Any]) -> Any:
         fields = {name: value for name, value in given.items() if name in known}
-        if "made_of" in given:
+        with suppress(LookupError, ValueError):
             fields["reason"] = condense.Sentence.from_json(given["made_of"])
         for name in ids:
             if fields.get(name):
@@ -72,7 +73,7 @@ def decode(text: bytes) -> list[Any]:
         if reader := _READERS.get(name):
             try:
                 found.append(reader(fields))
-            except (TypeError, ValueError):
+            except TypeError:
                 _say_once("understood", name)
         else:
             _say_once("known", name)

@@ -153,7 +153,7 @@ def explain_loss(
 
 
 def is_of_profile(error: str) -> bool:
-    """Return True if a change of the profile mends what this error, or one in it, is about."""
+    """Return True if a change of the profile mends this error, or one that it contains."""
     return not _OF_THE_PROFILE.isdisjoint(condense.templates_in(error))
 
 
