@@ -130,10 +130,10 @@ def sentences_of(row: Any) -> list[Any] | None:
 
 def sentences_in(value: object) -> list[Any] | None:
     """Return the sentences with values in a JSON value, None if there are none."""
-    found: dict[str, Any] = {}
-    _each(value, lambda one: found.update({one: one}))
-    made = [one.to_json() for one in found.values() if getattr(one, "values", None)]
-    return made or None
+    found = list[Any]()
+    _each(value, found.append)
+    made = {str(one): one.to_json() for one in found if getattr(one, "values", None)}
+    return [*made.values()] or None
 
 
 def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]:

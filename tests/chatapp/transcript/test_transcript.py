@@ -215,8 +215,9 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     talk(say, 2)
     failed = record_for(conversation, say("user", "third"))
     failed.status, failed.message, failed.cost = Condensation.Status.FAILED, None, Decimal("0.02")
-    failed.error, failed.fell_back_to = "The summary was rejected: It has 1 of 9 sections", "ledger"
-    failed.at_seq = 3
+    issue = "It has 1 of 9 sections"
+    failed.error = condense.say("The summary was rejected: {issue}", issue=issue)
+    failed.at_seq, failed.fell_back_to = 3, "ledger"
     failed.save()
     assert isinstance(row_pages.page(conversation).rows[-1], FailureRow)
     record = record_for(conversation, summarise(conversation))
