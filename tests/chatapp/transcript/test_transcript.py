@@ -291,5 +291,6 @@ def test_a_reason_ends_with_one_full_stop_in_each_script() -> None:
     for said in ("失敗しました。", "विफल।", "لماذا؟", "No."):
         assert AttemptWords(Condensation(error=said)).reason == said
     for verb in ("rejected", "refused"):
-        words = AttemptWords(Condensation(error=f"The summary was {verb}: It is short"))
+        error = condense.say(f"The summary was {verb}: {{issue}}", issue="It is short")
+        words = AttemptWords(Condensation(error=error))
         assert words.reason == "The model's summary was refused: It is short."
