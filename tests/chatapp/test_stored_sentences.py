@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import condense
 from chatapp.languages import Reader, in_words
 from chatapp.maintenance.audit_check import verify_all
-from chatapp.models import Condensation, Conversation, ModelCall, Turn
+from chatapp.models import Condensation, Conversation, ImportRun, ModelCall, Source, Turn
+from chatapp.transfer import Problem
+from chatapp.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
 from condense import Sentence, noop, say
 from tests.chatapp.transfer.lives import Life, read, write
@@ -86,6 +89,19 @@ def test_all_of_them_are_kept_by_a_row(conversation: Conversation) -> None:
     assert [one.template for one in row.notes] == TEMPLATES
     assert attempts.values_list("notes", "error").get() == (texts, texts[9])
     assert [one for verdict in verify_all() for one in verdict.problems] == []
+
+
+def test_the_outcome_of_an_import_is_kept(alice: User) -> None:
+    """Of the run, and of each conversation; a reason stands anywhere in them."""
+    said = say("The line is longer than {most} MB.", most="my 4")
+    pieces = [Problem(1, said), {"role": "user", "content": "Hi"}]
+    load_conversation(pieces, owner=alice, source=Source(form="x"))
+    run = ImportRun.objects.create(owner=alice, heartbeat_at=timezone.now())
+    run.left_out = [{"title": "Any", "problems": [{"index": 1, "reason": said}]}]
+    assert run.finish(said)
+    run, source = ImportRun.objects.get(), Source.objects.get()
+    kept = (run.refusal, run.left_out[0]["problems"][0]["reason"], source.problems[0]["reason"])
+    assert [one.to_json() for one in kept] == [said.to_json()] * 3
 
 
 def old_rows(conversation: Conversation) -> dict[Any, str]:

@@ -14,7 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from chatapp.languages import Reader, in_words
-from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings
+from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings, Turn
 from chatapp.sentences import translate
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page, socket_of
@@ -136,6 +136,9 @@ async def test_two_pages_are_each_told_in_their_own_language(
             for page in (german, english, japanese):
                 await page.send("ping")
                 await page.until("pong")
+
+    rows = [await Turn.objects.alatest("started_at"), await ModelCall.objects.alatest("created_at")]
+    assert all(one.error.values == {"model": conversation.profile.model} for one in rows)
 
     def told(page: Page) -> tuple[list[str], str]:
         frames = [one for one in page.frames if one["type"] == "status.changed"]
