@@ -135,7 +135,8 @@ async def test_two_pages_are_each_told_in_their_own_language(
             await asyncio.gather(german.ask("Second"), english.until_idle(), japanese.until_idle())
             for page in (german, english, japanese):
                 await page.send("ping")
-                await page.until("pong")
+                upto = (await page.until("pong"))["upto"]
+                assert upto == max(one.get("change", 0) for one in page.frames)
 
     rows = [await Turn.objects.alatest("started_at"), await ModelCall.objects.alatest("created_at")]
     assert all(one.error.values == {"model": conversation.profile.model} for one in rows)
