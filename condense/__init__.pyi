@@ -21,6 +21,7 @@ from .budget.situation import Reduction as Reduction
 from .budget.situation import Situation as Situation
 from .budget.situation import Trigger as Trigger
 from .budget.situation import Verdict as Verdict
+from .condenser.attempt import SUMMARY_REFUSED as SUMMARY_REFUSED
 from .condenser.condenser import Condensed as Condensed
 from .condenser.condenser import Condenser as Condenser
 from .condenser.condenser import Configuration as Configuration
@@ -50,8 +51,6 @@ from .condenser.review import NoReview as NoReview
 from .condenser.review import Proposal as Proposal
 from .condenser.review import Reviewer as Reviewer
 from .condenser.review import WriteAgain as WriteAgain
-from .errors import CALL_FAILED as CALL_FAILED
-from .errors import SUMMARY_REFUSED as SUMMARY_REFUSED
 from .errors import CannotFit as CannotFit
 from .errors import CondenseError as CondenseError
 from .errors import DidNotShrink as DidNotShrink
@@ -204,6 +203,7 @@ from .roo_settings import RooSettings as RooSettings
 from .roo_settings import read_roo_settings as read_roo_settings
 from .sentences import Sentence as Sentence
 from .sentences import change_texts as change_texts
+from .sentences import each_text as each_text
 from .sentences import noop as noop
 from .sentences import plural as plural
 from .sentences import retell as retell
@@ -214,6 +214,7 @@ from .strategies import known_strategies as known_strategies
 from .strategies import load_strategy as load_strategy
 from .strategies import register_strategy as register_strategy
 from .strategies import unregister_strategy as unregister_strategy
+from .summaries.summarizer import CALL_FAILED as CALL_FAILED
 from .summaries.summarizer import Bill as Bill
 from .summaries.summarizer import Chunk as Chunk
 from .summaries.summarizer import CompactionChunk as CompactionChunk

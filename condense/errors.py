@@ -12,10 +12,6 @@ from decimal import Decimal
 
 from condense.sentences import noop, say
 
-# Templates of errors that a caller may show in its own words.
-SUMMARY_REFUSED = noop("The summary was refused: {issue}")
-CALL_FAILED = noop("Condensing API call failed: {error}")
-
 
 class CondenseError(Exception):
     """Base of every error raised by the engine; its text is a sentence for people."""

@@ -95,8 +95,12 @@ def change_texts(text: str, change: Callable[[str], str]) -> str:
     """Return a text changed, or a sentence with each text among its values changed."""
     if not isinstance(text, Sentence):
         return change(text)
-    values = _each(text.values, lambda one: change_texts(one, change), str)
-    return Sentence(text.template, values)
+    return Sentence(text.template, each_text(text.values, lambda one: change_texts(one, change)))
+
+
+def each_text(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a JSON value with each of its texts changed, sentences as a whole."""
+    return _each(value, change, str)
 
 
 def templates_in(text: str) -> list[str]:
@@ -110,7 +114,7 @@ def _each(value: Any, change: Callable[[Any], Any], kind: type = Sentence) -> An
     """Return the values with each of a kind changed, in lists too."""
     if isinstance(value, dict):
         return {name: _each(one, change, kind) for name, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_each(one, change, kind) for one in value]
     return change(value) if isinstance(value, kind) else value
 

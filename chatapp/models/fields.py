@@ -6,7 +6,7 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
@@ -120,7 +120,8 @@ class Speaking(models.Model):
         """Put the ``sentences`` in the place of their texts."""
         if known := read_sentences(self.__dict__.get("sentences")):
             for name in self.SAID & self.__dict__.keys():
-                setattr(self, name, _each(getattr(self, name), lambda one: known.get(one, one)))
+                said = condense.each_text(getattr(self, name), lambda one: known.get(one, one))
+                setattr(self, name, said)
 
 
 def sentences_of(row: Any) -> list[Any] | None:
@@ -131,7 +132,7 @@ def sentences_of(row: Any) -> list[Any] | None:
 def sentences_in(value: object) -> list[Any] | None:
     """Return the sentences with values in a JSON value, None if there are none."""
     found = list[Any]()
-    _each(value, found.append)
+    condense.each_text(value, found.append)
     made = {str(one): one.to_json() for one in found if getattr(one, "values", None)}
     return [*made.values()] or None
 
@@ -144,18 +145,6 @@ def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]
             said = condense.Sentence.from_json(one)
             known[str(said)] = said
     return known
-
-
-def _each(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return a JSON value with each of its texts changed."""
-    match value:
-        case str():
-            return change(value)
-        case list() | tuple():
-            return [_each(one, change) for one in value]
-        case dict():
-            return {name: _each(one, change) for name, one in value.items()}
-    return value
 
 
 class ReceiptField(JSONField):

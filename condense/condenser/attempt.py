@@ -19,14 +19,7 @@ from condense.condenser.log import (
     FellBack,
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
-from condense.errors import (
-    SUMMARY_REFUSED,
-    CondenseError,
-    DidNotShrink,
-    Discarded,
-    SummaryRejected,
-    Vetoed,
-)
+from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts.ledger import ledger_of
 from condense.history.signed_blocks import count_thinking_behind
 from condense.loops import run_apart
@@ -44,6 +37,7 @@ UNBOUND = noop(
     "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
 )
 REPAIRED = noop("A first summary was refused, and written again: {lacking}")
+SUMMARY_REFUSED = noop("The summary was refused: {issue}")
 USED = noop("The refused summary was used, as you chose: {issue}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25

@@ -11,14 +11,16 @@ from typing import Protocol
 
 from condense.budget.budget import Budget
 from condense.budget.situation import Reduction
-from condense.errors import CALL_FAILED, SummaryFailed, SummaryOverflow, Vetoed
+from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.loops import run_on
 from condense.messages import Json, Message
 from condense.prices import Usage
+from condense.sentences import noop
 from condense.summaries.summary_failures import describe, is_context_overflow
 from condense.tokens.counters import TokenCounter
 from condense.unicode_text import well_formed
 
+CALL_FAILED = noop("Condensing API call failed: {error}")
 _TAG = re.compile(r"<(/?)(analysis|summary)\b[^<>]*>", re.IGNORECASE)
 
 
