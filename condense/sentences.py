@@ -41,7 +41,7 @@ class Sentence(str):
     def __str__(self) -> Self:
         return self
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override] # more than a text's
+    def __getnewargs__(self) -> tuple[Any, ...]:
         """Return the arguments of a copy."""
         return self.template, self.values
 

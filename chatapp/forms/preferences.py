@@ -152,7 +152,7 @@ def default_prompt(preferences: Preferences) -> str:
     return condense.condense_instruction(key=key)
 
 
-def _strategies(*, clearing: bool) -> dict[str, tuple[str, str]]:
+def _strategies(*, clearing: bool) -> dict[str, tuple[Any, Any]]:
     """Return label and hint of each strategy, the server's own one among them."""
     known = {
         one.name: (capfirst(in_words(one.label)), in_words(one.description))
@@ -160,12 +160,14 @@ def _strategies(*, clearing: bool) -> dict[str, tuple[str, str]]:
         if clearing or one.kind != "cleared"
     }
     own = settings.CONDENSE_STRATEGY
-    return known if own in known else {own: (own, _("this server's own method")), **known}
+    return known if own in known else {own: (own, _("this server's own method"))} | known
 
 
 def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
     """Return the strategies to choose from, with their hints."""
-    return [(name, DASH.join(said)) for name, said in _strategies(clearing=clearing).items()]
+    return [
+        (name, DASH.join(map(str, said))) for name, said in _strategies(clearing=clearing).items()
+    ]
 
 
 class PreferencesForm(ModelForm[Preferences]):
