@@ -4,25 +4,20 @@ Background tasks, and therefore stored texts, use English. ``in_words`` says sto
 in the reader's language.
 """
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from babel import Locale
-from babel.messages.mofile import read_mo
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
-from django.utils.cache import patch_vary_headers
-from django.utils.translation import to_locale
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 import condense
-from chatapp.sentences import first_known, in_a_row, number, percent, reader_locale
+from chatapp.sentences import fill_in, first_known, in_a_row, reader_locale
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -107,46 +102,25 @@ def choice_of(user: object, cookies: Mapping[str, str]) -> str:
 
 def reader_of(request: HttpRequest, user: object) -> Reader:
     """Return the reader of a request, with the language that this user has chosen, if any."""
-    accepts = request.headers.get("Accept-Language", "")
-    return Reader.of(choice_of(user, request.COOKIES), accepts)
+    chosen = choice_of(user, {}) or translation.get_language_from_request(request)
+    return Reader.of(chosen, request.headers.get("Accept-Language", ""))
 
 
-def readers_language(get_response: GetResponse) -> GetResponse:
-    """Answer in the reader's language, with numbers as their browser asks for."""
+def account_language(get_response: GetResponse) -> GetResponse:
+    """Use the account's language if it has chosen one, and the locale of the browser's numbers."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         reader_of(request, request.user).enter()
-        answer = get_response(request)
-        answer.headers.setdefault("Content-Language", translation.get_language() or "")
-        patch_vary_headers(answer, ["Accept-Language"])
-        return answer
+        return get_response(request)
 
     return middleware
 
 
-# What version 0.1.0 said, which records still say.
-FORMER = (
-    condense.noop("A first summary was rejected, and written again: {lacking}"),
-    condense.noop("Checked: {checks}"),
-    condense.noop("It copies what it should summarise"),
-    condense.noop("The summary was rejected: {issue}"),
-    condense.noop("{name} rejects it"),
-)
-
-
 def in_words(stored: str) -> str:
-    """Return a stored sentence in the reader's language."""
-    return _phrasebook(reader().language).retell(stored)
+    """Return a stored sentence, or a text that is one, in the reader's language."""
+    return condense.retell(stored, _translated)
 
 
-@functools.cache
-def _phrasebook(language: str) -> condense.Phrasebook:
-    """Return the phrasebook of a language, with the reader's formats of numbers."""
-    translations: dict[str, str] = {}
-    for folder in settings.LOCALE_PATHS:
-        path = Path(folder, to_locale(language), "LC_MESSAGES", "django.mo")
-        if path.exists():
-            with path.open("rb") as file:
-                known = read_mo(file)
-            translations |= {str(one.id): str(one.string) for one in known if one.context == STORED}
-    return condense.Phrasebook(translations, number, in_a_row, percent)
+def _translated(template: str, values: Mapping[str, Any]) -> str:
+    listed = {name: in_a_row(one) if isinstance(one, list) else one for name, one in values.items()}
+    return fill_in(translation.pgettext(STORED, template), listed)

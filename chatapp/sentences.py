@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
@@ -34,14 +34,19 @@ def translate(sentence: str, plural: str = "", /, **values: object) -> str:
     the reader's locale writes them, and ``{share:%}`` is one of a hundred.
     """
     said = ngettext(sentence, plural, values["count"]) if plural else gettext(sentence)  # type: ignore[arg-type] # a number
-    return _FORMATTER.vformat(said, (), values) if values else said
+    return fill_in(said, values)
+
+
+def fill_in(sentence: str, values: Mapping[str, object]) -> str:
+    """Return a sentence with these values in it, without any as it is."""
+    return _FORMATTER.vformat(sentence, (), values) if values else sentence
 
 
 class _LocalFormatter(Formatter):
     @override
     def format_field(self, value: Any, format_spec: str) -> Any:
-        if format_spec == "%":
-            return percent(value)
+        if format_spec in {"%", ".0%"}:
+            return percent(value if format_spec == "%" else round(100 * value))
         if not format_spec.startswith(","):
             return super().format_field(value, format_spec)
         return number(value, int(format_spec[2:-1] or 0))

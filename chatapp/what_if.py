@@ -23,7 +23,6 @@ from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import NO_PROFILE, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
-from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Conversation, Rewind, message_store
 from chatapp.sentences import translate as _
@@ -170,7 +169,10 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
         # The server's own event loop waits for a model, and for nothing that only computes.
         reduction = async_to_sync(fit)(situation) if model else asyncio.run(fit(situation))
     except condense.CondenseError as error:
-        return Trial(variant=variant, error=_why(error), cost=error.cost)
+        why = _("Nothing new to condense yet.")
+        if not isinstance(error, condense.NothingToCondense):
+            why = labels.failure_words(str(error))
+        return Trial(variant=variant, error=why, cost=error.cost)
     if reduction is None:
         return Trial(variant=variant, error=_("Nothing was made smaller."))
     return Trial(
@@ -182,15 +184,6 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
         grounded=_ground(baseline, reduction) if reduction.summary else None,
         cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
     )
-
-
-def _why(error: condense.CondenseError) -> str:
-    """Return the reason for people that nothing was made."""
-    if isinstance(error, condense.NothingToCondense):
-        return _("Nothing new to condense yet.")
-    if isinstance(error, condense.SummaryRejected):
-        return _("The model's summary was incomplete, so it was not used.")
-    return in_words(str(error))
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:

@@ -21,6 +21,7 @@ from .budget.situation import Reduction as Reduction
 from .budget.situation import Situation as Situation
 from .budget.situation import Trigger as Trigger
 from .budget.situation import Verdict as Verdict
+from .condenser.attempt import SUMMARY_REFUSED as SUMMARY_REFUSED
 from .condenser.condenser import Condensed as Condensed
 from .condenser.condenser import Condenser as Condenser
 from .condenser.condenser import Configuration as Configuration
@@ -32,6 +33,8 @@ from .condenser.hooks import Hooks as Hooks
 from .condenser.hooks import Plan as Plan
 from .condenser.hooks import Veto as Veto
 from .condenser.hooks import attach_ledger as attach_ledger
+from .condenser.ladder import AUTOMATIC_OFF as AUTOMATIC_OFF
+from .condenser.ladder import WINDOW_SMALL as WINDOW_SMALL
 from .condenser.ladder import Ladder as Ladder
 from .condenser.ladder import Policy as Policy
 from .condenser.log import Attempt as Attempt
@@ -42,6 +45,7 @@ from .condenser.log import CondensationLog as CondensationLog
 from .condenser.log import Event as Event
 from .condenser.log import FellBack as FellBack
 from .condenser.log import NullLog as NullLog
+from .condenser.review import EDITED as EDITED
 from .condenser.review import Accept as Accept
 from .condenser.review import NoReview as NoReview
 from .condenser.review import Proposal as Proposal
@@ -197,15 +201,20 @@ from .requests.tools_as_text import tool_use_to_text as tool_use_to_text
 from .requests.tools_as_text import tools_to_text as tools_to_text
 from .roo_settings import RooSettings as RooSettings
 from .roo_settings import read_roo_settings as read_roo_settings
-from .sentences import Phrasebook as Phrasebook
+from .sentences import Sentence as Sentence
+from .sentences import change_texts as change_texts
+from .sentences import each_text as each_text
 from .sentences import noop as noop
 from .sentences import plural as plural
+from .sentences import retell as retell
 from .sentences import say as say
+from .sentences import templates_in as templates_in
 from .strategies import built_in_strategies as built_in_strategies
 from .strategies import known_strategies as known_strategies
 from .strategies import load_strategy as load_strategy
 from .strategies import register_strategy as register_strategy
 from .strategies import unregister_strategy as unregister_strategy
+from .summaries.summarizer import CALL_FAILED as CALL_FAILED
 from .summaries.summarizer import Bill as Bill
 from .summaries.summarizer import Chunk as Chunk
 from .summaries.summarizer import CompactionChunk as CompactionChunk

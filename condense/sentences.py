@@ -1,33 +1,80 @@
-"""The engine's sentences for people: English, made of templates that can be translated.
+"""Sentences for people: English, with the template and the values that each is made of.
 
-A record holds the English sentence. A page passes the templates' translations to a ``Phrasebook``,
-which finds the template that a sentence was made of, and says it anew.
+A record keeps both, so that a page can say the sentence in its reader's language.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from string import Formatter
+from typing import Any, Self, override
 
-# Values of these names are sentences, of templates again; all others stay as somebody said them.
-SENTENCES = frozenset(
-    {"advice", "error", "floor", "issue", "lacking", "problem", "reason", "what", "why"}
-)
-# Values of these names are one or several of them, with commas between.
-LISTS = frozenset({"check", "checks"})
-# How deep sentences stand in sentences: a failed call is told in a truncation that took its place.
-DEPTH = 4
-# A share as a template's ``{part:.0%}`` writes it, and numbers as its ``{size:,}`` does.
-WRITTEN = {".0%": re.compile(r"[0-9]{1,9}%"), ",": re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3}){0,6}")}
+# A template is words and such fields; one that is read from a file may be anything.
+_FIELD = re.compile(r"\{(\w+)(?:!r)?(?::(?:,|\.0%|\.\d\d?))?\}")
+_TEMPLATE = re.compile(rf"(?:[^{{}}]|\{{\{{|\}}\}}|{_FIELD.pattern})*")
+# No longer number fits into every database, and no infinity into JSON.
+_LARGEST = 2**63
 
 
-def say(template: str, /, **values: object) -> str:
+class Sentence(str):
+    """A sentence with its ``template`` and ``values``: texts, numbers, sentences, and their lists.
+
+    In another language, numbers and sentences among the values are said anew, and texts stay.
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: dict[str, Any]
+
+    def __new__(cls, template: str = "", values: Mapping[str, object] | None = None) -> Self:
+        """Fill in the template as ``str.format`` does; without values it is the text."""
+        fields = [one[1] for one in Formatter().parse(template)] if values else ()
+        kept = {name: _kept(one) for name, one in (values or {}).items() if name in fields}
+        shown = {name: ", ".join(v) if isinstance(v, list) else v for name, v in kept.items()}
+        made = super().__new__(cls, str.format(template, **shown) if values else template)
+        made.template, made.values = template[:], kept
+        if any(isinstance(one, int | float) and not abs(one) < _LARGEST for one in kept.values()):
+            made.template, made.values = made[:], {}
+        return made
+
+    @override
+    def __str__(self) -> Self:
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the arguments of a copy."""
+        return self.template, self.values
+
+    @override
+    def format(self, *args: object, **values: object) -> "Sentence":
+        """Return the sentence that this template makes of the values."""
+        return Sentence(self, values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the template and the values as JSON."""
+        return {"template": self.template, "values": _each(self.values, Sentence.to_json)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Return the sentence of a result of ``to_json``; raise ValueError for anything else."""
+        match data:
+            case {"template": str(template), "values": dict(values)}:
+                fields = _FIELD.findall(template)
+                # Filling it in can neither reach into a value nor write one twice.
+                if not values or (_TEMPLATE.fullmatch(template) and len(fields) == len({*fields})):
+                    with suppress(LookupError, TypeError, ValueError):
+                        return cls(template, {name: _read(one) for name, one in values.items()})
+        raise ValueError(f"no sentence: {data!r:.200}")
+
+
+def say(template: str, /, **values: object) -> Sentence:
     """Return the sentence that a template makes of the values, as ``str.format`` does."""
-    return template.format(**values)
+    return Sentence(template, values)
 
 
-def noop(sentence: str, /) -> str:
-    """Return the sentence: it is one that people read, and has no values."""
-    return sentence
+def noop(sentence: str, /) -> Sentence:
+    """Return a text as a sentence without values, or as the template of some."""
+    return sentence if isinstance(sentence, Sentence) else Sentence(sentence)
 
 
 def plural(singular: str, plural: str, /) -> tuple[str, str]:
@@ -35,71 +82,51 @@ def plural(singular: str, plural: str, /) -> tuple[str, str]:
     return singular, plural
 
 
-class Phrasebook:
-    """Translates the sentences of known templates; others stay English."""
+def retell(text: str, translate: Callable[[str, Mapping[str, Any]], str]) -> str:
+    """Return a text in another language: ``translate`` is given each template and its values.
 
-    def __init__(
-        self,
-        translations: Mapping[str, str],
-        number: Callable[[int], str] = "{:,}".format,
-        listed: Callable[[Iterable[str]], str] = ", ".join,
-        percent: Callable[[int], str] = "{}%".format,
-    ) -> None:
-        """Know these templates; ``number`` writes grouped numbers, ``listed`` writes lists."""
-        self._translations = translations
-        self._listed = listed
-        self._written = {",": number, ".0%": percent}
-        # The more words of its own a template has, the surer is that a sentence was made of it.
-        templates = sorted((one for one in translations if "{" in one), key=len, reverse=True)
-        self._templates = [(_Template(one), translations[one]) for one in templates]
-
-    def retell(self, sentence: str, depth: int = DEPTH) -> str:
-        """Return the sentence in this language, in time that grows with its length."""
-        if (known := self._translations.get(sentence)) or not depth:
-            return known or sentence
-        for template, translation in self._templates:
-            if (values := template.values_in(sentence)) is not None:
-                told = {name: self._told(template, name, values[name], depth) for name in values}
-                if template.has_words or told != values:
-                    return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", translation).format(**told)
-        return sentence
-
-    def _told(self, template: "_Template", name: str, value: str, depth: int) -> str:
-        if write := self._written.get(template.specs[name]):
-            return write(int(value.rstrip("%").replace(",", "")))
-        if name in LISTS:
-            return self._listed([self.retell(one, depth - 1) for one in value.split(", ")])
-        return self.retell(value, depth - 1) if name in SENTENCES else value
+    Sentences among the values are translated before. A text that is no sentence is a template.
+    """
+    said = noop(text)
+    return translate(said.template, _each(said.values, lambda one: retell(one, translate)))
 
 
-class _Template:
-    def __init__(self, template: str) -> None:
-        parts = [*Formatter().parse(template)]
-        self._fields = [(name, spec or "") for _text, name, spec, _conversion in parts if name]
-        texts = [text for text, _name, _spec, _conversion in parts]
-        self._beginning, *self._gaps = texts if len(texts) > len(self._fields) else [*texts, ""]
-        self.specs = dict(self._fields)
-        self.has_words = any(map(str.isalpha, "".join(texts)))
+def change_texts(text: str, change: Callable[[str], str]) -> str:
+    """Return a text changed, or a sentence with each text among its values changed."""
+    if not isinstance(text, Sentence):
+        return change(text)
+    return Sentence(text.template, each_text(text.values, lambda one: change_texts(one, change)))
 
-    def values_in(self, sentence: str) -> dict[str, str] | None:
-        """Return the values from which this template makes the sentence, None if it can't.
 
-        Each ends where the text after it is next. A sentence begins with a name only if that has no
-        blanks: people's own sentences would look like ours.
-        """
-        if not sentence.startswith(self._beginning):
-            return None
-        values: dict[str, str] = {}
-        at = len(self._beginning)
-        for (name, spec), gap in zip(self._fields, self._gaps, strict=True):
-            is_last = len(values) == len(self._fields) - 1
-            end = len(sentence) - len(gap) if is_last else sentence.find(gap, at)
-            if end < at or not sentence.startswith(gap, end):
-                return None
-            values[name] = value = sentence[at:end]
-            if (written := WRITTEN.get(spec)) and not written.fullmatch(value):
-                return None
-            if not at and name not in SENTENCES and " " in value:
-                return None
-            at = end + len(gap)
-        return values
+def each_text(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a JSON value with each of its texts changed, sentences as a whole."""
+    return _each(value, change, str)
+
+
+def templates_in(text: str) -> list[str]:
+    """Return the template of a text, and those of the sentences among its values."""
+    found = [noop(text).template]
+    _each(noop(text).values, lambda one: found.extend(templates_in(one)))
+    return found
+
+
+def _each(value: Any, change: Callable[[Any], Any], kind: type = Sentence) -> Any:
+    """Return the values with each of a kind changed, in lists too."""
+    if isinstance(value, dict):
+        return {name: _each(one, change, kind) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_each(one, change, kind) for one in value]
+    return change(value) if isinstance(value, kind) else value
+
+
+def _kept(value: object) -> Any:
+    if isinstance(value, list | tuple):
+        return [one if isinstance(one, str) else str(one) for one in value]
+    is_kept = isinstance(value, Sentence | int | float) or type(value) is str
+    return value if is_kept else str(value)
+
+
+def _read(data: Any) -> Any:
+    if isinstance(data, list):
+        return [*map(_read, data)]
+    return data if isinstance(data, str | int | float) else Sentence.from_json(data)

@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from condense.sentences import Sentence, change_texts
+
 # Levels of JSON that are kept; SQLite reads a thousand, and nobody means so many.
 DEEPEST = 200
 TOO_DEEP = "[nested too deeply]"
@@ -34,7 +36,8 @@ def upright(name: str) -> str:
 def well_formed_json(value: Any, *, depth: int = 0) -> Any:
     """Return a JSON value with texts, numbers and a depth that strict JSON can carry."""
     if isinstance(value, str):
-        return well_formed(value)
+        is_made = isinstance(value, Sentence)
+        return change_texts(value, well_formed) if is_made else well_formed(value)
     if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
         return TOO_DEEP
     if isinstance(value, Mapping):

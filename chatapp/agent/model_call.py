@@ -88,7 +88,7 @@ class StreamedCall:
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
         """Record the call when the block ends, also after an error."""
-        failure = noop("broken off")
+        failure: str = noop("broken off")
         try:
             yield
             failure = ""

@@ -59,14 +59,14 @@ def told_by(reduction: condense.Reduction) -> dict[str, Any]:
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
     checked = [
-        _PASSED.get(one.name, one.name)
+        _PASSED.get(one.name, noop(one.name))
         if one.score in {None, 1}
-        else say("{check} {share:.0%}", check=one.name, share=one.score)
+        else say("{check} {share:.0%}", check=noop(one.name), share=one.score)
         for one in passed
     ]
-    said = [say("Checks passed: {checks}", checks=", ".join(checked))] if checked else []
+    said = [say("Checks passed: {checks}", checks=checked)] if checked else []
     issues = [
-        say("{check}: {issue}", check=one.name, issue=issue)
+        say("{check}: {issue}", check=noop(one.name), issue=noop(issue))
         for one in verdicts
         for issue in one.issues
     ]

@@ -38,6 +38,7 @@ from chatapp.models import (
 )
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
+from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
@@ -152,10 +153,12 @@ class DraftLog(AttemptLog):
     def _keep(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         places = {one.id: place for place, one in enumerate(attempt.effective)}
         count = places[reduction.hidden[-1]] + 1
+        proposal = condense.Proposal(reduction=reduction, by_model=True).to_json()
         self._change(
             seen=seen_in(attempt.effective[:count]),
             count=count,
-            proposal=condense.Proposal(reduction=reduction, by_model=True).to_json(),
+            proposal=proposal,
+            sentences=sentences_in(proposal),
             written_at=timezone.now(),
         )
         self._finish(attempt, Condensation.Status.DRAFTED, **told_by(reduction))

@@ -152,17 +152,22 @@ def default_prompt(preferences: Preferences) -> str:
     return condense.condense_instruction(key=key)
 
 
-def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
-    """Return the strategies to choose from, the server's own one among them."""
-    known = [
-        (one.name, f"{capfirst(in_words(one.label))}{DASH}{in_words(one.description)}")
+def _strategies(*, clearing: bool) -> dict[str, tuple[Any, Any]]:
+    """Return label and hint of each strategy, the server's own one among them."""
+    known = {
+        one.name: (capfirst(in_words(one.label)), in_words(one.description))
         for one in condense.known_strategies()
         if clearing or one.kind != "cleared"
-    ]
+    }
     own = settings.CONDENSE_STRATEGY
-    if own in dict(known):
-        return known
-    return [(own, f"{own}{DASH}{_("this server's own method")}"), *known]
+    return known if own in known else {own: (own, _("this server's own method"))} | known
+
+
+def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
+    """Return the strategies to choose from, with their hints."""
+    return [
+        (name, DASH.join(map(str, said))) for name, said in _strategies(clearing=clearing).items()
+    ]
 
 
 class PreferencesForm(ModelForm[Preferences]):
@@ -208,10 +213,10 @@ class PreferencesForm(ModelForm[Preferences]):
     def methods(self) -> list[dict[str, Any]]:
         """The ways to condense, and which to choose from at once, for the template."""
         takers = [one.name for one in condense.known_strategies() if "messages" in one.takes]
-        made = []
+        made, said = [], _strategies(clearing=False)
         for radio in self["strategy"]:
-            name, (label, _dash, hint) = radio.data["value"], radio.choice_label.partition(DASH)
-            words = {"label": label, "hint": hint}
+            name = radio.data["value"]
+            words = dict(zip(("label", "hint"), said[name], strict=True))
             is_first, asks = name in FIRST, name in takers
             made.append({"radio": radio, "is_first": is_first, "asks": asks, **words})
         return made

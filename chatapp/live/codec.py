@@ -1,7 +1,8 @@
 """The encoding of events and hints, for another process that may be older or newer than this one.
 
 Each is a JSON array of its name and its fields. A process that does not know a name skips it; a
-field that one side does not know has its default on the other.
+field that one side does not know has its default on the other. A ``reason`` is English there, with
+``made_of`` beside it: its template and values.
 """
 
 import dataclasses
@@ -10,6 +11,8 @@ import logging
 import types
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, get_args, get_type_hints
 
 import orjson
@@ -30,6 +33,8 @@ def _reader_of(kind: type) -> Callable[[dict[str, Any]], Any]:
 
     def read(given: dict[str, Any]) -> Any:
         fields = {name: value for name, value in given.items() if name in known}
+        with suppress(LookupError, ValueError):
+            fields["reason"] = condense.Sentence.from_json(given["made_of"])
         for name in ids:
             if fields.get(name):
                 fields[name] = uuid.UUID(fields[name])
@@ -48,13 +53,17 @@ _READERS = {kind.__name__: _reader_of(kind) for kind in _kinds(TurnEvent) + _kin
 
 def encode(told: Iterable[Told]) -> bytes:
     """Return events or hints as JSON."""
-    named = [(type(one).__name__, one) for one in told]
+    named = [(type(one).__name__, asdict(one) | _made_of(one)) for one in told]
     try:
         return orjson.dumps(named)
     except TypeError:
         # A model may write half a surrogate pair, which UTF-8 can't carry.
-        plain = [(name, condense.well_formed_json(dataclasses.asdict(one))) for name, one in named]
-        return orjson.dumps(plain)
+        return orjson.dumps([(name, condense.well_formed_json(one)) for name, one in named])
+
+
+def _made_of(told: Told) -> dict[str, Any]:
+    reason: Any = getattr(told, "reason", "")
+    return {"made_of": reason.to_json()} if getattr(reason, "values", None) else {}
 
 
 def decode(text: bytes) -> list[Any]:

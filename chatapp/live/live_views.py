@@ -1,13 +1,12 @@
 """The live views of this process: the open pages of its conversations, kept current.
 
-Each conversation with an open page in this process has one. Its task follows the turn's events,
-coalesces streamed text, reads the database and renders the templates. Errors are logged, and do not
-end the task.
+Each conversation with an open page in this process has one for each language of its readers. Its
+task follows the turn's events, coalesces streamed text, reads the database and renders the
+templates. Errors are logged, and do not end the task.
 """
 
 import asyncio
 import contextlib
-import functools
 import logging
 import time
 import uuid
@@ -17,9 +16,10 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef, Subquery
 
+from chatapp import languages
 from chatapp.agent import events
 from chatapp.context.turn_context import known_runs
-from chatapp.languages import in_words
+from chatapp.languages import Reader, in_words
 from chatapp.live import hints, outgoing_frames
 from chatapp.live.channel import Events, channel
 from chatapp.live.outgoing_frames import LINGER, Watchers
@@ -45,10 +45,11 @@ UNCLAIMED = 3.0
 
 
 class LiveView:
-    """The live view of one conversation: shows events and hints to its watchers."""
+    """The live view of one conversation for readers of one language."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers | None = None) -> None:
         self.conversation_id = conversation_id
+        self.reader = languages.reader()
         self.watchers = Watchers() if watchers is None else watchers
         self.turn_view = TurnView(conversation_id, self.watchers)
         self.queue = QueueView(conversation_id, self.watchers)
@@ -101,7 +102,7 @@ class LiveView:
         if before and not before.done():
             await asyncio.wait({before}, timeout=LONGEST_END)
             before.cancel()
-        self.watchers.reader.enter()
+        self.reader.enter()
         self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
         if question:
             asked = events.MessageAppended(question, "user")
@@ -178,54 +179,35 @@ class LiveView:
             queue=await self.queue.render(),
         )
 
-    @functools.singledispatchmethod
-    def hear(self, _hint: hints.Hint) -> None:
+    def hear(self, hint: hints.Hint) -> None:  # noqa: C901 - one case for each hint
         """Show the change that a hint announces."""
-
-    @hear.register
-    def _(self, hint: hints.TurnOpened) -> None:
-        self.follow(hint.turn, question=hint.question)
-        if not hint.question:
-            # An edit or a retry may have set messages aside.
-            self._start(self.show_change)
-
-    @hear.register
-    def _(self, _hint: hints.ConversationChanged | hints.UserChanged) -> None:
-        self._start(self.show_change)
-
-    @hear.register
-    def _(self, _hint: hints.ContextNews) -> None:
-        self._start(self.turn_view.show_panel)
-
-    @hear.register
-    def _(self, _hint: hints.QueueChanged) -> None:
-        self._start(self.queue.show)
-
-    @hear.register
-    def _(self, _hint: hints.TitleChanged) -> None:
-        self.watchers.send(outgoing_frames.title_changed())
-
-    @hear.register
-    def _(self, hint: hints.SavingDelayed) -> None:
-        words = noop("The server could not save what comes next.")
-        self.turn_view.notice = Notice("retry", words, until=hint.until) if hint.until else None
-        self._start(self.turn_view.show_panel)
-
-    @hear.register
-    def _(self, _hint: hints.ConversationDeleted | hints.SessionsEnded) -> None:
-        self.watchers.dismiss()
-
-    @hear.register
-    def _(self, hint: hints.ListChanged) -> None:
-        if self.conversation_id != hint.but:
-            self.show_list()
-
-    @hear.register
-    def _(self, _hint: hints.ChannelRestored) -> None:
-        self._start(self.show_change)
-        self._start(self.queue.show)
-        self.show_list()
-        self.watchers.send(outgoing_frames.title_changed())
+        match hint:
+            case hints.TurnOpened():
+                self.follow(hint.turn, question=hint.question)
+                if not hint.question:
+                    # An edit or a retry may have set messages aside.
+                    self._start(self.show_change)
+            case hints.ConversationChanged() | hints.UserChanged():
+                self._start(self.show_change)
+            case hints.ContextNews():
+                self._start(self.turn_view.show_panel)
+            case hints.QueueChanged():
+                self._start(self.queue.show)
+            case hints.TitleChanged():
+                self.watchers.send(outgoing_frames.title_changed())
+            case hints.SavingDelayed(until=until):
+                words = noop("The server could not save what comes next.")
+                self.turn_view.notice = Notice("retry", words, until=until) if until else None
+                self._start(self.turn_view.show_panel)
+            case hints.ConversationDeleted() | hints.SessionsEnded():
+                self.watchers.dismiss()
+            case hints.ListChanged() if self.conversation_id != hint.but:
+                self.show_list()
+            case hints.ChannelRestored():
+                self._start(self.show_change)
+                self._start(self.queue.show)
+                self.show_list()
+                self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
         """Run ``show`` as a task, apart from the turn's events."""
@@ -238,6 +220,18 @@ class LiveView:
         await self._safely(self.catch_up)
         await self._safely(self.turn_view.show_change)
 
+    async def look(self, revision: int, turn: uuid.UUID | None, *, is_unclaimed: bool) -> None:
+        """Show changes of the rows whose hints were missed."""
+        before, self.looked_at = self.looked_at, (revision, self.turns)
+        if turn != self.followed:
+            await self.catch_up()
+        elif is_unclaimed:
+            self.reader.enter()
+            self.turn_view.wait_for_worker()
+        elif turn is None and before and before[0] != revision and before[1] == self.turns:
+            # It was changed, and by no turn; a page that was told has nothing to fetch.
+            await self.show_change()
+
     def show_list(self) -> None:
         """Have every page fetch its list of conversations again."""
         self.watchers.send(outgoing_frames.list_changed())
@@ -246,7 +240,7 @@ class LiveView:
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
         """Await ``show``; log its errors, since they must not end the turn."""
-        self.watchers.reader.enter()
+        self.reader.enter()
         try:
             await show(*told, **how)
         except Exception:
@@ -254,12 +248,12 @@ class LiveView:
 
 
 class LiveViews:
-    """The live views of this process, by conversation."""
+    """The live views of this process, by conversation and reader."""
 
     interval = INTERVAL
 
     def __init__(self) -> None:
-        self.views: dict[uuid.UUID, LiveView] = {}
+        self.views: dict[uuid.UUID, dict[Reader, LiveView]] = {}
         self._looking: asyncio.Task[None] | None = None
 
     async def watch(
@@ -281,9 +275,9 @@ class LiveViews:
     def _held(self, conversation: Conversation) -> Iterator[LiveView]:
         channel.start()
         self._keep_looking()
-        pk = conversation.pk
-        if (view := self.views.get(pk)) is None:
-            view = self.views[pk] = LiveView(pk)
+        there, reader = self.views.setdefault(conversation.pk, {}), languages.reader()
+        if (view := there.get(reader)) is None:
+            view = there[reader] = LiveView(conversation.pk)
             # What changes from now on is new to each page that comes.
             view.looked_at = conversation.revision, view.turns
         view.owner = conversation.owner_id
@@ -296,23 +290,29 @@ class LiveViews:
 
     def _close_idle(self, view: LiveView) -> None:
         """Drop a view without watchers; during a turn only after a while, as a page may return."""
-        if view.holders or self.views.get(view.conversation_id) is not view:
+        there = self.views.get(view.conversation_id, {})
+        if view.holders or there.get(view.reader) is not view:
             return
         if view.watchers and view.followed:
             asyncio.get_running_loop().call_later(LINGER + 1, self._close_idle, view)
             return
-        del self.views[view.conversation_id]
+        del there[view.reader]
+        if not there:
+            del self.views[view.conversation_id]
         view.leave()
 
     def newest(self, conversation_id: uuid.UUID) -> int:
-        """Return the number of the last change that was sent to pages of a conversation."""
-        view = self.views.get(conversation_id)
+        """Return the number of the last change that was sent to this reader's pages."""
+        view = self.views.get(conversation_id, {}).get(languages.reader())
         return view.watchers.change if view else 0
 
     @property
     def watchers(self) -> int:
         """Return the number of pages that watch; callable from any thread."""
-        return sum(view.watchers.count for view in [*self.views.values()])
+        return sum(view.watchers.count for view in self._all())
+
+    def _all(self) -> list[LiveView]:
+        return [view for there in [*self.views.values()] for view in [*there.values()]]
 
     def hear(self, hint: hints.Hint) -> None:
         """Pass a hint to the views that it concerns."""
@@ -322,11 +322,10 @@ class LiveViews:
     def _concerned(self, hint: hints.Hint) -> list[LiveView]:
         match hint:
             case hints.ListChanged(user) | hints.UserChanged(user) | hints.SessionsEnded(user):
-                return [view for view in self.views.values() if view.owner == user]
+                return [view for view in self._all() if view.owner == user]
             case hints.ChannelRestored():
-                return [*self.views.values()]
-        view = self.views.get(hint.conversation)
-        return [view] if view else []
+                return self._all()
+        return [*self.views.get(hint.conversation, {}).values()]
 
     def _keep_looking(self) -> None:
         """Read the rows from time to time in a cluster: other processes write them, too."""
@@ -355,17 +354,8 @@ class LiveViews:
     async def look(self) -> None:
         """Show changes of the rows whose hints were missed."""
         for pk, revision, turn, is_unclaimed in await reading(_states)([*self.views]):
-            if (view := self.views.get(pk)) is None:
-                continue
-            before, view.looked_at = view.looked_at, (revision, view.turns)
-            if turn != view.followed:
-                await view.catch_up()
-            elif is_unclaimed:
-                view.watchers.reader.enter()
-                view.turn_view.wait_for_worker()
-            elif turn is None and before and before[0] != revision and before[1] == view.turns:
-                # It was changed, and by no turn; a page that was told has nothing to fetch.
-                await view.show_change()
+            for view in [*self.views.get(pk, {}).values()]:
+                await view.look(revision, turn, is_unclaimed=is_unclaimed)
 
 
 def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:

@@ -15,8 +15,6 @@ from typing import Any
 
 import orjson
 
-from chatapp import languages
-
 # Digits of a change's number.
 LONGEST_NUMBER = 9
 
@@ -264,7 +262,7 @@ LINGER = 15.0
 
 
 class Watchers:
-    """All watchers of one conversation; true while frames are worth making."""
+    """The watchers of one conversation in one language; true while frames are worth making."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin without watchers; ``clock`` returns seconds."""
@@ -272,8 +270,6 @@ class Watchers:
         # For each that is there, whether there is news for it.
         self._watching: set[asyncio.Event] = set()
         self._awaited_until = 0.0
-        # Frames are made once for all: for the reader whose page came last.
-        self.reader = languages.reader()
         self._begin()
 
     def _begin(self) -> None:
@@ -321,7 +317,6 @@ class Watchers:
         """
         if not self:
             self._begin()
-        self.reader = languages.reader()
         here, news = Place(self._epoch, self.change), asyncio.Event()
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)

@@ -1,11 +1,12 @@
 """The view of a running turn: each event changes it, and only the changes are sent.
 
-Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
+Frames are rendered once for all watchers of one language, with the page's own templates, and not at
+all for nobody.
 """
 
 import asyncio
-import functools
 import logging
+import re
 import uuid
 from dataclasses import replace
 
@@ -31,6 +32,8 @@ from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
 from chatapp.transcript.message_parts import ToolCard
 
 log = logging.getLogger(__name__)
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class TurnView:
@@ -161,22 +164,18 @@ class TurnView:
         if self.watchers:
             self.watchers.send(await part.read())
 
-    @functools.singledispatchmethod
     async def show(self, event: events.TurnEvent) -> None:
-        """Show an event of the run."""
-        raise NotImplementedError(type(event))
+        """Show an event of the run; the method is named as it is."""
+        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
 
-    @show.register
-    async def _(self, _event: events.Restarted) -> None:
+    async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
         self.condensing = self.notice = self._asked = None
         self.waits = False
 
-    @show.register(events.TextStreamed)
-    @show.register(events.ThinkingStreamed)
-    async def _(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
+    async def _text_streamed(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
         growing = self.part
         if isinstance(event, events.TextStreamed) and (growing is None or growing.thought):
             if not event.text.strip("\n"):  # Nothing is said yet.
@@ -185,12 +184,12 @@ class TurnView:
         if part := self.part:
             part.feed(event.text)
 
-    @show.register
-    async def _(self, event: events.ThinkingStarted) -> None:
+    _thinking_streamed = _text_streamed
+
+    async def _thinking_started(self, event: events.ThinkingStarted) -> None:
         await self._begin_part(event.since)
 
-    @show.register
-    async def _(self, event: events.ThinkingEnded) -> None:
+    async def _thinking_ended(self, event: events.ThinkingEnded) -> None:
         await self._end_part(event.seconds)
 
     async def _begin_part(self, thought_since: float | None = None) -> None:
@@ -212,8 +211,7 @@ class TurnView:
                 if part.thought:
                     self._draw(part)
 
-    @show.register
-    async def _(self, event: events.StepStarted) -> None:
+    async def _step_started(self, event: events.StepStarted) -> None:
         self._asked = event.since
         self._show_status(_("Waiting for the model…"))
         await self._show_awaited()
@@ -222,8 +220,7 @@ class TurnView:
             self.condensing = self.notice = None
             await self.show_panel()
 
-    @show.register
-    async def _(self, event: events.CondensingAwaited) -> None:
+    async def _condensing_awaited(self, event: events.CondensingAwaited) -> None:
         if event.awaited and self.condensing is None:
             self.condensing = CondensingStatus("manual", awaited=True)
         elif self.condensing and self.condensing.awaited and not event.awaited:
@@ -248,17 +245,14 @@ class TurnView:
         if self.watchers:
             self.watchers.send(outgoing_frames.article_upserted(shown.id, shown.render()))
 
-    @show.register
-    async def _(self, event: events.ToolUseStarted) -> None:
+    async def _tool_use_started(self, event: events.ToolUseStarted) -> None:
         if self.streaming and not self.part:
             self._asked, self.streaming = None, StreamedReply()
             self._draw(self.streaming)
         self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()
 
-    @show.register(events.ToolStarted)
-    @show.register(events.ToolFinished)
-    async def _(self, event: events.ToolStarted | events.ToolFinished) -> None:
+    async def _tool_started(self, event: events.ToolStarted | events.ToolFinished) -> None:
         self._tools[event.id] = event
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running {tool}…", tool=event.name))
@@ -268,27 +262,25 @@ class TurnView:
             card = await reading(_render_card)(self.conversation_id, seq, tools, event.id)
             self.watchers.send(outgoing_frames.article_upserted(*card))
 
-    @show.register
-    async def _(self, _event: events.PersonAsked) -> None:
+    _tool_finished = _tool_started
+
+    async def _person_asked(self, _event: events.PersonAsked) -> None:
         # First the question, then that it waits: who hears of it finds it on the page.
         await self._show_row()
         self._show_status(_("Waiting for you."), waits=True)
 
-    @show.register
-    async def _(self, _event: events.PersonAnswered) -> None:
+    async def _person_answered(self, _event: events.PersonAnswered) -> None:
         self._show_status(_("Going on…"), waits=False)
         await self._show_row()
 
-    @show.register
-    async def _(self, event: events.ToolProgressed) -> None:
+    async def _tool_progressed(self, event: events.ToolProgressed) -> None:
         started = self._tools.get(event.id)
         if isinstance(started, events.ToolStarted):
             self._tools[event.id] = replace(started, output=event.output)
             frame = outgoing_frames.tool_progressed(self._newest_seq, event.id, event.output)
             self.watchers.send(frame)
 
-    @show.register
-    async def _(self, event: events.MessageAppended) -> None:
+    async def _message_appended(self, event: events.MessageAppended) -> None:
         self.notice = self._asked = None
         # Results are shown in the row of the message that called for them. Another message forgets
         # the events of calls before it, whose ids may come again.
@@ -300,19 +292,16 @@ class TurnView:
             self._remove_streaming()
             await self._show_row()
 
-    @show.register
-    async def _(self, event: events.ContextChanged) -> None:
+    async def _context_changed(self, event: events.ContextChanged) -> None:
         self._context = event
         if not self._is_final_reply:
             await self.show_panel()
             await self._show_awaited()
 
-    @show.register
-    async def _(self, _event: events.StreamDiscarded) -> None:
+    async def _stream_discarded(self, _event: events.StreamDiscarded) -> None:
         self._remove_streaming()
 
-    @show.register
-    async def _(self, event: events.RetryScheduled) -> None:
+    async def _retry_scheduled(self, event: events.RetryScheduled) -> None:
         if self.part and self.streaming and not self.streaming.texts:
             self._remove_streaming()  # The model will think anew.
             self._asked = event.since
@@ -323,8 +312,7 @@ class TurnView:
         )
         await self.show_panel()
 
-    @show.register
-    async def _(self, event: events.CondensingStarted) -> None:
+    async def _condensing_started(self, event: events.CondensingStarted) -> None:
         if not self.part:
             self._remove_streaming()
         # Several attempts in a row are shown as one condensation, with one start.
@@ -333,8 +321,7 @@ class TurnView:
         self._show_status(_("Condensing context…"))
         await self.show_panel()
 
-    @show.register
-    async def _(self, event: events.CondensingProgressed) -> None:
+    async def _condensing_progressed(self, event: events.CondensingProgressed) -> None:
         if not self.condensing:
             return
         if self.notice:
@@ -344,8 +331,7 @@ class TurnView:
         written = written_of(self.condensing)["written"]
         self.watchers.send(outgoing_frames.condensing_progressed(written))
 
-    @show.register
-    async def _(self, event: events.SummaryStreamed) -> None:
+    async def _summary_streamed(self, event: events.SummaryStreamed) -> None:
         if not self.condensing:
             return
         begins, before = self.condensing.draft is None, self.condensing.draft or ""
@@ -355,8 +341,7 @@ class TurnView:
         else:
             self.watchers.send(outgoing_frames.draft_streamed(self.condensing.draft))
 
-    @show.register
-    async def _(self, event: events.ReviewAsked) -> None:
+    async def _review_asked(self, event: events.ReviewAsked) -> None:
         if self.condensing is None:
             # After a restart the attempt began in another process.
             attempt = await reading(Condensation.objects.get)(reviews=event.id)
@@ -365,23 +350,20 @@ class TurnView:
         self._show_status(_("Waiting for you."), waits=True)
         await self.show_panel()
 
-    @show.register
-    async def _(self, _event: events.ReviewAnswered) -> None:
+    async def _review_answered(self, _event: events.ReviewAnswered) -> None:
         if self.condensing:
             self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
         self._show_status(_("Condensing context…"), waits=False)
         await self.show_panel()
 
-    @show.register
-    async def _(self, _event: events.CondensingFellBack) -> None:
+    async def _condensing_fell_back(self, _event: events.CondensingFellBack) -> None:
         self.notice = None
         if self.condensing:
             self.condensing.tokens_written, self.condensing.draft = 0, None
         await self._show_transcript()
         await self.show_panel()
 
-    @show.register
-    async def _(self, event: events.CondensingEnded) -> None:
+    async def _condensing_ended(self, event: events.CondensingEnded) -> None:
         # A condensation that was put off is due again.
         self.condensing = self.notice = self._terms = None
         self._show_status(labels.outcome_name(event.kind, event.status), waits=False)

@@ -152,10 +152,12 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
                 if chats:
                     lock(Conversation, *chats)
             rows = list(self.with_conversation().select_for_update(of=("self",)))
-            models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
             for row in rows:
                 for name, value in columns.items():
                     setattr(row, name, value)
+                if row.SAID:
+                    columns["sentences"] = fields.sentences_of(row)
+                models.QuerySet(self.model).filter(pk=row.pk).update(**columns)
                 row.enter()
         return len(rows)
 
@@ -190,6 +192,7 @@ class Recorded(models.Model):
     CONTENTS: ClassVar[tuple[str, ...]] = ()
     OPEN: ClassVar[tuple[str, ...]] = ("pending",)
     CHANGING: ClassVar[tuple[str, ...]] = ()
+    SAID: ClassVar[frozenset[str]] = frozenset()
 
     class Meta:
         abstract = True

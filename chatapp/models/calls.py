@@ -94,7 +94,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return {"cost": cost, "cost_measured": not sums["guesses"]}
 
 
-class ModelCall(models.Model):
+class ModelCall(fields.Speaking):
     """One request to a model, with its purpose, usage and cost; failed requests are kept, too.
 
     ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
@@ -127,6 +127,8 @@ class ModelCall(models.Model):
         CHECK = "check", _("check of a summary")
         TITLE = "title", _("title")
         EMBEDDING = "embedding", _("search by meaning")
+
+    SAID = frozenset({"error"})
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")

@@ -140,7 +140,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return totals | {"outcomes": counts, "saved_by": saved_by, "cost_measured": measured}
 
 
-class Condensation(Recorded, Hiding):
+class Condensation(fields.Speaking, Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
     It is declined if there was too little to condense or to clear: nothing went wrong. One that is
@@ -230,6 +230,7 @@ class Condensation(Recorded, Hiding):
         GOOD = 1, _("good")
         BAD = -1, _("bad")
 
+    SAID = frozenset({"notes", "error"})
     # How a draft stands that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
 
@@ -369,7 +370,7 @@ class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):
         return self.filter(written_at=None)
 
 
-class BackgroundDraft(models.Model):
+class BackgroundDraft(fields.Speaking):
     """The draft of a conversation, from when one is wanted until it is applied or dropped.
 
     Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
@@ -377,6 +378,8 @@ class BackgroundDraft(models.Model):
     then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another
     process needs to apply it.
     """
+
+    SAID = frozenset({"proposal"})
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, related_name="background_draft"

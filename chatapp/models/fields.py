@@ -6,9 +6,10 @@ a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
+from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -83,6 +84,67 @@ class TextField(_WellFormed, Text):
 
 class JSONField(_WellFormed, Json):
     """A JSON value; of a model's or a tool's making, mostly."""
+
+
+class SentencesField(JSONField):
+    """The templates and values of the sentences in a row's columns ``SAID``; null without any."""
+
+    @override
+    def pre_save(self, model_instance: Any, add: bool) -> Any:
+        """Collect them."""
+        setattr(model_instance, self.attname, sentences_of(model_instance))
+        return super().pre_save(model_instance, add)
+
+
+class Speaking(models.Model):
+    """A row with English sentences in the columns ``SAID``, of which the audit chain has digests.
+
+    Their ``sentences`` are stored apart; one that does not make the stored text is not used.
+    """
+
+    SAID: ClassVar[frozenset[str]]
+    sentences = SentencesField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @override
+    @classmethod
+    def from_db(cls, *stored: Any, **how: Any) -> Self:
+        """Return the stored row with its sentences."""
+        row = super().from_db(*stored, **how)
+        row.restore_sentences()
+        return row
+
+    def restore_sentences(self) -> None:
+        """Put the ``sentences`` in the place of their texts."""
+        if known := read_sentences(self.__dict__.get("sentences")):
+            for name in self.SAID & self.__dict__.keys():
+                said = condense.each_text(getattr(self, name), lambda one: known.get(one, one))
+                setattr(self, name, said)
+
+
+def sentences_of(row: Any) -> list[Any] | None:
+    """Return the sentences with values in a row, None if there are none."""
+    return sentences_in([getattr(row, name) for name in row.SAID])
+
+
+def sentences_in(value: object) -> list[Any] | None:
+    """Return the sentences with values in a JSON value, None if there are none."""
+    found = list[Any]()
+    condense.each_text(value, found.append)
+    made = {str(one): one.to_json() for one in found if getattr(one, "values", None)}
+    return [*made.values()] or None
+
+
+def read_sentences(stored: Iterable[Any] | None) -> dict[str, condense.Sentence]:
+    """Return the sentences of a result of ``sentences_in``, by their texts."""
+    known = {}
+    for one in stored or ():
+        with suppress(ValueError, RecursionError):
+            said = condense.Sentence.from_json(one)
+            known[str(said)] = said
+    return known
 
 
 class ReceiptField(JSONField):

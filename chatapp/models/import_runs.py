@@ -42,7 +42,7 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
             return self.select_related("owner").get(pk=pk) if taken else None
 
 
-class ImportRun(models.Model):
+class ImportRun(fields.Speaking):
     """Files that are imported in their owner's name, or were a while ago.
 
     They are of this ``form``, and lie in ``folder`` until the import is over; ``name`` is that of
@@ -54,6 +54,8 @@ class ImportRun(models.Model):
     The process that works on it is ``worker``, "" while any may take it, and this is its
     ``attempt``; ``heartbeat_at`` is its last sign of life.
     """
+
+    SAID = frozenset({"left_out", "refusal"})
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="imports")
@@ -124,7 +126,8 @@ class ImportRun(models.Model):
     def finish(self, refusal: str) -> bool:
         """Store its end; return False, with nothing changed, if it isn't ours."""
         told = {name: getattr(self, name) for name in ("messages", "left_out", "unused")}
-        return self._change(**told, refusal=refusal, finished_at=now())
+        said = fields.sentences_in([refusal, self.left_out])
+        return self._change(**told, refusal=refusal, sentences=said, finished_at=now())
 
     @property
     def _mine(self) -> ImportRunQuerySet:

@@ -45,7 +45,7 @@ class Fork(Recorded):
         return f"Fork at message {self.seq}"
 
 
-class Source(models.Model):
+class Source(fields.Speaking):
     """The file that a conversation was made from: its ``form``, its name and its SHA-256.
 
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
@@ -54,6 +54,8 @@ class Source(models.Model):
     process that does so (see ``turns.this_process``), and the conversation counts as deleted. Of
     the conversations of one ``run``, it is the one at this ``place``.
     """
+
+    SAID = frozenset({"problems"})
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="source"

@@ -126,7 +126,7 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
         )
 
 
-class Review(Recorded):
+class Review(fields.Speaking, Recorded):
     """The draft that an attempt wrote first, second … (``ordinal``), and a person's answer to it.
 
     ``text`` is their replacement for the text that was ``shown``, and ``focus`` the content that
@@ -143,6 +143,7 @@ class Review(Recorded):
     )  # fmt: skip
     CONTENTS = ("shown", "text", "focus")
     CHANGING = ("applies_at",)
+    SAID = frozenset({"proposal"})
 
     class Status(models.TextChoices):
         """The state or result of a review."""

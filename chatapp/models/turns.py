@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -112,7 +112,7 @@ def claim(pk: uuid.UUID, attempt: int) -> Statement:
     return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
-class Turn(models.Model):
+class Turn(fields.Speaking):
     """From one message of the user to the final reply; ``nonce`` makes sending idempotent.
 
     A condensation by hand is a turn too, since nothing else may run meanwhile; it answers nothing.
@@ -154,6 +154,7 @@ class Turn(models.Model):
         CONTINUED = "continued", _("an answer that was cut was continued")
         CONDENSED = "condensed", _("the context was condensed by hand")
 
+    SAID = frozenset({"error"})
     # How turns end that can be tried again.
     UNDONE = frozenset({Status.STOPPED, Status.FAILED, Status.INTERRUPTED})
 
@@ -236,11 +237,13 @@ class Turn(models.Model):
     ) -> Statement:
         """Return a statement that stores its end; it finds nothing if it is over, or was taken."""
         change = (
-            "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
-            "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
+            "status = %s, error = %s, sentences = %s, details = %s, profile_at_fault = %s, "
+            "doing = '', finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
             "WHERE id = chatapp_turn.conversation_id)"
         )
-        said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
+        sentences: Any = Turn._meta.get_field("sentences")
+        made = sentences.get_db_prep_save(fields.sentences_in(error), connection)
+        said = (status, condense.well_formed(error), made, condense.well_formed(details))
         return self._changing(change, *said, profile_at_fault, timezone.now())
 
     @transaction.atomic

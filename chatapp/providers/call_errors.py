@@ -21,11 +21,16 @@ NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in
 EMPTY = noop("The model sent an empty answer. Try again, or ask in other words.")
 ONLY_THOUGHT = noop("The model reached the longest allowed length before it answered.")
 NO_KEY = noop("There is no API key for this profile. Enter one in Profiles.")
+REDIRECTED = noop(
+    "{host} redirects to another address. Your key and conversation were not sent "
+    "there. Enter the final address in Profiles."
+)
+UNREACHED = noop(
+    "The provider could not be reached at {host}. Check the network, and the base URL in Profiles."
+)
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
 _RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-# Its key, or the model and the address that it names.
-_OF_THE_PROFILE = {401, 403, 404}
 _SENTENCES = {
     401: noop("The provider did not accept the API key. Check it in Profiles."),
     402: noop("The provider account cannot pay for this call. Check its billing."),
@@ -35,6 +40,14 @@ _SENTENCES = {
     ),
     429: noop("The provider's rate limit is reached."),
     529: noop("The provider is overloaded at the moment."),
+}
+# Of a profile's key, or of the model and the address that it names.
+_OF_THE_PROFILE = {
+    NO_MODEL,
+    NO_KEY,
+    REDIRECTED,
+    UNREACHED,
+    *[_SENTENCES[one] for one in (401, 403, 404)],
 }
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
@@ -94,17 +107,13 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
     lines.append(f"message: {said}")
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
-        sentence = say(
-            "{host} redirects to another address. Your key and conversation were not sent "
-            "there. Enter the final address in Profiles.",
-            host=asked.host,
-        )
+        redirected = REDIRECTED.format(host=asked.host)
         lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
-        return ProviderError(sentence, status=status, details="\n".join(lines))
+        return ProviderError(redirected, status=status, details="\n".join(lines))
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        sentence = say("The prompt does not fit the model's context window: {said}", said=said)
-        overflow = ContextOverflow(sentence, status=status, details=details)
+        too_long = say("The prompt does not fit the model's context window: {said}", said=said)
+        overflow = ContextOverflow(too_long, status=status, details=details)
         overflow.window = condense.named_window(error)
         return overflow
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
@@ -118,7 +127,7 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
         retry_after=retry_after(refusal.headers),
         status=status,
         details=details,
-        profile_at_fault=status in _OF_THE_PROFILE,
+        profile_at_fault=is_of_profile(sentence),
     )
 
 
@@ -136,15 +145,16 @@ def explain_loss(
     if isinstance(error, ValueError):
         return no_reply(asked, details)
     return ProviderError(
-        say(
-            "The provider could not be reached at {host}. "
-            "Check the network, and the base URL in Profiles.",
-            host=asked.host,
-        ),
+        UNREACHED.format(host=asked.host),
         retryable=True,
         details=details,
         profile_at_fault=True,
     )
+
+
+def is_of_profile(error: str) -> bool:
+    """Return True if a change of the profile mends this error, or one that it contains."""
+    return not _OF_THE_PROFILE.isdisjoint(condense.templates_in(error))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import condense
@@ -152,7 +153,8 @@ class ResilientProvider:
         if not isinstance(error, ProviderError):
             log.error("a provider failed in a way it should not", exc_info=error)
             error = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
-        error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
+        said = condense.change_texts(str(error), lambda text: text[:LONGEST_SENTENCE])
+        error.args = (condense.change_texts(said, partial(scrub, key=self._key)),)
         error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
         return error
 

@@ -307,7 +307,7 @@ class SdkProvider(ABC):
 
     def _check_key(self) -> None:
         if not self.key and self.spec.asks_key(self.base_url):
-            raise ProviderError(NO_KEY)
+            raise ProviderError(NO_KEY, profile_at_fault=True)
 
 
 def _named(request_id: object) -> events.CallDescribed:

@@ -37,6 +37,7 @@ from chatapp.models.database import (
     row_locks,
     together,
 )
+from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of, read_limits
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
@@ -317,6 +318,7 @@ class ConversationJournal:
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
             error=call.error,
+            sentences=sentences_in(call.error),
             request_id=call.facts.request_id,
             reply_id=call.facts.reply_id,
             cache_miss=call.facts.cache_miss,

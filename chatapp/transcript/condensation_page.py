@@ -30,7 +30,7 @@ _COLUMNS = (
 )  # fmt: skip
 # All that is read for it, of an attempt and of its conversation.
 TABLE_COLUMNS = (
-    *_COLUMNS, "started_at", "finished_at", "cost", "predicted_cost", "total_cost",
+    *_COLUMNS, "sentences", "started_at", "finished_at", "cost", "predicted_cost", "total_cost",
     "total_measured", "work_seconds", "review_seconds", "rating", "rating_words",
     "conversation__title",
 )  # fmt: skip

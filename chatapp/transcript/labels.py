@@ -1,6 +1,5 @@
 """Words of the transcript: names and explanations of attempts, turns, rewinds and versions."""
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,13 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
 
 import condense
+from chatapp.condensation.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE
 from chatapp.context.sizes import CondensingPoint
 from chatapp.languages import in_words
 from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
+from chatapp.providers.call_errors import is_of_profile
 from chatapp.sentences import in_a_row
 from chatapp.sentences import translate as _
 from chatapp.transcript.summary_parts import SummaryPart, summary_parts
@@ -25,16 +26,9 @@ FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 _LONGEST_ID = 18  # digits
 LONGEST_REASON = 60  # characters of one that is told in a line
-# How the engine's error begins where a validator refuses a summary, also in version 0.1.0.
-_REFUSED = re.compile("The summary was re(?:fused|jected): ")
-# How the engine's note begins that says why a truncation has no summary.
-_NO_SUMMARY = condense.noop("Without a summary")
-_CALL_FAILED = "Condensing API call failed: "
-# How the note begins of an attempt that the user had put off.
-_PUT_OFF = "You asked to wait; "
+# A validator's refusal of a summary, now and in version 0.1.0.
+_REFUSED = (condense.SUMMARY_REFUSED, condense.noop("The summary was rejected: {issue}"))
 _ENDS = frozenset(".!?…。！？।؟")
-# How the note begins of a summary that was changed in a review.
-_EDITED = "A person changed the summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +203,7 @@ class AttemptWords:
     @property
     def refused_for(self) -> str:
         """The reason of the rule that refused the model's summary, "" without one."""
-        found = _REFUSED.match(self.attempt.error)
-        return in_words(self.attempt.error[found.end() :]) if found else ""
+        return refusal_in(self.attempt.error)
 
     @cached_property
     def refused_html(self) -> str:
@@ -221,15 +214,12 @@ class AttemptWords:
     @property
     def reason(self) -> str:
         """The reason of its failure; the record has the exact words."""
-        said = in_words(self.attempt.error.removeprefix(_CALL_FAILED))
-        if refused_for := self.refused_for:
-            said = _("The model's summary was refused: {reason}", reason=refused_for)
-        return said if not said or said[-1] in _ENDS else f"{said}."
+        return failure_words(self.attempt.error)
 
     @property
     def is_of_profile(self) -> bool:
         """The profile is at fault."""
-        return "Profiles." in self.attempt.error
+        return is_of_profile(self.attempt.error)
 
     @cached_property
     def tries(self) -> Sequence["AttemptWords"]:
@@ -240,7 +230,7 @@ class AttemptWords:
     @property
     def how(self) -> str:
         """The change by a person or the failed try that it follows, "" without either."""
-        if any(note.startswith(_EDITED) for note in self.attempt.notes):
+        if condense.EDITED in self.attempt.notes:
             return _("changed in review")
         if not self.tries:
             return ""
@@ -283,8 +273,7 @@ class AttemptWords:
     @property
     def broken_promise(self) -> str:
         """The reason that it did not wait, "" unless the user had put it off."""
-        said = [note for note in self.attempt.notes if note.startswith(_PUT_OFF)]
-        return in_words(said[0]) if said else ""
+        return self._noted(BROKEN_PROMISE, REFUSED_PROMISE)
 
     @property
     def hidden_text(self) -> str:
@@ -316,8 +305,14 @@ class AttemptWords:
         """A sentence that it left no summary, with the known reason; "" if it left one."""
         if self.attempt.kind != Condensation.Kind.TRUNCATED:
             return ""
-        why = (note for note in self.attempt.notes if note.startswith(_NO_SUMMARY))
-        return in_words(next(why, _NO_SUMMARY))
+        known = self._noted(condense.AUTOMATIC_OFF, condense.WINDOW_SMALL)
+        return known or in_words(condense.noop("Without a summary"))
+
+    def _noted(self, *templates: str) -> str:
+        """Return its note of one of these templates, "" without one."""
+        notes = self.attempt.notes
+        found = [one for one in notes if condense.templates_in(one)[0] in templates]
+        return in_words(found[0]) if found else ""
 
     @property
     def pins_kept(self) -> str:
@@ -365,6 +360,26 @@ class AttemptWords:
     def folded(self) -> condense.Folded | None:
         """The files that were read, as they were folded."""
         return self.attempt.read_folded()
+
+
+def refusal_in(error: str) -> str:
+    """Return the reason of a validator that refused a summary, "" if the error is another."""
+    return _value_in(error, "issue", _REFUSED)
+
+
+def failure_words(error: str) -> str:
+    """Return the reason of an attempt's failure for people, as a whole sentence."""
+    said = _value_in(error, "error", (condense.CALL_FAILED,)) or in_words(error)
+    if refusal := refusal_in(error):
+        said = _("The model's summary was refused: {reason}", reason=refusal)
+    return said if not said or said[-1] in _ENDS else f"{said}."
+
+
+def _value_in(sentence: str, name: str, templates: Sequence[str]) -> str:
+    """Return a value of a sentence of these templates in the reader's language, else ""."""
+    if not isinstance(sentence, condense.Sentence) or sentence.template not in templates:
+        return ""
+    return in_words(sentence.values.get(name, ""))
 
 
 def outcome_name(kind: str, status: str) -> str:

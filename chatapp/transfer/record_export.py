@@ -12,6 +12,7 @@ from chatapp.languages import in_words, reader
 from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, Source
 from chatapp.models.audit import column_to_json
+from chatapp.models.fields import read_sentences
 from chatapp.providers import request_bytes
 from chatapp.transfer import FORMAT
 from chatapp.transfer.record_rows import empty
@@ -67,8 +68,9 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
 
 def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
     """Return a row's stored sentences with their translations, if these differ."""
+    known = read_sentences(item.get("sentences"))
     stored = filter(None, (item.get("error"), *item.get("notes", ())))
-    return {one: said for one in stored if (said := in_words(one)) != one}
+    return {one: said for one in stored if (said := in_words(known.get(one, one))) != one}
 
 
 def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:

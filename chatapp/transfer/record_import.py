@@ -216,7 +216,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     conversation.deleted_at = None
     with transaction.atomic():
         # From now on it is there for its owner.
-        source.save(update_fields=["messages", "importer", "problems", "unused"])
+        source.save(update_fields=["messages", "importer", "problems", "sentences", "unused"])
         conversation.save(update_fields=["deleted_at"])
         mark_due(conversation.pk)
     return conversation

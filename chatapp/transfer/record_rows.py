@@ -174,6 +174,7 @@ _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "notes": _texts,
     "suggestions": _texts,
     "forgotten": _texts,
+    "sentences": lambda _column, value: _checked(value, isinstance(value, list)),
     "folded": _folded,
     "receipt": _receipt,
 }
@@ -257,7 +258,10 @@ class Rows:
                 values["conversation"] = self.conversation
             if isinstance(table.model._meta.pk, models.UUIDField):  # noqa: SLF001 - Django's documented API
                 values["pk"] = self._key(number)
-            yield table.model(**values)
+            row = table.model(**values)
+            if isinstance(row, fields.Speaking):
+                row.restore_sentences()
+            yield row
             self._made[section] += 1
 
     def _values(

@@ -26,6 +26,7 @@ from chatapp.models import (
 )
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock
+from chatapp.models.fields import sentences_in
 from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 from chatapp.telemetry import note_call
@@ -90,7 +91,7 @@ def _last_message(turn: Turn) -> Message | None:
     return said.in_force().written().newest()
 
 
-def account_for(call: ModelCall, **columns: Any) -> None:
+def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
     """Account for a call that broke off: by its reported usage, and estimates of the rest."""
     called = {"name": call.profile_name, "provider": call.provider, "model": call.model}
     profile = Profile.objects.filter(owner=call.conversation.owner_id, **called).first()
@@ -107,7 +108,12 @@ def account_for(call: ModelCall, **columns: Any) -> None:
     cost = profile.cost_of(usage) if profile else listed.cost(usage)
     status = ModelCall.Status.INTERRUPTED
     ModelCall.objects.filter(pk=call.pk).update(
-        **message_store.usage_columns(usage), **columns, status=status, cost=cost
+        **message_store.usage_columns(usage),
+        **columns,
+        error=error,
+        sentences=sentences_in(error),
+        status=status,
+        cost=cost,
     )
     call.pieces.all().delete()
     transaction.on_commit(partial(partial_replies.forget, call.pk))

@@ -37,6 +37,7 @@ UNBOUND = noop(
     "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
 )
 REPAIRED = noop("A first summary was refused, and written again: {lacking}")
+SUMMARY_REFUSED = noop("The summary was refused: {issue}")
 USED = noop("The refused summary was used, as you chose: {issue}")
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
@@ -237,7 +238,7 @@ class AttemptRunner:
             repaired = await self._judged(replace(self.kit, lacking=found))
             if repaired.lacking:
                 raise self._rejection(repaired)
-            notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
+            notes = (REPAIRED.format(lacking=found), *repaired.notes)
             return replace(repaired, notes=notes)
         except CondenseError:
             raise
@@ -309,7 +310,7 @@ class AttemptRunner:
     def _rejection(self, made: Reduction) -> SummaryRejected:
         """Return the error for a rejected summary, with its reasons and its text."""
         self.refused, issues = made, made.lacking
-        said = say("The summary was refused: {issue}", issue=issues[0])
+        said = SUMMARY_REFUSED.format(issue=issues[0])
         error = SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
         error.rules = tuple([one.name for one in made.verdicts if one.rejects])
         return error

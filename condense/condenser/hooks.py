@@ -369,7 +369,7 @@ DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_le
 
 
 def _repetitions(summary: str, hidden: Sequence[Message]) -> list[str]:
-    issues, data = [], summary.encode()
+    issues, data = list[str](), summary.encode()
     if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
         issues.append(noop("It says the same over and over"))
     # One by one: to split or search a long history in one go holds up all threads.

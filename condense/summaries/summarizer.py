@@ -15,11 +15,12 @@ from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.loops import run_on
 from condense.messages import Json, Message
 from condense.prices import Usage
-from condense.sentences import say
+from condense.sentences import noop
 from condense.summaries.summary_failures import describe, is_context_overflow
 from condense.tokens.counters import TokenCounter
 from condense.unicode_text import well_formed
 
+CALL_FAILED = noop("Condensing API call failed: {error}")
 _TAG = re.compile(r"<(/?)(analysis|summary)\b[^<>]*>", re.IGNORECASE)
 
 
@@ -291,7 +292,7 @@ async def _chunks(request: SummaryRequest, kit: Kit) -> AsyncGenerator[Chunk]:
     except Exception as error:
         told = getattr(error, "is_context_overflow", False) is True
         kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
-        said = say("Condensing API call failed: {error}", error=str(error) or type(error).__name__)
+        said = CALL_FAILED.format(error=str(error) or type(error).__name__)
         bill, details = kit.bill, describe(error)
         raise kind(said, details=details, cost=bill.cost, calls=len(bill.calls)) from error
     finally:

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import translation
 from pytest_django import Settings
 
+import condense
 from chatapp.languages import Reader, in_words
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from chatapp.sentences import in_a_row, number
@@ -106,7 +107,11 @@ def test_a_record_reads_in_its_readers_language(
     browser: Client, conversation: Conversation
 ) -> None:
     """Written in English, once; a provider's own words stay as they were said."""
-    said = "The context would not get smaller: 12,000 → 13,500 tokens"
+    said = condense.say(
+        "The context would not get smaller: {before:,} → {after:,} tokens",
+        before=12_000,
+        after=13_500,
+    )
     attempt(conversation, status="failed", error=said, tokens_after=None)
     attempt(conversation, status="failed", error="Own words.", tokens_after=None)
     place = reverse("condensations")

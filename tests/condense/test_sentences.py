@@ -1,131 +1,145 @@
 """Sentences of the record are English, and are said in another language by their templates."""
 
+import copy
+import json
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
+from condense import Sentence, noop, say
 
 GERMAN = {
     "Nothing was said.": "Nichts wurde gesagt.",
     "It failed: {error}": "Das ist gescheitert: {error}",
     "{name} took {size:,} of {most:,} tokens": "{most:,} Token, davon {size:,} für {name}",
-    "{name!r} is {value:.3}": "{value:.3} hat {name!r}",
+    "Checked: {checks}": "Geprüft: {checks}",
+    "refusal": "Verweigerung",
 }
+NOTHING = noop("Nothing was said.")
+FAILED = say("It failed: {error}", error=NOTHING)
 
 
-FAILED = condense.say("It failed: {error}", error="Nothing was said.")
-TOOK = condense.say("{name} took {size:,} of {most:,} tokens", name="2,5", size=1_200, most=9)
-
-
-def dotted(value: int) -> str:
-    """Write a number as in German."""
-    return f"{value:,}".replace(",", ".")
-
-
-@pytest.mark.parametrize(
-    ("said", "retold"),
-    [
-        ("Nothing was said.", "Nichts wurde gesagt."),
-        ("A provider's own words.", "A provider's own words."),
-        (condense.say("It failed: {error}", error="502"), "Das ist gescheitert: 502"),
-        (FAILED, "Das ist gescheitert: Nichts wurde gesagt."),
-        (TOOK, "9 Token, davon 1.200 für 2,5"),
-        (condense.say("{name!r} is {value:.3}", name="ab", value="12345"), "123 hat 'ab'"),
-    ],
-)
-def test_a_sentence_is_retold_with_its_values(said: str, retold: str) -> None:
-    """Numbers as the language writes them, and sentences within sentences; others stay."""
-    assert condense.Phrasebook(GERMAN, dotted).retell(said) == retold
-
-
-@pytest.mark.parametrize(
-    ("said", "retold"),
-    [
-        ("Checked: sections 100%, refusal", "Geprüft: Abschnitte 100 % und Verweigerung"),
-        ("Checked: own 50%, refusal", "Geprüft: own 50 % und Verweigerung"),
-        ("refusal: It declines", "Verweigerung: Abgelehnt"),
-        ("Some words of mine, refusal: no", "Some words of mine, refusal: no"),
-        ("Own words, 50%", "Own words, 50%"),
-    ],
-)
-def test_a_list_is_retold_one_by_one(said: str, retold: str) -> None:
-    """What is known of it, and listed as the language does."""
-    german = {
-        "Checked: {checks}": "Geprüft: {checks}",
-        "{check} {share:.0%}": "{check} {share:.0%}",
-        "{check}: {issue}": "{check}: {issue}",
-        "sections": "Abschnitte",
-        "refusal": "Verweigerung",
-        "It declines": "Abgelehnt",
+def in_german(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template in German with the values; a list has "und" between its parts."""
+    listed = {
+        name: " und ".join(one) if isinstance(one, list) else one for name, one in values.items()
     }
-    assert (
-        condense.Phrasebook(german, listed=" und ".join, percent="{} %".format).retell(said)
-        == retold
-    )
+    german = GERMAN.get(template, template)
+    return german.format(**listed) if values else german
+
+
+@pytest.mark.parametrize(
+    ("said", "english", "german"),
+    [
+        (NOTHING, "Nothing was said.", "Nichts wurde gesagt."),
+        ("Nothing was said.", "Nothing was said.", "Nichts wurde gesagt."),
+        ("A provider's own {words}.", "A provider's own {words}.", "A provider's own {words}."),
+        (say("It failed: {error}", error="502"), "It failed: 502", "Das ist gescheitert: 502"),
+        (FAILED, "It failed: Nothing was said.", "Das ist gescheitert: Nichts wurde gesagt."),
+        (
+            say("It failed: {error}", error="Nothing was said."),
+            "It failed: Nothing was said.",
+            "Das ist gescheitert: Nothing was said.",
+        ),
+        (
+            say("It failed: {error}", error=ValueError(NOTHING)),
+            "It failed: Nothing was said.",
+            "Das ist gescheitert: Nichts wurde gesagt.",
+        ),
+        (
+            say("{name} took {size:,} of {most:,} tokens", name="my notes", size=1_200, most=9),
+            "my notes took 1,200 of 9 tokens",
+            "9 Token, davon 1,200 für my notes",
+        ),
+        (
+            say("Checked: {checks}", checks=[noop("refusal"), "refusal"]),
+            "Checked: refusal, refusal",
+            "Geprüft: Verweigerung und refusal",
+        ),
+    ],
+)
+def test_a_sentence_is_english_and_is_said_anew_with_its_values(
+    said: str, english: str, german: str
+) -> None:
+    """Sentences among the values too; texts stay, also those that are like a sentence."""
+    assert said == english
+    assert condense.retell(said, in_german) == german
 
 
 # Of several scripts, what templates are made of, and what ends a line.
-SIGNS = "aZ1é端ش😀 .,:;!?%{}[]()*+^$|\\'\"\0\t\r\n\x0b\x85\u2028"
+SIGNS = "aZ1é端ش😀\u202e .,:;!?%{}[]()*+^$|\\'\"\0\t\r\n\x0b\x85\u2028"
+TEXTS = st.text(SIGNS) | st.sampled_from([*GERMAN, "{error}", "%(a)s"])
+NUMBERS = st.integers() | st.floats()
+VALUES = st.recursive(
+    TEXTS | NUMBERS | TEXTS.map(noop),
+    lambda some: (
+        st.lists(some)
+        | st.builds(lambda one: say("It failed: {error}", error=one), some)
+        | st.builds(lambda a, b: say("{a} of {b!r}", a=a, b=b), some, some)
+    ),
+    max_leaves=5,
+)
 
 
-@given(name=st.text(SIGNS), size=st.integers(), most=st.integers(0))
-def test_no_value_is_lost(name: str, size: int, most: int) -> None:
-    """Whatever a value holds, the sentence comes back as it was said."""
-    template = "{name} took {size:,} of {most:,} tokens"
-    said = condense.say(template, name=name, size=size, most=most)
-    assert condense.Phrasebook({template: template}).retell(said) == said
-
-
-def test_of_several_templates_the_one_with_the_most_words_of_its_own_is_found() -> None:
-    """Whatever order they are known in."""
-    known = {"{a} of {b}": "{b}s {a}", "{a} of {b}, again": "noch einmal {b}s {a}"}
-    for templates in (known, dict(reversed(known.items()))):
-        assert condense.Phrasebook(templates).retell("1 of 2, again") == "noch einmal 2s 1"
+@given(VALUES)
+def test_no_value_is_lost(value: Any) -> None:
+    """What is stored as JSON, copied or pickled is the same sentence, whatever a value holds."""
+    said = say("It failed: {error}", error=value)
+    for one in (
+        Sentence.from_json(json.loads(json.dumps(said.to_json(), allow_nan=False))),
+        copy.deepcopy(said),
+        pickle.loads(pickle.dumps(said)),  # noqa: S301 - our own
+    ):
+        assert (str(one), one.to_json()) == (str(said), said.to_json())
+    assert type(str(ValueError(said))) is Sentence
 
 
 @pytest.mark.parametrize(
-    ("template", "translation", "said", "retold"),
+    "data",
     [
-        ("No (more) of {a}", "Nichts von {a}", "No (more) of 1", "Nichts von 1"),
-        ("Why? {a}", "Warum? {a}", "Wh {a}", "Wh {a}"),
-        ("{size:,} fewer", "{size:,} weniger", "-1,200 fewer", "-1.200 weniger"),
-        ("It failed: {a}", "Gescheitert: {a}", "It failed: ", "Gescheitert: "),
-        ("It failed: {a}", "Gescheitert: {a}", "It failed: 1\n2", "Gescheitert: 1\n2"),
-        ("It failed: {a}", "Gescheitert: {a}", "it failed: 1", "it failed: 1"),
+        "It failed.",
+        ["It failed.", {}],
+        {"template": "It failed."},
+        {"template": 1, "values": {}},
+        {"template": "It failed: {error}", "values": []},
+        *[
+            {"template": template, "values": values}
+            for template, values in (
+                ("It failed: {error}", {"error": None}),
+                ("It failed: {error}", {"error": {"a": 1}}),
+                ("It failed: {error}", {"other": "1"}),
+                ("It failed: {error}", {"error": {"template": "{a.b}", "values": {"a": "1"}}}),
+                ("{error.__class__}", {"error": "1"}),
+                ("{error[0]}", {"error": "1"}),
+                ("{error:9999999999}", {"error": "1"}),
+                ("{error:{error}}", {"error": "1"}),
+                ("{error}{error}", {"error": "1"}),
+                ("{size:,}", {"size": "many"}),
+                ("{", {"size": 1}),
+                ("{}", {"": 1}),
+                ("{0}", {"0": 1}),
+            )
+        ],
     ],
 )
-def test_a_template_is_words_and_values(
-    template: str, translation: str, said: str, retold: str
-) -> None:
-    """Of words each letter counts; a value may be empty, have lines, or be less than nothing."""
-    assert condense.Phrasebook({template: translation}, dotted).retell(said) == retold
+def test_what_is_no_sentence_is_refused(data: Any) -> None:
+    """A stored template can neither look into its values, nor make much of little."""
+    with pytest.raises(ValueError, match="no sentence"):
+        Sentence.from_json(data)
 
 
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ("It failed: {said}", "It failed: Nothing was said."),
-        ("{name} is missing.", "The answer to your question is missing."),
-        ("{name}: {reason}", "Error: it is somebody's."),
-        ("{size:,} fewer", ", fewer"),
-        ("{size:,} fewer", f"{'9' * 400} fewer"),
-        ("{size:,} fewer", "1,2 fewer"),
-    ],
-)
-def test_what_others_said_stays_as_it_was_said(template: str, said: str) -> None:
-    """Of a value that is no sentence of ours, and of a text that only looks like one of ours."""
-    book = condense.Phrasebook({"Nothing was said.": "Nichts.", template: f"» {template}"})
-    assert book.retell(said).removeprefix("» ") == said
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["a" + " is a, not a number from  to" * 4_000, "k: v\n" * 4_000, "It failed: " * 4_000],
-)
-def test_a_text_that_looks_like_many_sentences_is_soon_told(said: str) -> None:
-    """It can be anybody's, and nobody else is served meanwhile."""
-    hard = "{name} is {value:.40}, not a number from {least} to {most}: not used."
-    known = {hard: hard, "{name}: {reason}": "{name} : {reason}", "It failed: {error}": "{error}!"}
-    told = condense.Phrasebook(known).retell(said)
-    assert told.rstrip("!") == said.removeprefix("It failed: " * told.count("!"))
+def test_texts_within_a_sentence_are_changed_and_its_own_words_stay() -> None:
+    """As where a key is blotted out, or half a character is mended."""
+    said = say(
+        "An error: {error}", error=say("{said} or {said!r}: {all}", said="an e", all=["e", 1])
+    )
+    changed = condense.change_texts(said, lambda text: text.replace("e", "*"))
+    assert changed == "An error: an * or 'an *': *, 1"
+    assert condense.change_texts("an e", str.upper) == "AN E"
+    assert condense.well_formed_json(say("a {b}", b="\ud83d")).values == {"b": "\ufffd"}
+    assert [*condense.templates_in(said)] == ["An error: {error}", "{said} or {said!r}: {all}"]

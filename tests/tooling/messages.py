@@ -4,6 +4,10 @@
 every language's catalogue. With ``--check``, nothing is written and what is wrong is an error: a
 catalogue that is out of date, a sentence that is not marked, a placeholder that was lost, a plural
 without all of its forms, a translation that nobody made.
+
+Babel merges and writes. It does not collect: of 1,486 calls it takes two for plurals, for a string
+within a value, and Django's makemessages needs the programs of GNU gettext, as only xgettext reads
+what Django makes of a template.
 """
 
 import ast
@@ -560,18 +564,12 @@ def update() -> None:
 
 def _updated(language: str, wanted: Catalog) -> Catalog:
     """Return a language's catalogue with all that is wanted, and nothing else."""
-    known = read(language)
-    catalog = _new(language)
-    for message in wanted:
-        if message.id:
-            found = known.get(message.id, message.context)
-            # Percent signs are none of their business: ``wrong`` looks at placeholders.
-            catalog.add(
-                message.id,
-                found.string if found else None,
-                locations=sorted({(path, 0) for path, _line in message.locations}),
-                context=message.context,
-            ).flags = found.flags & {"fuzzy"} if found else set()
+    catalog = read(language)
+    catalog.update(wanted, no_fuzzy_matching=True, update_creation_date=False)
+    catalog.obsolete.clear()
+    for message in catalog:
+        # Percent signs and braces are none of their business: ``wrong`` looks at placeholders.
+        message.flags -= {"python-format", "python-brace-format"}
     return catalog
 
 

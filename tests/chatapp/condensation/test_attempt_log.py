@@ -143,6 +143,25 @@ async def test_attempts_are_counted_as_the_record_names_them(
     assert (vetoed.error, vetoed.prompt) == ("Not during the audit.", "")
 
 
+async def test_a_draft_keeps_what_its_notes_are_made_of(conversation: Conversation) -> None:
+    """Whoever applies it reads them from its row."""
+    issue = condense.say("It leaves out: {missing}", missing="my notes")
+
+    async def doubt(*_seen: object) -> condense.Verdict:
+        return condense.Verdict(name="own", issues=(issue,))
+
+    hooks = condense.Hooks(validators=(doubt,))
+    await condense_with(await sync_to_async(draft_log)(conversation), "S", hooks=hooks)
+    draft = await BackgroundDraft.objects.aget()
+    for notes in (
+        told_by(draft.read_reduction())["notes"],
+        (await Condensation.objects.aget()).notes,
+    ):
+        (note,) = notes
+        assert note.template == "{check}: {issue}"
+        assert note.values["issue"].to_json() == issue.to_json()
+
+
 def test_a_draft_has_the_sizes_of_the_turn_that_takes_it_over(
     conversation: Conversation, say: Say
 ) -> None:

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import condense
-from chatapp.agent.events import StepStarted, TextStreamed, ToolFinished, TurnEvent
+from chatapp.agent.events import (
+    RetryScheduled,
+    StepStarted,
+    TextStreamed,
+    ToolFinished,
+    TurnEnded,
+    TurnEvent,
+)
 from chatapp.live import codec
 from chatapp.live.codec import decode, encode
 from chatapp.live.hints import Hint, ListChanged
@@ -103,3 +110,18 @@ def test_what_is_not_understood_is_named_in_the_log(
             assert decode(orjson.dumps([newer, ["StepStarted", {"step": 1}]])) == [StepStarted(1)]
     (record,) = caplog.records
     assert record.args in {("known", "StepSkipped"), ("understood", ToolFinished.__name__)}
+
+
+def test_a_reason_arrives_with_what_it_was_made_of() -> None:
+    """A process that knows nothing of that has the text; what makes no sentence is no reason."""
+    reason = condense.say(
+        "{error} The provider said: {said}", error=condense.noop("No."), said="a b"
+    )
+    told = [RetryScheduled(reason, 1.0, 1, 2), TurnEnded("Failed.", "error", reason)]
+    for heard in decode(encode(told)):
+        assert heard.reason.to_json() == reason.to_json()
+    for name, fields in orjson.loads(encode(told)):
+        assert fields["reason"] == str(reason)
+        (heard,) = decode(orjson.dumps([[name, fields | {"made_of": ["{0}"]}]]))
+        assert type(heard.reason) is str
+        assert heard.reason == reason

@@ -1,5 +1,6 @@
 """What a socket says is in the language of its page's reader."""
 
+import asyncio
 import json
 import uuid
 from decimal import Decimal
@@ -12,11 +13,12 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
 
-from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings
+from chatapp.languages import Reader, in_words
+from chatapp.models import Conversation, ModelCall, Preferences, ServerSettings, Turn
 from chatapp.sentences import translate
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page, socket_of
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Failure, Gate, Reply
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -114,3 +116,42 @@ async def test_a_limit_that_a_record_may_hold_is_told_in_it(
     async with open_page(conversation, alice, language="de") as page:
         why = await page.refusal("Hi", nonce=str(uuid.uuid4()))
     assert why.startswith("Das Budget dieser Unterhaltung ist aufgebraucht: 1.250,00\xa0$ von")
+
+
+async def test_two_pages_are_each_told_in_their_own_language(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Whichever came last: what goes on, the context, and how it ended."""
+    gate, failure = Gate(), Failure(404, "not_found_error", "model: my model")
+    anthropic_standin.then(Reply("One.", gate=gate), failure)
+    async with (
+        open_page(conversation, alice, language="de") as german,
+        open_page(conversation, alice) as english,
+    ):
+        await german.begin("First")
+        async with open_page(conversation, alice, language="ja") as japanese:
+            gate.open()
+            await asyncio.gather(*(one.until_idle() for one in (german, english, japanese)))
+            await asyncio.gather(german.ask("Second"), english.until_idle(), japanese.until_idle())
+            for page in (german, english, japanese):
+                await page.send("ping")
+                upto = (await page.until("pong"))["upto"]
+                assert upto == max(one.get("change", 0) for one in page.frames)
+
+    rows = [await Turn.objects.alatest("started_at"), await ModelCall.objects.alatest("created_at")]
+    assert all(one.error.values == {"model": conversation.profile.model} for one in rows)
+
+    def told(page: Page) -> tuple[list[str], str]:
+        frames = [one for one in page.frames if one["type"] == "status.changed"]
+        panels = [one["notice"] + one["bar"] for one in page.frames if "notice" in one]
+        return [one["text"] for one in frames], panels[-1]
+
+    (said, panel), of_german, of_japanese = told(english), told(german), told(japanese)
+    assert {"Writing…", "Done.", "Failed."} <= {*said}
+    for language, (others, other_panel) in (("de", of_german), ("ja", of_japanese)):
+        with Reader(language, language).reading():
+            words = [in_words(one) if in_words(one) != one else gettext(one) for one in said]
+            window = gettext("Context window")
+        assert others == words[-len(others) :]
+        assert panel != other_panel
+        assert window in other_panel

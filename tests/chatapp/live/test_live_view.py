@@ -70,7 +70,8 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     conversation: Conversation, alice: User
 ) -> None:
     """The page comes back for another, instead of waiting for ever."""
-    views.views[conversation.pk] = Unshowable(conversation.pk)
+    shown = Unshowable(conversation.pk)
+    views.views[conversation.pk] = {shown.reader: shown}
     socket = connect(conversation, alice)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)

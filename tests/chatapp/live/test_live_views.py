@@ -15,6 +15,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 import condense
+from chatapp import languages
 from chatapp.agent import events
 from chatapp.context.sizes import figures_of
 from chatapp.context.turn_context import read_terms
@@ -51,7 +52,7 @@ class Reader:
 
     async def rest(self) -> list[str]:
         """Return the types of all frames up to now."""
-        view = self.views.views[self.conversation.pk]
+        view = self.views.views[self.conversation.pk][languages.Reader()]
         view.show_list()
         types: list[str] = []
         async for text in self._frames:
@@ -164,7 +165,7 @@ async def test_an_end_that_was_not_heard_is_shown(
     await reader.views.look()
     shown = await reader.until("status.changed", turn="")
     assert shown["text"] == Turn.Status.SUCCEEDED.label.capitalize() + "."
-    assert reader.views.views[reader.conversation.pk].followed is None
+    assert reader.views.views[reader.conversation.pk][languages.Reader()].followed is None
 
 
 @pytest.mark.parametrize(("stored", "unsaved"), [("Some", []), ("", ["Some words."])])
@@ -191,7 +192,8 @@ async def test_a_turn_that_is_heard_of_while_the_rows_are_read_is_not_taken_for_
     """What was read is from before it began."""
     monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
-    view, loop = reader.views.views[reader.conversation.pk], asyncio.get_running_loop()
+    view = reader.views.views[reader.conversation.pk][languages.Reader()]
+    loop = asyncio.get_running_loop()
 
     def find_none(_conversation: uuid.UUID) -> None:
         loop.call_soon_threadsafe(view.follow, turn.pk)
@@ -252,7 +254,7 @@ async def test_a_channel_that_is_back_has_all_fetched_that_may_have_been_missed(
     reader.views.hear(hints.ChannelRestored())
     await reader.until("list.changed")
     await reader.until("title.changed")
-    view = reader.views.views[reader.conversation.pk]
+    view = reader.views.views[reader.conversation.pk][languages.Reader()]
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*view._tasks)
     assert view.followed == turn.pk

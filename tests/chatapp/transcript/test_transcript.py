@@ -215,8 +215,9 @@ def test_a_failed_attempt_is_told_by_the_row_of_what_replaced_it(
     talk(say, 2)
     failed = record_for(conversation, say("user", "third"))
     failed.status, failed.message, failed.cost = Condensation.Status.FAILED, None, Decimal("0.02")
-    failed.error, failed.fell_back_to = "The summary was rejected: It has 1 of 9 sections", "ledger"
-    failed.at_seq = 3
+    issue = "It has 1 of 9 sections"
+    failed.error = condense.say("The summary was rejected: {issue}", issue=issue)
+    failed.at_seq, failed.fell_back_to = 3, "ledger"
     failed.save()
     assert isinstance(row_pages.page(conversation).rows[-1], FailureRow)
     record = record_for(conversation, summarise(conversation))
@@ -290,5 +291,6 @@ def test_a_reason_ends_with_one_full_stop_in_each_script() -> None:
     for said in ("失敗しました。", "विफल।", "لماذا؟", "No."):
         assert AttemptWords(Condensation(error=said)).reason == said
     for verb in ("rejected", "refused"):
-        words = AttemptWords(Condensation(error=f"The summary was {verb}: It is short"))
+        error = condense.say(f"The summary was {verb}: {{issue}}", issue="It is short")
+        words = AttemptWords(Condensation(error=error))
         assert words.reason == "The model's summary was refused: It is short."

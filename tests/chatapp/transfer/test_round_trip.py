@@ -128,7 +128,11 @@ def test_stored_sentences_are_said_in_both_languages_and_english_is_imported(
     """A file for a reader of English needs no words beside its own."""
     life = Life(alice)
     life.say(2)
-    stored = "The context would not get smaller: 12,000 → 13,500 tokens"
+    stored = condense.say(
+        "The context would not get smaller: {before:,} → {after:,} tokens",
+        before=12_000,
+        after=13_500,
+    )
     put_on_record(life.conversation, at_seq=2, status="failed", error=stored)
     english = said(write(life.conversation))
     with Reader("de", "de").reading():

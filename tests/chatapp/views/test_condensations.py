@@ -139,7 +139,11 @@ def test_a_download_has_errors_in_the_readers_words_too(
     browser: Client, conversation: Conversation
 ) -> None:
     """Beside what is stored, in both tables; a provider's words stay as they were said."""
-    said = "The context would not get smaller: 12,000 → 13,500 tokens"
+    said = condense.say(
+        "The context would not get smaller: {before:,} → {after:,} tokens",
+        before=12_000,
+        after=13_500,
+    )
     attempt(conversation, error=said)
     attempt(conversation, error="Own words.")
     address = reverse("condensations")
