@@ -39,9 +39,14 @@ class Overhead(NamedTuple):
     tools: int
 
 
-def overhead_of(conversation: Conversation, profile: Profile, system: str) -> Overhead:
+def overhead_of(
+    conversation: Conversation,
+    profile: Profile,
+    system: str,
+    tools: tuple[ToolSpec, ...] | None = None,
+) -> Overhead:
     """Return the overhead of every request, as estimated for a provider's model."""
-    tools = toolbox.offered(conversation, profile)
+    tools = toolbox.offered(conversation, profile) if tools is None else tools
     tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
     return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
 
@@ -102,14 +107,13 @@ class Scale:
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for ``profile`` in a conversation as it is stored."""
         prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
-        return cls.of(conversation, profile, system, prompts)
+        return cls.of(conversation, sum(overhead_of(conversation, profile, system)), prompts)
 
     @classmethod
     def of(
         cls,
         conversation: Conversation,
-        profile: Profile,
-        system: str,
+        overhead: int,
         prompts: Sequence[tuple[int, int, int, str]],
     ) -> "Scale":
         """Return the scale as ``read`` does, from prompts that were read before."""
@@ -117,7 +121,7 @@ class Scale:
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)
         return cls(
-            sum(overhead_of(conversation, profile, system)),
+            overhead,
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,
@@ -170,7 +174,7 @@ def figures_of(
 ) -> ContextChanged:
     """Return the figures of a known context; it takes ``size``, with the messages ``beyond``."""
     budget, (hides, said_nothing) = terms.budget(history), hideable(history, beyond)
-    system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
+    system, tools = overhead_of(terms.conversation, terms.profile, terms.system, terms.tools)
     return ContextChanged(
         tokens=size.value,
         measured=size.measured,

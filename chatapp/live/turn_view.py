@@ -24,7 +24,7 @@ from chatapp.live.status_panel import (
     written_of,
 )
 from chatapp.live.streamed_text import Awaited, StreamedReply, StreamedText
-from chatapp.models import Condensation, ModelCall
+from chatapp.models import Condensation
 from chatapp.models.database import reading
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
@@ -236,9 +236,8 @@ class TurnView:
             return
         awaited = Awaited(self._asked)
         if (terms := self._terms) and (context := self._context) and self.watchers:
-            looks_up = reading(ModelCall.objects.seconds_to_read)
-            expected = await looks_up(terms.profile.pk, context.tokens)
             model, tokens = terms.profile.name, context.tokens
+            expected = terms.profile.pace and terms.profile.pace * tokens
             awaited = Awaited(self._asked, model, tokens, context.measured, expected)
         self.streaming = StreamedReply(awaited)
         self._draw(self.streaming)
