@@ -26,6 +26,7 @@ from django.db import (
     transaction,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.base import ModelState
 from django.utils import timezone
 
 # Seconds between two pieces of something large.
@@ -144,7 +145,10 @@ def _rows(
             stored = [*values_of(row)]
             for place, convert, column in converters:
                 stored[place] = convert(stored[place], column, database)
-            made = kind.from_db(database.alias, fields, stored)
+            # As ``from_db``, whose signals and loop over the fields take four times as long.
+            made = kind.__new__(kind)
+            made.__dict__.update(zip(fields, stored, strict=True), _state=ModelState())
+            made._state.adding, made._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
             if own is None:
                 own = made
             else:
