@@ -40,6 +40,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 # Each keeps a connection of its own, for as long as the process runs.
 _THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
+_RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
 
 _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
     uuid.UUID: models.UUIDField(),
@@ -55,6 +56,11 @@ _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a reading function awaitable: it waits for no write, and sees all that is committed."""
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
+
+
+def recovering[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Make a function awaitable that looks for what others left: it delays no other work."""
+    return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -23,7 +22,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading
+from chatapp.models.database import reading, recovering
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
@@ -41,9 +40,6 @@ RELEASED_AFTER = 60.0
 UNCLAIMED_EVERY = 5
 # … and to one for what is left of a process that nobody here has seen to be gone.
 RECOVER_EVERY = 15
-
-# Closing what others left keeps no turn waiting, nor a sign of life.
-_RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
 
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
@@ -275,19 +271,19 @@ class RunningTurns:
         if is_due and not self.closing:
             await self._recover()
         if settings.CLUSTER and not self._looks % UNCLAIMED_EVERY:
-            await _beside(crash_recovery.enqueue_unclaimed)()
+            await recovering(crash_recovery.enqueue_unclaimed)()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
         """Close the turns of processes that are gone, and continue those that wait."""
         gone, self._recovered = self._gone, -1
-        done = await _beside(crash_recovery.recover)(most)
+        done = await recovering(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
         for run in done.taken:
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
         if not done.found:
-            await _beside(crash_recovery.close_left)()
+            await recovering(crash_recovery.close_left)()
             self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
@@ -389,11 +385,6 @@ async def run_claimed(turn: str, attempt: int) -> None:
         task = running_turns.start(run) if run else None
     if task:
         await task.ended()
-
-
-def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function awaitable, without delaying any write of a turn."""
-    return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 
 def _read_held() -> tuple[dict[uuid.UUID, int], list[TurnRequest]]:
