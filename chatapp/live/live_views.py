@@ -143,7 +143,7 @@ class LiveView:
             except TimeoutError:
                 await self._safely(self.turn_view.flush)
                 continue
-            if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
+            if due and not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
                 await self._safely(self.turn_view.flush)
             if isinstance(event, events.TurnEnded):
                 return await self._end(event)

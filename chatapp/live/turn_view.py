@@ -44,6 +44,7 @@ class TurnView:
         self.status = ""
         # Whether the turn waits for a person's answer.
         self.waits = False
+        self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
         self.streaming: StreamedReply | None = None
@@ -86,9 +87,7 @@ class TurnView:
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all are busy, or there is none."""
-        text = _("Waiting for a free worker…")
-        if self.status != text:
-            self._show_status(text)
+        self._show_status(_("Waiting for a free worker…"))
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and the text that could not be stored."""
@@ -411,7 +410,10 @@ class TurnView:
         """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""
         self.status = text
         self.waits = self.waits if waits is None else waits
-        self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
+        frame = outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits)
+        if frame != self._sent_status:
+            self._sent_status = frame
+            self.watchers.send(frame)
 
     async def _show_transcript(self) -> None:
         revision = await reading(row_pages.revision)(self.conversation_id)

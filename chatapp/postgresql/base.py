@@ -78,10 +78,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def _configure_connection(self, connection: Any) -> bool:
-        """Limit the waits for locks and for the next use; return True if that is to be committed."""
+        """Limit the waits for a lock and for the next use; return True to have it committed."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc] # no stub has it
-        is_pooled = bool(self.settings_dict["OPTIONS"].get("pool"))
-        limits = {"lock_timeout": self.lock_timeout, "idle_session_timeout": is_pooled * IDLE}
+        idle = IDLE if self.settings_dict["OPTIONS"].get("pool") else 0
+        limits = {"lock_timeout": self.lock_timeout, "idle_session_timeout": idle}
         for name, milliseconds in limits.items():
             if milliseconds:
                 connection.execute("SELECT set_config(%s, %s, false)", [name, str(milliseconds)])

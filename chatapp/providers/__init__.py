@@ -47,10 +47,6 @@ def keyless_spec() -> ProviderSpec:
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
-# The vendors' factories that were used.
-_factories: dict[str, Any] = {}
-
-
 def create_provider(
     name: str,
     *,
@@ -73,20 +69,12 @@ def create_provider(
         said = say("There is no provider {name}; there are {known}.", name=repr(name), known=known)
         raise UnknownProvider(said)
 
-    is_loaded = name in _factories
-
     def make(model: Model) -> Any:
-        factory = _factories[name] = pkgutil.resolve_name(provider_specs()[name].factory)
+        factory = pkgutil.resolve_name(provider_specs()[name].factory)
         return factory(model, api_key=api_key, base_url=base_url, guard=guard)
 
     return ResilientProvider(
-        model,
-        make,
-        key=api_key,
-        attempts=attempts,
-        refused=refused,
-        keep=keep,
-        is_loaded=is_loaded,
+        model, make, key=api_key, attempts=attempts, refused=refused, keep=keep
     )
 
 

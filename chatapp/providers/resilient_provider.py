@@ -38,8 +38,7 @@ log = logging.getLogger(__name__)
 class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
-    ``make`` makes that provider with the first call, in a thread unless its SDK ``is_loaded``: to
-    import one takes a second.
+    ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
     It sends ``key`` with its calls. Parts that the server ``refused`` earlier are not tried again;
     ``keep`` receives them with later ones. ``random`` gives numbers from 0 to 1 that spread the
     waits.
@@ -52,7 +51,6 @@ class ResilientProvider:
         *,
         key: str = "",
         attempts: int = ATTEMPTS,
-        is_loaded: bool = False,
         refused: Mapping[str, Any] | None = None,
         keep: Callable[[Mapping[str, Any]], Awaitable[object]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -62,7 +60,6 @@ class ResilientProvider:
         self.attempts = attempts
         self._make = make
         self._made: Any = None
-        self._is_loaded = is_loaded
         self._key = key
         self._kept, self._keep = {**(refused or {})}, keep
         self._refused = {**self._kept}
@@ -72,8 +69,7 @@ class ResilientProvider:
     async def provider(self) -> Any:
         """Return the vendor's provider."""
         if self._made is None:
-            make, model = self._make, self.model
-            self._made = make(model) if self._is_loaded else await asyncio.to_thread(make, model)
+            self._made = await asyncio.to_thread(self._make, self.model)
             if hasattr(self._made, "refused"):
                 self._made.refused = self._refused
         return self._made
