@@ -209,8 +209,8 @@ class _Kept(template.Node):
         return mark_safe(text)  # noqa: S308 - a template's, and numbers
 
 
-# What stands in a kept block for a key and for a number.
-_PLACES = {uuid.UUID: uuid.UUID(int=0xCAFE << 96), int: 807_060_504_030}
+# What stands in a kept block for a key and for a number: none is a part of the other.
+_PLACES = {uuid.UUID: uuid.UUID(int=0xCAFE << 96), int: 8_070_605_040_302}
 
 
 @register.tag
