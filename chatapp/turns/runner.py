@@ -151,6 +151,7 @@ class TurnLoop(AgentLoop):
         provider = provider_for(profile)
         folder = folder_of(run.conversation)
         toolbox = toolbox_for(folder, run.conversation, profile)
+        vars(run)["tools"] = toolbox.specs
         overhead = overhead_of(run.conversation, profile, run.system, run.tools)
         scale = Scale.of(run.conversation, sum(overhead), prompts)
         saver = RetriedWrites(audience)
