@@ -119,7 +119,7 @@ class SteadyConnector(PsycopgConnector):
 
     @override
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
-        """Notify the worker of a queue of what ``listen`` receives for it, until it ends."""
+        """Pass on the notices for a queue that ``listen`` receives, until it is cancelled."""
         self._heard |= dict.fromkeys(channels, on_notification)
         await asyncio.Event().wait()
 

@@ -101,24 +101,25 @@ class Scale:
     reply: str = ""
 
     @classmethod
-    def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
-        """Return the scale for ``profile`` in a conversation as it is stored."""
-        prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
-        return cls.of(conversation, sum(overhead_of(conversation, profile, system)), prompts)
-
-    @classmethod
-    def of(
+    def read(
         cls,
         conversation: Conversation,
-        overhead: int,
-        prompts: Sequence[tuple[int, int, int, str]],
+        profile: Profile,
+        system: str,
+        tools: tuple[ToolSpec, ...] | None = None,
+        prompts: Sequence[tuple[int, int, int, str]] | None = None,
     ) -> "Scale":
-        """Return the scale as ``read`` does, from prompts that were read before."""
+        """Return the scale for ``profile`` in a conversation as it is stored.
+
+        What is given was read before.
+        """
+        if prompts is None:
+            prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
         calibration = condense.Calibration()
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)
         return cls(
-            overhead,
+            sum(overhead_of(conversation, profile, system, tools)),
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,

@@ -7,7 +7,6 @@ in showing are logged and do not end it.
 
 import asyncio
 import contextlib
-import functools
 import logging
 import time
 import uuid
@@ -175,54 +174,35 @@ class LiveView:
             queue=await self.queue.render(),
         )
 
-    @functools.singledispatchmethod
-    def hear(self, _hint: hints.Hint) -> None:
+    def hear(self, hint: hints.Hint) -> None:  # noqa: C901 - a case for each
         """Show the change that a hint announces."""
-
-    @hear.register
-    def _(self, hint: hints.TurnOpened) -> None:
-        self.follow(hint.turn, question=hint.question)
-        if not hint.question:
-            # An edit or a retry may have set messages aside.
-            self._start(self.show_change)
-
-    @hear.register
-    def _(self, _hint: hints.ConversationChanged | hints.UserChanged) -> None:
-        self._start(self.show_change)
-
-    @hear.register
-    def _(self, _hint: hints.ContextNews) -> None:
-        self._start(self.turn_view.show_panel)
-
-    @hear.register
-    def _(self, _hint: hints.QueueChanged) -> None:
-        self._start(self.queue.show)
-
-    @hear.register
-    def _(self, _hint: hints.TitleChanged) -> None:
-        self.watchers.send(outgoing_frames.title_changed())
-
-    @hear.register
-    def _(self, hint: hints.SavingDelayed) -> None:
-        words = noop("The server could not save what comes next.")
-        self.turn_view.notice = Notice("retry", words, until=hint.until) if hint.until else None
-        self._start(self.turn_view.show_panel)
-
-    @hear.register
-    def _(self, _hint: hints.ConversationDeleted | hints.SessionsEnded) -> None:
-        self.watchers.dismiss()
-
-    @hear.register
-    def _(self, hint: hints.ListChanged) -> None:
-        if self.conversation_id != hint.but:
-            self.show_list()
-
-    @hear.register
-    def _(self, _hint: hints.ChannelRestored) -> None:
-        self._start(self.show_change)
-        self._start(self.queue.show)
-        self.show_list()
-        self.watchers.send(outgoing_frames.title_changed())
+        match hint:
+            case hints.TurnOpened(turn=turn, question=question):
+                self.follow(turn, question=question)
+                if not question:
+                    # An edit or a retry may have set messages aside.
+                    self._start(self.show_change)
+            case hints.ConversationChanged() | hints.UserChanged():
+                self._start(self.show_change)
+            case hints.ContextNews():
+                self._start(self.turn_view.show_panel)
+            case hints.QueueChanged():
+                self._start(self.queue.show)
+            case hints.TitleChanged():
+                self.watchers.send(outgoing_frames.title_changed())
+            case hints.SavingDelayed(until=until):
+                words = noop("The server could not save what comes next.")
+                self.turn_view.notice = Notice("retry", words, until=until) if until else None
+                self._start(self.turn_view.show_panel)
+            case hints.ConversationDeleted() | hints.SessionsEnded():
+                self.watchers.dismiss()
+            case hints.ListChanged(but=but) if but != self.conversation_id:
+                self.watchers.send(outgoing_frames.list_changed())
+            case hints.ChannelRestored():
+                self._start(self.show_change)
+                self._start(self.queue.show)
+                self.watchers.send(outgoing_frames.list_changed())
+                self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
         """Show something independently of the turn's events."""
@@ -234,10 +214,6 @@ class LiveView:
         """Have every page fetch the transcript and the panel again."""
         await self._safely(self.catch_up)
         await self._safely(self.turn_view.show_change)
-
-    def show_list(self) -> None:
-        """Have every page fetch its list of conversations again."""
-        self.watchers.send(outgoing_frames.list_changed())
 
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs

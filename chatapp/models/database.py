@@ -59,7 +59,7 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 
 def recovering[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function awaitable that looks for what others left: it delays no other work."""
+    """Make a search for abandoned work awaitable, without a delay of any other work."""
     return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 

@@ -31,7 +31,7 @@ from chatapp.approvals import Approvals
 from chatapp.background_jobs import enqueue
 from chatapp.condensation.controller import ContextController
 from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.sizes import Scale, overhead_of
+from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import Refused
 from chatapp.files.checkpoints import Checkpoints
@@ -152,8 +152,7 @@ class TurnLoop(AgentLoop):
         folder = folder_of(run.conversation)
         toolbox = toolbox_for(folder, run.conversation, profile)
         vars(run)["tools"] = toolbox.specs
-        overhead = overhead_of(run.conversation, profile, run.system, run.tools)
-        scale = Scale.of(run.conversation, sum(overhead), prompts)
+        scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
         super().__init__(

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -328,15 +328,15 @@ class RunningTurns:
         to the recovery at the next start.
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
-        await self._until_begun(_seconds_to(last))
+        await _within(last, self._all_begun())
         for task in self.turns.values():
             task.leave(_STOPPED)
-        await self._until_ended(_seconds_to(last))
+        await _within(last, self._all_ended())
         self.stop_all()
-        await self._until_ended(STORING)
+        await _within(time.monotonic() + STORING, self._all_ended())
         # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(noop("The server was stopped."))
-        await background_jobs.close(_seconds_to(last))
+        await background_jobs.close(max(0.0, last - time.monotonic()))
         await connections().close()
         await channel.close()
         await close_clients()
@@ -346,18 +346,14 @@ class RunningTurns:
         for task in [*self.turns.values()]:
             task.stop()
 
-    async def _until_begun(self, seconds: float) -> None:
+    async def _all_begun(self) -> None:
         """Wait for turns that are about to begin, so that they are ended like the rest."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self._beginning:
-                    self._begun.clear()
-                    await self._begun.wait()
+        while self._beginning:
+            self._begun.clear()
+            await self._begun.wait()
 
-    async def _until_ended(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await asyncio.gather(*(task.ended() for task in self.turns.values()))
+    async def _all_ended(self) -> None:
+        await asyncio.gather(*(task.ended() for task in self.turns.values()))
 
     def lag(self) -> float | None:
         """Return the event loop's lag in seconds, None without one; not callable from the loop."""
@@ -369,9 +365,10 @@ class RunningTurns:
         return time.monotonic() - asked
 
 
-def _seconds_to(moment: float) -> float:
-    """Return the seconds that are left up to a moment."""
-    return max(0.0, moment - time.monotonic())
+async def _within(last: float, work: Awaitable[None]) -> None:
+    """Wait for work up to a moment."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(work, max(0.0, last - time.monotonic()))
 
 
 async def run_claimed(turn: str, attempt: int) -> None:
