@@ -14,15 +14,16 @@ EVERY, PATIENCE = 30, 20
 # Blocks of memory whose objects are looked at in less than 0.1 s, the program's own left out. To
 # count the objects would hand out tuples that another thread still makes, which Python then fails.
 FEW = 400_000
-# A full collection comes after so many smaller ones.
-NEVER = 2**31 - 1
+# New objects that are collected at once, and again after so many times: with Python's own fewer, a
+# turn's are looked at while most are in use. A full collection comes after NEVER of these.
+YOUNG, AGAIN, NEVER = 10_000, 10, 2**31 - 1
 
 
 def keep_collections_short() -> None:
     """Exclude loaded objects from collection, and run full collections from a thread only."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*gc.get_threshold()[:2], NEVER)
+    gc.set_threshold(YOUNG, AGAIN, NEVER)
     own = sys.getallocatedblocks()
     threading.Thread(target=_collect, args=(own,), name="garbage", daemon=True).start()
 

@@ -1,8 +1,14 @@
-"""Tasks: finish one in spite of a stop, and share the pace at which texts are passed on."""
+"""Tasks: finish one in spite of a stop, compute, and pace the texts that are passed on."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterable
 from weakref import WeakSet
+
+import condense
+
+# Characters that are gone through in less time than the way to a thread and back takes, and those
+# that a block is worth.
+BRIEF, BLOCK = 16_000, 100
 
 
 async def finish[T](work: Awaitable[T]) -> T:
@@ -18,6 +24,31 @@ async def finish[T](work: Awaitable[T]) -> T:
     if stopped:
         raise asyncio.CancelledError
     return result
+
+
+def _is_brief(contents: Iterable[condense.Content]) -> bool:
+    size = 0
+    for content in contents:
+        for block in [content] if isinstance(content, str) else content:
+            match block:
+                case str(text) | condense.TextBlock(text) | condense.ToolResultBlock(_, str(text)):
+                    size += BLOCK + len(text)
+                case condense.ToolUseBlock(input=given):
+                    size += BLOCK + len(str(given))
+                case _:
+                    return False
+        if size > BRIEF:
+            return False
+    return True
+
+
+async def compute[**P, T](
+    contents: Iterable[condense.Content], work: Callable[P, T], *args: P.args, **options: P.kwargs
+) -> T:
+    """Return the result of work on some contents; it is done in a thread unless they are brief."""
+    if _is_brief(contents):
+        return work(*args, **options)
+    return await asyncio.to_thread(work, *args, **options)
 
 
 # Seconds between two pieces of a text: it reads as flowing, and a fast model's come in batches …

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import condense
 from chatapp.agent import errors, events
-from chatapp.agent.async_tasks import finish
+from chatapp.agent.async_tasks import compute, finish
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import (
@@ -189,7 +189,8 @@ class AgentLoop(ABC):
         """Make one model call and store its reply, or the part that came before an error."""
         images = self.provider.model.supports_images
         history = self._history
-        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
+        contents = [one.content for one in history]
+        messages = await compute(contents, condense.shape_request, history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
         call = StreamedCall(self.provider, request, self.journal, sent=self._history, step=step)
         try:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, override
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
@@ -20,6 +19,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.job_context import JobContext
+from procrastinate.manager import get_channel_for_queues
 from procrastinate.sql import queries
 from procrastinate.worker import Worker
 from psycopg import AsyncConnection, OperationalError
@@ -63,14 +63,15 @@ async def work_queues(
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
-    workers = _Workers(app.with_connector(SteadyConnector(stop)), interval)
+    connector = SteadyConnector(stop)
+    workers = _Workers(app.with_connector(connector), interval)
     async with workers.app.open_async(), asyncio.TaskGroup() as tasks:
         work = [
             tasks.create_task(workers.work(queue, number, stop))
             for queue, number in numbers.items()
             if number
         ]
-        besides = [workers.look(), workers.clear()]
+        besides = [workers.look(), workers.clear(), connector.listen()]
         others = [tasks.create_task(one) for one in besides]
         await stop.wait()
         workers.stop()
@@ -84,8 +85,9 @@ class SteadyConnector(PsycopgConnector):
 
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
+        self._heard: dict[str, Notify] = {}
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
-        pool: dict[str, Any] = {"min_size": 1, "max_size": 2, "timeout": 5, "reconnect_timeout": 1}
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": 5, "reconnect_timeout": 1}
         pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
         super().__init__(kwargs=connector_params(), **pool)
 
@@ -117,11 +119,24 @@ class SteadyConnector(PsycopgConnector):
 
     @override
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
-        """Listen to the end, however often that breaks off: workers also look by themselves."""
-        channels = [*channels]
+        """Pass on the notices for a queue that ``listen`` receives, until it is cancelled."""
+        self._heard |= dict.fromkeys(channels, on_notification)
+        await asyncio.Event().wait()
+
+    async def listen(self) -> None:
+        """Listen for all queues on one connection, until it is cancelled.
+
+        That may break off: workers also look by themselves.
+        """
+        channels = get_channel_for_queues([TURNS, BACKGROUND, LONG])
+
+        async def notify(*, channel: str, payload: str) -> None:
+            if hears := self._heard.get(channel):
+                await hears(channel=channel, payload=payload)
+
         while True:
             try:
-                await super().listen_notify(on_notification, channels)
+                await super().listen_notify(notify, channels)
             except ConnectorException as error:
                 # The process says itself that its database is away.
                 log.debug("new jobs are not announced for now: %s", error.__cause__)
@@ -256,7 +271,7 @@ class _Workers:
         while True:
             await asyncio.sleep(self._interval)
             try:
-                await sync_to_async(abandoned.look)(self._ids(), {*self._running})
+                await database.recovering(abandoned.look)(self._ids(), {*self._running})
                 is_logged = False
             except (ConnectorException, DatabaseError) as error:
                 if not is_logged:

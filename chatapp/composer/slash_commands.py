@@ -1,6 +1,5 @@
 """Slash commands, built in and people's own; the blocks of commands and paths in a message."""
 
-import asyncio
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -9,6 +8,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 import condense
 from chatapp.agent.annotated_blocks import command_block
+from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import ToolError
 from chatapp.command_syntax import Command, called_in, commands_in, read_command
 from chatapp.composer.attachments import Brought
@@ -91,10 +91,11 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
         blocks += await reading(_directive_in)(conversation, text, strict=strict)
     if "@" in text:
         blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
-    tokens = await asyncio.to_thread(COUNTER.count, text)
+    tokens = await compute([text], COUNTER.count, text)
     if blocks:
-        tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
-    await embed_question(conversation.pk, text, unasked=True)
+        tokens += await compute([blocks], COUNTER.count, tuple(blocks))
+    if conversation.has_meanings:
+        await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)
 
 

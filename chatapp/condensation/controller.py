@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.ports import ModelRequest, Provider
 from chatapp.condensation import background_drafts
@@ -71,11 +72,11 @@ class ContextController:
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
         """Return the figures of ``history``, which is the model's context now."""
         size = await self.weigh(history)
-        return await asyncio.to_thread(figures_of, self.run, history, size)
+        return await compute([one.content for one in history], figures_of, self.run, history, size)
 
     async def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of ``history``, with system prompt and tools."""
-        return await asyncio.to_thread(self.scale.weigh, history)
+        return await compute([one.content for one in history], self.scale.weigh, history)
 
     def build(self) -> Condensing:
         """Return the parts that condense, by the user's settings; reads the database."""

@@ -39,21 +39,23 @@ class Overhead(NamedTuple):
     tools: int
 
 
-def overhead_of(conversation: Conversation, profile: Profile, system: str) -> Overhead:
+def overhead_of(
+    conversation: Conversation,
+    profile: Profile,
+    system: str,
+    tools: tuple[ToolSpec, ...] | None = None,
+) -> Overhead:
     """Return the overhead of every request, as estimated for a provider's model."""
-    tools = toolbox.offered(conversation, profile)
+    tools = toolbox.offered(conversation, profile) if tools is None else tools
     tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
-    return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
+    return Overhead(_size_of(system), _size_of(tools) + tool_prompt)
 
 
-@functools.lru_cache(maxsize=100)
-def _size_of(system: str) -> int:
-    return COUNTER.count(system)
-
-
-@functools.lru_cache(maxsize=100)
-def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
-    return condense.count_tools([spec.to_api() for spec in tools], COUNTER)
+@functools.lru_cache(maxsize=200)
+def _size_of(repeated: str | tuple[ToolSpec, ...]) -> int:
+    if isinstance(repeated, str):
+        return COUNTER.count(repeated)
+    return condense.count_tools([spec.to_api() for spec in repeated], COUNTER)
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
@@ -99,25 +101,25 @@ class Scale:
     reply: str = ""
 
     @classmethod
-    def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
-        """Return the scale for ``profile`` in a conversation as it is stored."""
-        prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
-        return cls.of(conversation, profile, system, prompts)
-
-    @classmethod
-    def of(
+    def read(
         cls,
         conversation: Conversation,
         profile: Profile,
         system: str,
-        prompts: Sequence[tuple[int, int, int, str]],
+        tools: tuple[ToolSpec, ...] | None = None,
+        prompts: Sequence[tuple[int, int, int, str]] | None = None,
     ) -> "Scale":
-        """Return the scale as ``read`` does, from prompts that were read before."""
+        """Return the scale for ``profile`` in a conversation as it is stored.
+
+        What is given was read before.
+        """
+        if prompts is None:
+            prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
         calibration = condense.Calibration()
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)
         return cls(
-            sum(overhead_of(conversation, profile, system)),
+            sum(overhead_of(conversation, profile, system, tools)),
             calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,
@@ -170,7 +172,7 @@ def figures_of(
 ) -> ContextChanged:
     """Return the figures of a known context; it takes ``size``, with the messages ``beyond``."""
     budget, (hides, said_nothing) = terms.budget(history), hideable(history, beyond)
-    system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
+    system, tools = overhead_of(terms.conversation, terms.profile, terms.system, terms.tools)
     return ContextChanged(
         tokens=size.value,
         measured=size.measured,

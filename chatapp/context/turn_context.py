@@ -22,6 +22,7 @@ import condense
 from chatapp import errors
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
 from chatapp.agent.prompts import ABOUT, BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.context.condense_requests import NO_WISH, CondenseRequest
 from chatapp.models import (
@@ -33,9 +34,9 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.calls import good_runs
+from chatapp.models.calls import good_runs, pace_of
 from chatapp.sentences import zone_named
-from chatapp.toolbox.toolbox import folder_of
+from chatapp.toolbox.toolbox import folder_of, offered
 from chatapp.tools.update_todo_list import SPEC, read_items
 from chatapp.tools.workspace import Workspace
 
@@ -246,6 +247,11 @@ class TurnSettings:
         return system_of(self.conversation, self.profile, self.preferences)
 
     @cached_property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that the model may call."""
+        return offered(self.conversation, self.profile)
+
+    @cached_property
     def configuration(self) -> condense.Configuration:
         """The configuration of condensing by user and server."""
         return configuration_for(self.profile, self.preferences)
@@ -347,5 +353,6 @@ def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | Non
     running = Turn.objects.filter(pk=turn).first() if turn else None
     if (profile := _answering(fresh, running)) is None:
         return None
+    profile.pace = pace_of(profile.pk)
     preferences = preferences_of(fresh.owner, fresh.preferences)
     return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)

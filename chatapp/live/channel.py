@@ -154,12 +154,6 @@ class _TurnInMemory:
         # Whether it is told, or was lately.
         self.is_kept = False
 
-    def tell(self, event: TurnEvent) -> None:
-        """Send an event to all readers."""
-        self.log.add(event)
-        for reader in self.readers:
-            reader.put_nowait(event)
-
     def let_go(self) -> None:
         """Drop the turn, unless it has readers or is kept."""
         if not (self.readers or self.is_kept):
@@ -180,7 +174,9 @@ class _PublisherInMemory:
     def publish(self, event: TurnEvent) -> None:
         """Send an event to all readers, unless a later attempt has begun."""
         if self._turn.publisher is self:
-            self._turn.tell(event)
+            self._turn.log.add(event)
+            for reader in self._turn.readers:
+                reader.put_nowait(event)
 
     def close(self) -> None:
         """Publish nothing more; the events stay readable for a while."""

@@ -147,7 +147,7 @@ class LiveView:
             except TimeoutError:
                 await self._safely(self.turn_view.flush)
                 continue
-            if not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
+            if due and not isinstance(event, events.TextStreamed | events.ThinkingStreamed):
                 await self._safely(self.turn_view.flush)
             if isinstance(event, events.TurnEnded):
                 return await self._end(event)
@@ -179,12 +179,12 @@ class LiveView:
             queue=await self.queue.render(),
         )
 
-    def hear(self, hint: hints.Hint) -> None:  # noqa: C901 - one case for each hint
+    def hear(self, hint: hints.Hint) -> None:  # noqa: C901 - a case for each
         """Show the change that a hint announces."""
         match hint:
-            case hints.TurnOpened():
-                self.follow(hint.turn, question=hint.question)
-                if not hint.question:
+            case hints.TurnOpened(turn=turn, question=question):
+                self.follow(turn, question=question)
+                if not question:
                     # An edit or a retry may have set messages aside.
                     self._start(self.show_change)
             case hints.ConversationChanged() | hints.UserChanged():
@@ -201,12 +201,12 @@ class LiveView:
                 self._start(self.turn_view.show_panel)
             case hints.ConversationDeleted() | hints.SessionsEnded():
                 self.watchers.dismiss()
-            case hints.ListChanged() if self.conversation_id != hint.but:
-                self.show_list()
+            case hints.ListChanged(but=but) if but != self.conversation_id:
+                self.watchers.send(outgoing_frames.list_changed())
             case hints.ChannelRestored():
                 self._start(self.show_change)
                 self._start(self.queue.show)
-                self.show_list()
+                self.watchers.send(outgoing_frames.list_changed())
                 self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
@@ -231,10 +231,6 @@ class LiveView:
         elif turn is None and before and before[0] != revision and before[1] == self.turns:
             # It was changed, and by no turn; a page that was told has nothing to fetch.
             await self.show_change()
-
-    def show_list(self) -> None:
-        """Have every page fetch its list of conversations again."""
-        self.watchers.send(outgoing_frames.list_changed())
 
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs

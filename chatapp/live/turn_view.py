@@ -25,7 +25,7 @@ from chatapp.live.status_panel import (
     written_of,
 )
 from chatapp.live.streamed_text import Awaited, StreamedReply, StreamedText
-from chatapp.models import Condensation, ModelCall
+from chatapp.models import Condensation
 from chatapp.models.database import reading
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels, row_builder, row_pages, summary_proposal
@@ -47,6 +47,7 @@ class TurnView:
         self.status = ""
         # Whether the turn waits for a person's answer.
         self.waits = False
+        self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
         self.streaming: StreamedReply | None = None
@@ -89,9 +90,7 @@ class TurnView:
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all are busy, or there is none."""
-        text = _("Waiting for a free worker…")
-        if self.status != text:
-            self._show_status(text)
+        self._show_status(_("Waiting for a free worker…"))
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and the text that could not be stored."""
@@ -233,9 +232,8 @@ class TurnView:
             return
         awaited = Awaited(self._asked)
         if (terms := self._terms) and (context := self._context) and self.watchers:
-            looks_up = reading(ModelCall.objects.seconds_to_read)
-            expected = await looks_up(terms.profile.pk, context.tokens)
             model, tokens = terms.profile.name, context.tokens
+            expected = terms.profile.pace and terms.profile.pace * tokens
             awaited = Awaited(self._asked, model, tokens, context.measured, expected)
         self.streaming = StreamedReply(awaited)
         self._draw(self.streaming)
@@ -394,7 +392,10 @@ class TurnView:
         """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""
         self.status = text
         self.waits = self.waits if waits is None else waits
-        self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
+        frame = outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits)
+        if frame != self._sent_status:
+            self._sent_status = frame
+            self.watchers.send(frame)
 
     async def _show_transcript(self) -> None:
         revision = await reading(row_pages.revision)(self.conversation_id)

@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement, execute, select
+from chatapp.models.database import Asked, Statement, select
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -39,21 +39,6 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             "guesses": models.Count("pk", filter=Q(usage_measured=False)),
         }
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
-
-    def seconds_to_read(self, profile: int, tokens: int) -> float | None:
-        """Return the seconds that a profile's model reads before its first word, None if unknown.
-
-        They follow from the profile's latest calls, each by the tokens it had to read.
-        """
-        rows = execute(
-            "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
-            "FROM chatapp_modelcall c JOIN chatapp_turn t ON t.id = c.turn_id "
-            "WHERE c.id > (SELECT MAX(id) FROM chatapp_modelcall) - %s AND t.profile_id = %s "
-            "AND c.purpose = 'chat' AND seconds_to_first > 0 ORDER BY c.id DESC LIMIT 3",
-            LOOKED_AT, profile,
-        )  # fmt: skip
-        known = [seconds * tokens / read for seconds, read in rows if read]
-        return median(known) if known else None
 
     def owned_by(self, user: User) -> Self:
         """Return calls in the conversations of ``user`` that were not deleted."""
@@ -190,6 +175,27 @@ class ModelCall(fields.Speaking):
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
+
+
+@Asked
+def pace_of(profile: int) -> Statement:
+    """Return the seconds in which a profile's model reads a token, None if unknown.
+
+    They follow from the profile's latest calls, each by the tokens it had to read before its first
+    word.
+    """
+    sql = (
+        "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
+        "FROM chatapp_modelcall c JOIN chatapp_turn t ON t.id = c.turn_id "
+        "WHERE c.id > (SELECT MAX(id) FROM chatapp_modelcall) - %s AND t.profile_id = %s "
+        "AND c.purpose = 'chat' AND seconds_to_first > 0 ORDER BY c.id DESC LIMIT 3"
+    )
+
+    def take(_columns: tuple[str, ...], rows: list[Any]) -> float | None:
+        known = [seconds / read for seconds, read in rows if read]
+        return median(known) if known else None
+
+    return Statement(sql, (LOOKED_AT, profile), take)
 
 
 @Asked

@@ -92,7 +92,8 @@ class Conversation(models.Model):
     itself for one turn. ``audit_number`` and ``audit_hash`` are those of the newest entry of its
     audit chain, which covers the messages up to ``audit_seq``.
 
-    One that was read whole has its owner's ``preferences``, if they are stored. One that was locked
+    One that was read whole has its owner's ``preferences``, if they are stored, and one that a page
+    looked at ``has_meanings`` if vectors of its messages are. One that was locked
     for a turn has flags: ``has_hidden`` if a summary or a marker in force hides messages,
     ``is_clients`` if another program writes it, ``is_known`` if the turn is, ``has_queued`` if
     messages or this one are queued, ``has_todo`` if there are to-do lists, and ``is_closing`` if
@@ -110,6 +111,7 @@ class Conversation(models.Model):
     has_todo: bool = True
     is_closing: bool
     others: int | None = None
+    has_meanings: bool = True
     next_message: int | None
     moment: datetime | None
 

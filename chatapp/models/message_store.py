@@ -114,6 +114,12 @@ _FOR_TURN = (
 )
 
 
+_HAS_MEANINGS = (
+    ", EXISTS (SELECT 1 FROM chatapp_meanings WHERE conversation_id = c.id "
+    "AND LENGTH(centre) > 0) AS has_meanings"
+)
+
+
 def whole(where: str, *values: Any, more: str = "") -> Statement:
     """Return a statement for conversations with their owners, profiles and the profiles' rows."""
     kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
@@ -164,7 +170,7 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
 def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
     """Return a user's conversation, its owner and its profile as they are now, None without one."""
     where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
-    read = whole(where, pk, owner_id)
+    read = whole(where, pk, owner_id, more=_HAS_MEANINGS)
     return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 

@@ -88,8 +88,11 @@ class Profile(models.Model):
     ``tool_policies`` say by name which tools may run, if they differ from the tools' own;
     ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
     ``origin`` of a copy of each user's, who can change nothing in it but its threshold. ``learnt``
-    has the parts of requests that its server ``refused``, and ``until`` when that is known.
+    has the parts of requests that its server ``refused``, and ``until`` when that is known. That of
+    a turn has its model's ``pace``, see ``calls.pace_of``.
     """
+
+    pace: float | None = None
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
     name = fields.CharField(_("name"), max_length=80)

@@ -14,6 +14,7 @@ import httpx2
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.agent.tool_arguments import UNPARSED
@@ -207,7 +208,8 @@ class SdkProvider(ABC):
         while True:
             reply = self.reply_class()
             reply.tools = [tool.name for tool in request.tools]
-            sent = await asyncio.to_thread(self.write, request, left_out)
+            contents = [one.content for one in request.messages]
+            sent = await compute(contents, self.write, request, left_out)
             yield sent
             try:
                 async with (

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.annotated_blocks import result_block
+from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, CallRecord, Purpose, ReplyReader, ToolOutcome
 from chatapp.context import sizes
@@ -97,16 +98,18 @@ class ConversationJournal:
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
         # The effective history at the start, if it was read already.
-        self.first: list[Message] | None = None
+        self.first: Sequence[condense.Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return the effective history, in reading order."""
-        return await self.saver.read(self._effective_history)
+        first, self.first = self.first, None
+        return await self.saver.read(self._effective_history) if first is None else first
 
     def _effective_history(self) -> Sequence[condense.Message]:
-        rows, self.first = self.first, None
-        if rows is None:
-            rows = message_store.effective_rows(self.run.conversation.pk)
+        return self.learn(message_store.effective_rows(self.run.conversation.pk))
+
+    def learn(self, rows: Sequence[Message]) -> Sequence[condense.Message]:
+        """Return the effective history in its rows, from which later requests are copied."""
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
@@ -226,15 +229,16 @@ class ConversationJournal:
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
-        tokens = await asyncio.to_thread(condense.count_message, message, sizes.COUNTER)
+        tokens = await compute([message.content], condense.count_message, message, sizes.COUNTER)
         entry = await self._entry(call) if call else None
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
         self.requests.learn([row])
         if entry and entry.size:
             self.scale.measure(entry.size, row.seq)
             self.previous_reply = entry.call.facts.reply_id
-            sent = entry.call.purpose, entry.call.sent
-            estimate, media = await asyncio.to_thread(self._estimate, *sent)
+            sent = entry.call.sent
+            contents = [one.content for one in sent]
+            estimate, media = await compute(contents, self._estimate, entry.call.purpose, sent)
             if estimate is not None:
                 self.scale.observe(estimate, entry.usage.prompt, media=media)
         return message_store.to_engine(row)

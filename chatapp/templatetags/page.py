@@ -1,5 +1,6 @@
 """Parts that every page has: icons, the list of conversations, and the words of scripts."""
 
+import uuid
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -8,8 +9,10 @@ from django import template
 from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.core.files.storage import Storage, storages
 from django.template import Context
+from django.template.base import FilterExpression, Parser, Token, token_kwargs
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import condense
@@ -186,6 +189,41 @@ def browser(header: str) -> str:
     ]
     told = sentences.translate("{browser} on {system}", browser=found[0], system=found[1])
     return told if all(found) else header
+
+
+class _Kept(template.Node):
+    def __init__(self, nodes: template.NodeList, values: dict[str, FilterExpression]) -> None:
+        self.nodes, self.values = nodes, values
+        self.made: dict[Any, str] = {}
+
+    def render(self, context: Context) -> SafeString:
+        """Return the block with the present keys and numbers in their places."""
+        values = {name: one.resolve(context) for name, one in self.values.items()}
+        fills = {name: one for name, one in values.items() if type(one) in _PLACES}
+        key = (get_language(), *[one for name, one in values.items() if name not in fills])
+        if (text := self.made.get(key)) is None:
+            places = {name: _PLACES[type(one)] for name, one in fills.items()}
+            text = self.made[key] = self.nodes.render(context.new(values | places))
+        for one in fills.values():
+            text = text.replace(str(_PLACES[type(one)]), str(one))
+        return mark_safe(text)  # noqa: S308 - a template's, and numbers
+
+
+# What stands in a kept block for a key and for a number: none is a part of the other.
+_PLACES = {uuid.UUID: uuid.UUID(int=0xCAFE << 96), int: 8_070_605_040_302}
+
+
+@register.tag
+def kept(parser: Parser, token: Token) -> _Kept:
+    """Render a block of ``name=value`` variables, and no others, once for each language.
+
+    It is kept for each set of their values, apart from one key (a UUID) and one number, which are
+    put in each time: most of a row is the same for all messages.
+    """
+    values = token_kwargs(token.split_contents()[1:], parser)
+    nodes = parser.parse(("endkept",))
+    parser.delete_first_token()
+    return _Kept(nodes, values)
 
 
 @register.simple_tag

@@ -150,6 +150,12 @@ class MessageRow(RowPlace):
     repeatable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
 
+    @property
+    def offered(self) -> frozenset[str]:
+        """The flags that decide on the actions of its menu."""
+        names = ("editable", "repeatable", "pinned", "pinnable", "rewindable")
+        return frozenset([name for name in names if getattr(self, name)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class ContinuedRow(RowPlace):

@@ -38,7 +38,7 @@ from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
 from chatapp.models import Turn, TurnRequest, message_store
-from chatapp.models.calls import measured_prompts
+from chatapp.models.calls import measured_prompts, pace_of
 from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
@@ -142,15 +142,17 @@ class TurnLoop(AgentLoop):
     def __init__(self, run: TurnContext, audience: Audience, ending: Callable[[], TurnEnd]) -> None:
         """Build the turn's parts from its settings; rarely needed ones are made on demand."""
         profile, pk = run.profile, run.conversation.pk
-        profile.mcp_servers, prompts, history = together(
+        profile.mcp_servers, profile.pace, prompts, history = together(
             profile.read_servers.query(),
+            pace_of.query(profile.pk),
             measured_prompts.query(pk, profile.model, condense.Calibration.MEMORY),
             message_store.effective_rows.query(pk),
         )
         provider = provider_for(profile)
         folder = folder_of(run.conversation)
         toolbox = toolbox_for(folder, run.conversation, profile)
-        scale = Scale.of(run.conversation, profile, run.system, prompts)
+        vars(run)["tools"] = toolbox.specs
+        scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
         super().__init__(
@@ -163,7 +165,7 @@ class TurnLoop(AgentLoop):
             step_limit=run.preferences.step_limit,
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
-        journal.ending, journal.first = ending, history
+        journal.ending, journal.first = ending, journal.learn(history)
         self.checkpoints = Checkpoints(folder)
 
     @cached_property

@@ -8,7 +8,6 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -23,7 +22,7 @@ from chatapp.context.turn_context import TurnContext
 from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading
+from chatapp.models.database import reading, recovering
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
@@ -41,9 +40,6 @@ RELEASED_AFTER = 60.0
 UNCLAIMED_EVERY = 5
 # … and to one for what is left of a process that nobody here has seen to be gone.
 RECOVER_EVERY = 15
-
-# Closing what others left keeps no turn waiting, nor a sign of life.
-_RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
 
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0
@@ -275,19 +271,19 @@ class RunningTurns:
         if is_due and not self.closing:
             await self._recover()
         if settings.CLUSTER and not self._looks % UNCLAIMED_EVERY:
-            await _beside(crash_recovery.enqueue_unclaimed)()
+            await recovering(crash_recovery.enqueue_unclaimed)()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
         """Close the turns of processes that are gone, and continue those that wait."""
         gone, self._recovered = self._gone, -1
-        done = await _beside(crash_recovery.recover)(most)
+        done = await recovering(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
         for run in done.taken:
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
         if not done.found:
-            await _beside(crash_recovery.close_left)()
+            await recovering(crash_recovery.close_left)()
             self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
@@ -332,15 +328,15 @@ class RunningTurns:
         to the recovery at the next start.
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
-        await self._until_begun(_seconds_to(last))
+        await _within(last, self._all_begun())
         for task in self.turns.values():
             task.leave(_STOPPED)
-        await self._until_ended(_seconds_to(last))
+        await _within(last, self._all_ended())
         self.stop_all()
-        await self._until_ended(STORING)
+        await _within(time.monotonic() + STORING, self._all_ended())
         # Their writers are jobs, which would be waited for.
         await background_drafts.drop_all(noop("The server was stopped."))
-        await background_jobs.close(_seconds_to(last))
+        await background_jobs.close(max(0.0, last - time.monotonic()))
         await connections().close()
         await channel.close()
         await close_clients()
@@ -350,18 +346,14 @@ class RunningTurns:
         for task in [*self.turns.values()]:
             task.stop()
 
-    async def _until_begun(self, seconds: float) -> None:
+    async def _all_begun(self) -> None:
         """Wait for turns that are about to begin, so that they are ended like the rest."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self._beginning:
-                    self._begun.clear()
-                    await self._begun.wait()
+        while self._beginning:
+            self._begun.clear()
+            await self._begun.wait()
 
-    async def _until_ended(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await asyncio.gather(*(task.ended() for task in self.turns.values()))
+    async def _all_ended(self) -> None:
+        await asyncio.gather(*(task.ended() for task in self.turns.values()))
 
     def lag(self) -> float | None:
         """Return the event loop's lag in seconds, None without one; not callable from the loop."""
@@ -373,9 +365,10 @@ class RunningTurns:
         return time.monotonic() - asked
 
 
-def _seconds_to(moment: float) -> float:
-    """Return the seconds that are left up to a moment."""
-    return max(0.0, moment - time.monotonic())
+async def _within(last: float, work: Awaitable[None]) -> None:
+    """Wait for work up to a moment."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(work, max(0.0, last - time.monotonic()))
 
 
 async def run_claimed(turn: str, attempt: int) -> None:
@@ -389,11 +382,6 @@ async def run_claimed(turn: str, attempt: int) -> None:
         task = running_turns.start(run) if run else None
     if task:
         await task.ended()
-
-
-def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function awaitable, without delaying any write of a turn."""
-    return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 
 def _read_held() -> tuple[dict[uuid.UUID, int], list[TurnRequest]]:

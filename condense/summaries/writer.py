@@ -28,6 +28,9 @@ from condense.tokens.counters import TokenCounter, count_messages
 PART_SHARE = 0.6
 # Kilo's numbers: calls at the same time, and how often summaries are summarised again.
 PARALLEL, DEPTH = 3, 3
+# Parts of one history that are read: of a longer one the first, which says what it is about, and
+# the newest. More would cost tens of dollars, and say little of each.
+MOST_PARTS = 20
 # A full part whose summary is hardly shorter is no summary; the others would cost as much in vain.
 LARGEST_SUMMARY = 0.9
 
@@ -39,10 +42,15 @@ NO_COMPACTION = noop("This model's provider makes no compactions of its own")
 NO_ROOM = noop("The history does not fit into one call, so the provider cannot compact it")
 NO_BLOCK = noop("The provider's answer held no compaction")
 IN_PARTS = noop("The history did not fit into one call and was summarised in {count} parts.")
+LEFT_OUT = noop(
+    "The history was too long to be summarised whole: {count:,} messages after its first part were "
+    "left out. They are hidden, and can still be read and found."
+)
 TOO_LONG = noop("A part's summary is as long as the part:\n{summary}")
 FAILED = noop("Failed to condense context")
 NO_SUMMARY = noop("The answer held no summary:\n{text}")
 OLD_IMAGE = "[Image]"
+GAP = "[{count} messages that came here were not summarised: there were too many.]"
 
 Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]
 Part = tuple[Message, ...]
@@ -260,16 +268,23 @@ class Writer:
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
         """Return one summary of parts of ``limit`` tokens; join those left after DEPTH levels.
 
-        Raises SummaryFailed as soon as one call fails; calls that still run are cancelled.
+        Of more than MOST_PARTS those after the first are left out, which the summary says. Raises
+        SummaryFailed as soon as one call fails; calls that still run are cancelled.
         """
-        parts = split_history(shown, limit, self._flatten, self.kit.counter)
-        count, note = len(parts), IN_PARTS.format(count=len(parts))
+        first, *rest = split_history(shown, limit, self._flatten, self.kit.counter)
+        beyond = rest[: 1 - MOST_PARTS]
+        parts, left_out = [first, *rest[len(beyond) :]], sum(map(len, beyond))
+        count = len(parts)
+        notes = [IN_PARTS.format(count=count)]
         asking = [
             framed("part", instruction, number=number, count=count)
             for number in range(1, count + 1)
         ]
         pairs = zip(parts, asking, strict=True)
         answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
+        if beyond:
+            notes.append(LEFT_OUT.format(count=left_out))
+            answers.insert(1, Written(GAP.format(count=left_out)))
         analyses = [answer.analysis for answer in answers]
         merging = framed("merge", instruction)
         for _ in range(DEPTH - 1):
@@ -280,7 +295,7 @@ class Writer:
             answers = await _gather([partial(self._merged, part, merging) for part in merged])
             analyses += [answer.analysis for answer in answers]
         summary = "\n\n".join(filter(None, [answer.summary for answer in answers]))
-        return Written(summary, "\n\n".join(filter(None, analyses)), (note,))
+        return Written(summary, "\n\n".join(filter(None, analyses)), tuple(notes))
 
     async def _part(self, part: Part, asking: str, limit: int) -> Written:
         answer = await self._ask(part, asking)

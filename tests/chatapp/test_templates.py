@@ -1,6 +1,8 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import product
+from uuid import UUID
 
 import pytest
 from django.template import engines
@@ -108,3 +110,21 @@ def test_no_template_needs_inline_script_or_style() -> None:
         assert " onclick=" not in html, file
         assert "<style" not in html, file
         assert "<script>" not in html, file
+
+
+def test_a_kept_block_is_the_same_as_one_that_is_rendered_each_time() -> None:
+    """In each language, for each set of values; it sees no other variables."""
+    block = (
+        "<b id=\"{{ pk }}\">{{ seq|stringformat:'d' }}{% if on %}{% translate 'Copy' %}{% endif %}"
+        "{{ other }}</b>"
+    )
+    head = "{% load page i18n %}"
+    kept = engines["django"].from_string(
+        head + "{% kept pk=pk seq=seq on=on %}" + block + "{% endkept %}"
+    )
+    each = engines["django"].from_string(head + block)
+    keys = [UUID(int=0), UUID(int=0xCAFE << 96), UUID("00000000-0000-0000-0000-807060504030")]
+    for language, pk, seq, on in product(["en", "de", "en"], keys, [1, 10], [True, False]):
+        with Reader(language).reading():
+            values = {"pk": pk, "seq": seq, "on": on}
+            assert kept.render({**values, "other": "x"}) == each.render(values)

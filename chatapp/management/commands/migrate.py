@@ -46,7 +46,8 @@ class Command(migrate.Command):
         # A statement that waited for it would hold up an index that is made concurrently.
         while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
             time.sleep(PAUSE)
-        execute(f"SET lock_timeout = {PATIENCE}")
+        # The lock goes with its connection.
+        execute(f"SET lock_timeout = {PATIENCE}; SET idle_session_timeout = 0")
         try:
             super().handle(*args, **options)
         except OperationalError as error:

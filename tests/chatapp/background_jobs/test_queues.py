@@ -97,6 +97,20 @@ def test_a_worker_takes_jobs_as_soon_as_the_database_can_be_written_again(
     worker.end()
 
 
+def test_a_worker_listens_for_all_its_queues_on_one_connection(
+    start: Start, postgres: Postgres
+) -> None:
+    """Each is told of its jobs, and looks for them itself only now and then."""
+    writer, worker = start(), start(2)
+    for word in ("first", "second"):
+        writer.ask({"enqueue": [job("say", word)]}, "enqueued")
+        assert worker.hear("said") == word
+    with psycopg.connect(postgres.url) as connection:
+        listens = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        assert connection.execute(listens).fetchone() == (1,)
+    worker.end()
+
+
 @pytest.mark.soak
 def test_an_outage_of_the_database_stops_no_worker_and_loses_no_job(
     start: Start, postgres: Postgres

@@ -99,6 +99,24 @@ async def test_summaries_are_summarised_twice_at_most() -> None:
     assert len(made.summary.split()) == twice * 2_000
 
 
+@pytest.mark.parametrize("count", [200, 1_000, 4_000])
+async def test_a_history_of_any_length_takes_a_bounded_number_of_calls(count: int) -> None:
+    """Its first part and the newest are read; summary and page say how many were left out."""
+    model = RepeatingSummarizer("S")
+    made = await summarise(model, chat(count, words=500))
+    *parts, merged = model.requests
+    seen = {number for request in parts for number in numbers(request)}
+    missed = sorted({*range(1, count + 1)} - seen)
+    left = len(missed)
+    assert len(parts) <= 20
+    assert {1, count} <= seen
+    # One gap.
+    assert missed[-1:] == [left + number - 1 for number in missed[:1]]
+    said = [note for note in made.notes if f"{left:,} messages" in note]
+    gap = f"{left} messages that came here were not summarised"
+    assert (bool(said), gap in "".join(m.text for m in merged.messages)) == (bool(left), bool(left))
+
+
 async def test_usage_cost_and_analyses_of_all_calls_are_on_record() -> None:
     """As sums; the first failure ends it, and at most the calls that ran beside it are paid."""
     paid = condense.UsageChunk(condense.Usage(input=5, output=1), Decimal("0.1"))

@@ -1,0 +1,34 @@
+"""Work on the contents of messages, on the event loop or in a thread."""
+
+import threading
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent.async_tasks import compute
+from tests.condense.dialogues import IMAGE
+
+BRIEF = condense.TextBlock("word " * 100)
+
+
+@pytest.mark.parametrize(
+    ("contents", "waits_for_a_thread"),
+    [
+        ([], False),
+        (["x" * 15_000], False),
+        (["x" * 16_001], True),
+        ([(BRIEF, condense.ToolUseBlock("t", "read_file", {"path": "a"}))] * 10, False),
+        ([(condense.ToolUseBlock("t", "write_to_file", {"content": "x" * 20_000}),)], True),
+        ([(condense.ToolResultBlock("t", "x" * 20_000),)], True),
+        ([(condense.ToolResultBlock("t", (IMAGE,)),)], True),
+        ([(BRIEF, IMAGE)], True),
+        (["x"] * 200, True),
+    ],
+)
+async def test_what_is_long_is_computed_in_a_thread(
+    contents: list[Any], waits_for_a_thread: bool
+) -> None:
+    """Long are many characters, many blocks, and images of any size."""
+    thread = await compute(contents, threading.get_ident)
+    assert (thread != threading.get_ident()) == waits_for_a_thread
