@@ -19,7 +19,7 @@ from chatapp import languages
 from chatapp.agent import events
 from chatapp.context.sizes import figures_of
 from chatapp.context.turn_context import read_terms
-from chatapp.live import hints, live_views
+from chatapp.live import hints, live_views, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import LiveViews
 from chatapp.models import Conversation, Profile, QueuedMessage, Turn
@@ -53,7 +53,7 @@ class Reader:
     async def rest(self) -> list[str]:
         """Return the types of all frames up to now."""
         view = self.views.views[self.conversation.pk][languages.Reader()]
-        view.show_list()
+        view.watchers.send(outgoing_frames.list_changed())
         types: list[str] = []
         async for text in self._frames:
             types.append(orjson.loads(text)["type"])
@@ -181,7 +181,8 @@ async def test_text_whose_end_was_not_heard_is_unsaved_where_no_reply_is_stored(
     await sync_to_async(end)(turn, stored, status=Turn.Status.INTERRUPTED)
     await reader.views.look()
     await reader.until("status.changed", turn="")
-    articles = await reader.views.views[reader.conversation.pk].turn_view.articles()
+    view = reader.views.views[reader.conversation.pk][languages.Reader()]
+    articles = await view.turn_view.articles()
     kept = [html for id_, html in articles if id_.startswith("unsaved-")]
     assert [text in html for text, html in zip(unsaved, kept, strict=True)] == [True] * len(unsaved)
 
