@@ -98,7 +98,7 @@ def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    seqs += [_append(locked, one) for one in fresh]
+    seqs += [_append(locked, one) if one.content else 0 for one in fresh]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
