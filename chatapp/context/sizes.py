@@ -235,9 +235,13 @@ class CondensingPoint:
     @classmethod
     def of_attempt(cls, attempt: Condensation) -> Self:
         """Return the point that was in force for an attempt."""
-        window = attempt.context_window
-        at = max(0, min(math.ceil(window * attempt.threshold / 100), attempt.allowed))
-        return cls(at, window, 100 * at / window if window else 0.0)
+        # What an imported record says of it may be anything.
+        window, threshold = attempt.context_window or 1, min(max(0.0, attempt.threshold), 100.0)
+        reserved = max(1, window - attempt.allowed)
+        budget = condense.Budget(window, max_output=reserved, threshold=threshold, buffer=0)
+        point = cls.of_budget(budget, automatic=True)
+        # How its buffer was made up is not on record.
+        return cls(point.at, window, point.percent)
 
     def __str__(self) -> str:
         """Return the point as a sentence, with numbers as the reader writes them."""

@@ -109,7 +109,8 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
         redirected = REDIRECTED.format(host=asked.host)
         lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
-        return ProviderError(redirected, status=status, details="\n".join(lines))
+        details = "\n".join(lines)
+        return ProviderError(redirected, status=status, details=details, profile_at_fault=True)
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
         too_long = say("The prompt does not fit the model's context window: {said}", said=said)
