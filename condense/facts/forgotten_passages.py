@@ -6,14 +6,13 @@ their forgotten passages, so none of them carries one.
 
 import html
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from condense.facts.rules import own_sentences, read_table
 from condense.facts.texts import GAP, sentences
 from condense.messages import (
     USER_WORDS,
@@ -35,6 +34,8 @@ READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a tex
 OF_BEST = 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
 _VALUE = re.compile(r"\b(?!(?:19|20)\d\d\b)(?=(?:\w*\d){3})\w{4,}")
+# As far as a comma or the end.
+_SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 _PAST_WORDS = re.compile(
     r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely)\b",
     re.IGNORECASE,
@@ -46,12 +47,13 @@ Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 def find_forget_requests(text: str) -> list[tuple[str, str]]:
     """Return (subject, whole sentence) for each request to forget in a text."""
-    asked = [
-        (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
-        for sentence in sentences(text[:READ_CHARS])
-        if len(sentence) <= LONGEST_REQUEST
-    ]
-    return [(one[1].strip(), sentence) for one, sentence in asked if one and _terms(one[1])]
+    found = list[tuple[str, str]]()
+    for said, shown in own_sentences(text[:READ_CHARS]):
+        asked = next(filter(None, (one.match(shown) for one in _patterns("asks"))), None)
+        is_plan = any(one.search(shown) for one in _patterns("never"))
+        if asked and not is_plan and len(said) <= LONGEST_REQUEST:
+            found.append((said[slice(*asked.span(1))].strip(), said))
+    return [one for one in found if _terms(one[0])]
 
 
 def _terms(request: str) -> list[Term]:
@@ -59,10 +61,11 @@ def _terms(request: str) -> list[Term]:
 
 
 @cache
-def _asking() -> list[re.Pattern[str]]:
-    text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
-    asking = [one for several in tomllib.loads(text).values() for one in several]
-    return [re.compile(rf"\W*{one}", re.IGNORECASE) for one in asking]
+def _patterns(kind: str) -> list[re.Pattern[str]]:
+    languages = read_table("forget_requests")
+    never = [re.compile(one, re.IGNORECASE) for one in languages.pop("never")]
+    asks = [one.replace("{}", _SUBJECT) for several in languages.values() for one in several]
+    return never if kind == "never" else [re.compile(rf"[\s*_#…¡¿-]*{one}", re.I) for one in asks]
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:

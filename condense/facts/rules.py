@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
+from typing import Any
 
 from condense.budget.language import language_in, language_of
 from condense.facts.texts import sentences
@@ -16,11 +17,6 @@ CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has
 CLAUSES_CHARS = 2_000  # of a sentence whose clauses are looked at
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
-# Code sets no rules, nor do its comments.
-CODE = re.compile(
-    r"```(?:(?!```|\[…\]).)*+```|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
-    re.DOTALL,
-)
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 
@@ -36,14 +32,45 @@ def rules_in(text: str, language: str) -> Iterator[str]:
 
     ``language`` is that of short texts. A sentence may be in another; a question's clause a rule.
     """
-    text = CODE.sub("\n", text[:READ_CHARS])
-    language = language and (language_of(text) or language)
-    for one in sentences(text):
+    found = [*own_sentences(text[:READ_CHARS])]
+    language = language and (language_of("\n".join([one for one, _ in found])) or language)
+    for said, one in found:
         own = language_of(one) if language and not one.isascii() else ""
         if is_rule(one, language) or is_rule(one, own):
-            yield one
+            yield said
         elif part := _part_with_rule(one, language):
-            yield part
+            at = one.index(part)
+            yield said[at : at + len(part)]
+
+
+def own_sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a user's own sentences, each as it is and with what it quotes made unreadable.
+
+    What is pasted, or only supposed, is left out.
+    """
+    for pasted in _voices("pasted"):
+        text = pasted.sub("\n", text)
+    masked = text
+    for quoted in _voices("quoted"):
+        masked = quoted.sub(lambda one: "\u00b7" * len(one[0]), masked)
+    end = 0
+    for one in sentences(masked):
+        start = masked.index(one, end)
+        end = start + len(one)
+        if not any(spoken.search(one) for spoken in _voices("spoken")):
+            yield text[start:end], one
+
+
+@cache
+def _voices(kind: str) -> list[re.Pattern[str]]:
+    """Return the patterns of words that are not the user's."""
+    return [re.compile(one, re.IGNORECASE) for one in read_table("other_voices")[kind]]
+
+
+def read_table(name: str) -> dict[str, Any]:
+    """Return the patterns in a table of this package."""
+    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 @lru_cache(4_000)  # the same sentences are read in each round
@@ -73,8 +100,7 @@ def _part_with_rule(sentence: str, language: str) -> str:
 @cache
 def _pattern(language: str, kind: str) -> re.Pattern[str]:
     """Return a language's pattern of rules, or of talk that only looks like one."""
-    found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
-    return re.compile("|".join(found[language][kind]), re.IGNORECASE)
+    return re.compile("|".join(read_table("rules")[language][kind]), re.IGNORECASE)
 
 
 def may_back_rule(sentence: str, language: str) -> bool:
