@@ -33,7 +33,9 @@ READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a tex
 # A sentence is meant that has so much of what the best one has of the words.
 OF_BEST = 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
-_VALUE = re.compile(r"\b(?!(?:19|20)\d\d\b)(?=(?:\w*\d){3})\w{4,}")
+_VALUE = re.compile(
+    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w|[〇零一二三四五六七八九十百千万億亿兆]{2,}"
+)
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 _PAST_WORDS = re.compile(
@@ -85,7 +87,7 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     meant = _best(texts, weights)
     values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
     if values:
-        telling = [(Term(fold(value), "word"),) for value in sorted(values)[:MOST_MEANT]]
+        telling = [tuple(terms_of(value)) for value in sorted(values)[:MOST_MEANT]]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
             said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]
