@@ -254,7 +254,7 @@ def test_a_button_forgets_a_fact_a_pin_and_a_recalled_passage(
 
 VALUES = (
     ("My salary is 4,100 euros.", "4,100 a month is decent.", "Erase my salary from your memory."),
-    ("\u4f53\u91cd\u662f\u516b\u5341\u4e5d\u516c\u65a4\u3002", "\u516b\u5341\u4e5d\u4e0d\u7b97\u91cd\u3002", "\u8bf7\u4f60\u5fd8\u6389\u4f53\u91cd\u3002"),
+    ("体重是八十九公斤。", "八十九不算重。", "请你忘掉体重。"),
     ("My locker opens with 17-04-33.", "17-04-33, noted.", "I want my locker forgotten."),
 )  # fmt: skip
 
