@@ -6,13 +6,15 @@ their forgotten passages, so none of them carries one.
 
 import html
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import resources
 from typing import Any
 
-from condense.facts.rules import own_sentences, read_table
+from condense.facts.rules import own_sentences
 from condense.facts.texts import GAP, sentences
 from condense.messages import (
     USER_WORDS,
@@ -49,12 +51,14 @@ Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 def find_forget_requests(text: str) -> list[tuple[str, str]]:
     """Return (subject, whole sentence) for each request to forget in a text."""
-    found = list[tuple[str, str]]()
-    for said, shown in own_sentences(text[:READ_CHARS]):
-        asked = next(filter(None, (one.match(shown) for one in _patterns("asks"))), None)
-        is_plan = any(one.search(shown) for one in _patterns("never"))
-        if asked and not is_plan and len(said) <= LONGEST_REQUEST:
-            found.append((said[slice(*asked.span(1))].strip(), said))
+    asks, never = _patterns()
+    found = [
+        (said[slice(*asked.span(1))].strip(), said)
+        for said, shown in own_sentences(text[:READ_CHARS])
+        if len(said) <= LONGEST_REQUEST and not any(one.search(shown) for one in never)
+        for asked in [next(filter(None, (one.match(shown) for one in asks)), None)]
+        if asked
+    ]
     return [one for one in found if _terms(one[0])]
 
 
@@ -63,11 +67,13 @@ def _terms(request: str) -> list[Term]:
 
 
 @cache
-def _patterns(kind: str) -> list[re.Pattern[str]]:
-    languages = read_table("forget_requests")
+def _patterns() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """Return the patterns of requests, and those of sentences that are none."""
+    text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
+    languages = tomllib.loads(text.replace("{}", _SUBJECT))
     never = [re.compile(one, re.IGNORECASE) for one in languages.pop("never")]
-    asks = [one.replace("{}", _SUBJECT) for several in languages.values() for one in several]
-    return never if kind == "never" else [re.compile(rf"[\s*_#…¡¿-]*{one}", re.I) for one in asks]
+    asks = [rf"[\s*_#…¡¿-]*{one}" for several in languages.values() for one in several]
+    return [re.compile(one, re.IGNORECASE) for one in asks], never
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import Any
 
 from condense.budget.language import language_in, language_of
 from condense.facts.texts import sentences
@@ -32,7 +31,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
 
     ``language`` is that of short texts. A sentence may be in another; a question's clause a rule.
     """
-    found = [*own_sentences(text[:READ_CHARS])]
+    found = [*own_sentences(text)]
     language = language and (language_of("\n".join([one for one, _ in found])) or language)
     for said, one in found:
         own = language_of(one) if language and not one.isascii() else ""
@@ -48,29 +47,14 @@ def own_sentences(text: str) -> Iterator[tuple[str, str]]:
 
     What is pasted, or only supposed, is left out.
     """
-    for pasted in _voices("pasted"):
-        text = pasted.sub("\n", text)
-    masked = text
-    for quoted in _voices("quoted"):
-        masked = quoted.sub(lambda one: "\u00b7" * len(one[0]), masked)
+    text = _pattern("others", "pasted").sub("\n", text[:READ_CHARS])
+    masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
     end = 0
     for one in sentences(masked):
         start = masked.index(one, end)
         end = start + len(one)
-        if not any(spoken.search(one) for spoken in _voices("spoken")):
+        if not _pattern("others", "spoken").search(one):
             yield text[start:end], one
-
-
-@cache
-def _voices(kind: str) -> list[re.Pattern[str]]:
-    """Return the patterns of words that are not the user's."""
-    return [re.compile(one, re.IGNORECASE) for one in read_table("other_voices")[kind]]
-
-
-def read_table(name: str) -> dict[str, Any]:
-    """Return the patterns in a table of this package."""
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)
 
 
 @lru_cache(4_000)  # the same sentences are read in each round
@@ -100,7 +84,8 @@ def _part_with_rule(sentence: str, language: str) -> str:
 @cache
 def _pattern(language: str, kind: str) -> re.Pattern[str]:
     """Return a language's pattern of rules, or of talk that only looks like one."""
-    return re.compile("|".join(read_table("rules")[language][kind]), re.IGNORECASE)
+    found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
+    return re.compile("|".join(found[language][kind]), re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 
 def may_back_rule(sentence: str, language: str) -> bool:
