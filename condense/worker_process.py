@@ -53,9 +53,7 @@ class WorkerProcess:
         if not poll.poll(self.seconds * 1000):
             self.close()
             raise TimeoutError
-        # One that is killed may have written a part of its answer.
-        answer = process.stdout.readline()
-        return answer if answer.endswith(b"\n") else b""
+        return process.stdout.readline()
 
     def _ask_a_fresh_one(self, request: bytes) -> bytes:
         self.close()

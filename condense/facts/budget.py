@@ -127,9 +127,9 @@ def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
 @lru_cache(2_000)
 def _statements(text: str) -> tuple[str, ...]:
     """Return the short sentences of a text that are no questions, no list and no code."""
-    said = [one for one, _ in own_sentences(text)]
-    short = [one for one in said if len(one) <= STATEMENT_CHARS and one[-1] not in QUESTION_MARKS]
-    return tuple([one for one in short if one == text or _STATEMENT.fullmatch(one)])
+    short = [one for one, _ in own_sentences(text) if len(one) <= STATEMENT_CHARS]
+    said = [one for one in short if one[-1] not in QUESTION_MARKS]
+    return tuple([one for one in said if one == text or _STATEMENT.fullmatch(one)])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

@@ -53,11 +53,9 @@ def find_forget_requests(text: str) -> list[tuple[str, str]]:
     """Return (subject, whole sentence) for each request to forget in a text."""
     asks, never = _patterns()
     found = [
-        (said[slice(*asked.span(1))].strip(), said)
+        (said[slice(*asked.span(asked.lastindex or 0))].strip(), said)
         for said, shown in own_sentences(text[:READ_CHARS])
-        if len(said) <= LONGEST_REQUEST and not any(one.search(shown) for one in never)
-        for asked in [next(filter(None, (one.match(shown) for one in asks)), None)]
-        if asked
+        if len(said) <= LONGEST_REQUEST and (asked := asks.match(shown)) and not never.search(shown)
     ]
     return [one for one in found if _terms(one[0])]
 
@@ -67,13 +65,13 @@ def _terms(request: str) -> list[Term]:
 
 
 @cache
-def _patterns() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """Return the patterns of requests, and those of sentences that are none."""
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the pattern of requests, and that of sentences which are none."""
     text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
-    languages = tomllib.loads(text.replace("{}", _SUBJECT))
-    never = [re.compile(one, re.IGNORECASE) for one in languages.pop("never")]
-    asks = [rf"[\s*_#…¡¿-]*{one}" for several in languages.values() for one in several]
-    return [re.compile(one, re.IGNORECASE) for one in asks], never
+    tables = tomllib.loads(text.replace("{}", _SUBJECT))
+    never, *asks = ["|".join(several) for several in tables.values()]
+    asked = rf"[\s*_#…¡¿-]*(?:{'|'.join(asks)})"
+    return re.compile(asked, re.IGNORECASE), re.compile(never, re.IGNORECASE)
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:
