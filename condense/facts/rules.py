@@ -43,7 +43,7 @@ def rules_in(text: str, language: str) -> Iterator[str]:
 
 
 def own_sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a user's own sentences, each as it is and with what it quotes made unreadable.
+    """Yield a user's own sentences, each as it is and with its quotations masked.
 
     What is pasted, or only supposed, is left out.
     """
