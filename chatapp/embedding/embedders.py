@@ -70,11 +70,14 @@ class ModelAtAddress:
             check_spending(self.conversation)
             answer = httpx2.post(url, json=body, **options)
             said = answer.raise_for_status().json()
-            rows = np.array([one["embedding"] for one in said["data"]]).reshape(len(texts), -1)
+            found = sorted(said["data"], key=lambda one: one.get("index", 0))
+            rows = np.array([one["embedding"] for one in found], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
+                raise ValueError(say("It has no vector for each text."))
             vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
-            used = int(said["usage"]["prompt_tokens"])
-        except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
+            used = int((said.get("usage") or {}).get("prompt_tokens") or 0)
+        except (httpx2.HTTPError, AttributeError, LookupError, TypeError, ValueError) as error:
             why = say("The server for embeddings gave no answer: {error}", error=error)
             raise condense.EmbedderUnavailable(why) from error
         ModelCall.objects.create(

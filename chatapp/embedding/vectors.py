@@ -24,7 +24,7 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
 from chatapp.models.database import STOP, Stopped, execute, go_on, lock
-from chatapp.models.meanings import mark_due
+from chatapp.models.meanings import delete_vectors, mark_due
 
 np = lazy_loader.load("numpy")  # with the first vector
 log = logging.getLogger(__name__)
@@ -106,14 +106,16 @@ def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> No
     row = Message.objects.get(pk=key)
     ((_message, parts),) = condense.parts_of([message_store.to_engine(row)])
     passages = condense.embedded_passages(parts)
-    texts = batched([text for _number, text in passages], TOGETHER)
-    try:
-        vectors = [*_embed(embedder, texts)]
-    except condense.EmbedderUnavailable:
-        # The text is at fault where another one is embedded.
-        embedder.embed(["."])
+    texts, vectors = [text for _number, text in passages], list[Any]()
+    for _try in range(2):
+        try:
+            vectors = [*_embed(embedder, batched(texts, TOGETHER))]
+            break
+        except condense.EmbedderUnavailable:
+            # The text is at fault where another one is embedded, and it is refused once more.
+            embedder.embed(["."])
+    else:
         log.warning("message %s can be found by its words only", key)
-        vectors = []
     made = MessageMeaning(message=row, embedder=embedder.name)
     if vectors:
         # The row of a blank passage stays empty.
@@ -135,12 +137,16 @@ def _embed(embedder: condense.Embedder, texts: Iterable[Sequence[str]]) -> Itera
 
 
 def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
-    """Rewrite the rows that a search reads; return False if messages changed meanwhile."""
+    """Rewrite the rows that a search reads; return False if messages or vectors changed."""
     own = MessageMeaning.objects.filter(message__conversation=meanings.pk, passages__gt=0)
     rows = own.filter(embedder=embedder).order_by("message__seq")
     made: dict[str, Any] = {"places": b"", "signs": b"", "centre": b""}
     for some in batched(rows.values_list("pk", "passages", "vectors").iterator(ROWS), ROWS):
         named = [(pk, at) for pk, count, _vectors in some for at in range(count)]
+        if len({len(one) // count for _pk, count, one in some} | {len(made["centre"])} - {0}) > 1:
+            # The model of this name had vectors of another size before.
+            delete_vectors([*rows.values_list("pk", flat=True)])
+            return False
         stored = np.frombuffer(b"".join([bytes(one) for *_place, one in some]), np.int8)
         vectors = stored.reshape(len(named), -1)
         made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()

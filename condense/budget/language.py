@@ -21,7 +21,7 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "ru": re.compile("[\u0410-\u044f]"),
 }
 _COMMON: Mapping[str, str] = {
-    "en": "the and is are of to it that you this with for not what can please",
+    "en": "the and is are of to it that you this with for not what can please a as do",
     "de": "der die das und ist nicht ein eine zu mit für auf ich wir bitte wie",
     "fr": "le la les et est des un une pas pour dans que je vous avec il",
     "es": "el la los las y es un una que por para con no en del como",

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Ledger, Request, Run, render
-from condense.facts.rules import CODE, QUESTION_MARKS
-from condense.facts.texts import GAP, estimate, sentences, shortened
+from condense.facts.rules import QUESTION_MARKS, own_sentences
+from condense.facts.texts import GAP, estimate, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
@@ -127,9 +127,9 @@ def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
 @lru_cache(2_000)
 def _statements(text: str) -> tuple[str, ...]:
     """Return the short sentences of a text that are no questions, no list and no code."""
-    said = sentences(CODE.sub("\n", text))
-    short = [one for one in said if len(one) <= STATEMENT_CHARS and one[-1] not in QUESTION_MARKS]
-    return tuple([one for one in short if one == text or _STATEMENT.fullmatch(one)])
+    short = [one for one, _ in own_sentences(text) if len(one) <= STATEMENT_CHARS]
+    said = [one for one in short if one[-1] not in QUESTION_MARKS]
+    return tuple([one for one in said if one == text or _STATEMENT.fullmatch(one)])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

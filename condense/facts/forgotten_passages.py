@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from condense.facts.rules import own_sentences
 from condense.facts.texts import GAP, sentences
 from condense.messages import (
     USER_WORDS,
@@ -34,7 +35,11 @@ READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a tex
 # A sentence is meant that has so much of what the best one has of the words.
 OF_BEST = 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
-_VALUE = re.compile(r"\b(?!(?:19|20)\d\d\b)(?=(?:\w*\d){3})\w{4,}")
+_VALUE = re.compile(
+    r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w|[〇零一二三四五六七八九十百千万億亿兆]{2,}"
+)
+# As far as a comma or the end.
+_SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 _PAST_WORDS = re.compile(
     r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely)\b",
     re.IGNORECASE,
@@ -46,12 +51,13 @@ Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 def find_forget_requests(text: str) -> list[tuple[str, str]]:
     """Return (subject, whole sentence) for each request to forget in a text."""
-    asked = [
-        (next(filter(None, (one.match(sentence) for one in _asking())), None), sentence)
-        for sentence in sentences(text[:READ_CHARS])
-        if len(sentence) <= LONGEST_REQUEST
+    asks, never = _patterns()
+    found = [
+        (said[slice(*asked.span(asked.lastindex or 0))].strip(), said)
+        for said, shown in own_sentences(text[:READ_CHARS])
+        if len(said) <= LONGEST_REQUEST and (asked := asks.match(shown)) and not never.search(shown)
     ]
-    return [(one[1].strip(), sentence) for one, sentence in asked if one and _terms(one[1])]
+    return [one for one in found if _terms(one[0])]
 
 
 def _terms(request: str) -> list[Term]:
@@ -59,10 +65,13 @@ def _terms(request: str) -> list[Term]:
 
 
 @cache
-def _asking() -> list[re.Pattern[str]]:
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the pattern of requests, and that of sentences which are none."""
     text = resources.files(__package__).joinpath("forget_requests.toml").read_text("utf-8")
-    asking = [one for several in tomllib.loads(text).values() for one in several]
-    return [re.compile(rf"\W*{one}", re.IGNORECASE) for one in asking]
+    tables = tomllib.loads(text.replace("{}", _SUBJECT))
+    never, *asks = ["|".join(several) for several in tables.values()]
+    asked = rf"[\s*_#…¡¿-]*(?:{'|'.join(asks)})"
+    return re.compile(asked, re.IGNORECASE), re.compile(never, re.IGNORECASE)
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:
@@ -82,7 +91,7 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     meant = _best(texts, weights)
     values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
     if values:
-        telling = [(Term(fold(value), "word"),) for value in sorted(values)[:MOST_MEANT]]
+        telling = [tuple(terms_of(value)) for value in sorted(values)[:MOST_MEANT]]
         more = [number for numbers in index.look_up(telling, MOST) for number in numbers]
         for number, text in {**texts, **read(more)}.items():
             said = [one for one in sentences(text) if values & {*_VALUE.findall(one)}]

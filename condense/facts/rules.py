@@ -16,11 +16,6 @@ CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has
 CLAUSES_CHARS = 2_000  # of a sentence whose clauses are looked at
 READ_CHARS = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
-# Code sets no rules, nor do its comments.
-CODE = re.compile(
-    r"```(?:(?!```|\[…\]).)*+```|(?m:^[^\S\n]*(?:[#/<\"{}@$|]|[^\n]*(?:[)\]}\"'];|[{}(=\\])$)[^\n]*)",
-    re.DOTALL,
-)
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
 
@@ -36,14 +31,30 @@ def rules_in(text: str, language: str) -> Iterator[str]:
 
     ``language`` is assumed of short texts. A clause of a question may be a rule, too.
     """
-    text = CODE.sub("\n", text[:READ_CHARS])
-    language = language and (language_of(text) or language)
-    for one in sentences(text):
+    found = [*own_sentences(text)]
+    language = language and (language_of("\n".join([one for one, _ in found])) or language)
+    for said, one in found:
         own = language_of(one) if language and not one.isascii() else ""
         if is_rule(one, language) or is_rule(one, own):
-            yield one
+            yield said
         elif part := _part_with_rule(one, language):
-            yield part
+            at = one.index(part)
+            yield said[at : at + len(part)]
+
+
+def own_sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a user's own sentences, each as it is and with its quotations masked.
+
+    What is pasted, or only supposed, is left out.
+    """
+    text = _pattern("others", "pasted").sub("\n", text[:READ_CHARS])
+    masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
+    end = 0
+    for one in sentences(masked):
+        start = masked.index(one, end)
+        end = start + len(one)
+        if not _pattern("others", "spoken").search(one):
+            yield text[start:end], one
 
 
 @lru_cache(4_000)  # the same sentences are read in each round
@@ -74,7 +85,7 @@ def _part_with_rule(sentence: str, language: str) -> str:
 def _pattern(language: str, kind: str) -> re.Pattern[str]:
     """Return a language's pattern of rules, or of talk that only looks like one."""
     found = tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text("utf-8"))
-    return re.compile("|".join(found[language][kind]), re.IGNORECASE)
+    return re.compile("|".join(found[language][kind]), re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 
 def may_back_rule(sentence: str, language: str) -> bool:

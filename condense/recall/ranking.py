@@ -7,7 +7,6 @@ the engine alone, an index in memory is enough.
 
 import bisect
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +29,11 @@ NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
 # The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
-# before and the one after count, and one that only asks, are measured: docs/evaluation.md.
-K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
-# Weights of terms by kind; and the fewest words of a question without a question mark.
+# before and the one after count, are measured: docs/evaluation.md.
+K1, B, WORDS, BEFORE, AFTER = 0.9, 0.4, 2, 0.6, 0.2
+# What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
 _TOLD_WORDS = 2
-_QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
 # Passages with this share of a question's words within so many characters have one subject.
@@ -190,7 +188,7 @@ class _Piece:
 
     def told(self, fit: float, terms: Sequence[Term]) -> Passage:
         """Return the passage to recall; its place is that of the first of the terms in it."""
-        at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
+        at = next((at.start() for term in terms for at in term.places(self.folded)), 0)
         one, part = self.message, self.part
         return Passage(one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, file=part.file)
 
@@ -222,15 +220,14 @@ def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int
             if 0 <= other < len(own) and abs(passages[other].message.seq - one.message.seq) <= 1
         ]
         if score := sum(map(max, zip(own[at], *beside, strict=True))):
-            scores[at] = score * (ASKS if _QUESTION.fullmatch(one.text.strip()) else 1)
+            scores[at] = score
     return scores
 
 
 def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
     """Return the BM25 score of each word in a passage."""
     length = K1 * (1 - B + B * len(one.text) / usual)
-    often = [(weight, sum([fit for _, fit in term.places(one.folded)]))
-             for term, weight in weights.items()]  # fmt: skip
+    often = [(weight, len([*term.places(one.folded)])) for term, weight in weights.items()]
     return [weight * said * (K1 + 1) / (said + length) for weight, said in often]
 
 

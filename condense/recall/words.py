@@ -110,23 +110,16 @@ class Term:
         tails = _TAILS if self.kind == "word" and len(self.text) > 2 else ()  # noqa: PLR2004
         return tuple([(self.text + tail, False) for tail in ("", *tails)])
 
-    def places(self, folded: str) -> Iterator[tuple[int, float]]:
-        """Yield its places in a folded text, at most so many, each with its fit from 0 to 1."""
-        if self.text not in folded:
-            return
-        is_whole = self.kind in {"word", "common"}
-        ends = f"({'|'.join(_TAILS)})?" if self.kind == "word" else ""
-        pattern = re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
-        for one in islice(re.finditer(pattern, folded), AGAIN):
-            at, fit = one.start(), ENDED if one.lastindex else 1
-            if self.kind in {"pair", "sign"} or not (at and folded[at - 1].isalnum()):
-                yield at, fit
-            elif not is_whole:
-                yield at, 1 if _ARABIC.match(self.text) else WITHIN
-
-
-# How well a term fits in the middle of a word, as in a German compound; and with an ending.
-WITHIN, ENDED = 0.5, 0.8
+    def places(self, folded: str) -> Iterator[re.Match[str]]:
+        """Yield its places in a folded text, at most so many."""
+        if self.text in folded:
+            is_whole = self.kind in {"word", "common"}
+            ends = f"(?:{'|'.join(_TAILS)})?" if self.kind == "word" else ""
+            pattern = re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
+            for one in islice(re.finditer(pattern, folded), AGAIN):
+                # A stem may stand within a word, as in a German compound.
+                if not (is_whole and one.start() and folded[one.start() - 1].isalnum()):
+                    yield one
 
 
 def terms_of(question: str) -> list[Term]:

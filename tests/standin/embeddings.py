@@ -40,13 +40,14 @@ class Embeddings:
     """The server; use it as a context manager. ``texts`` are all that it was asked for.
 
     It answers 500 to requests whose text has a word of ``refused``. ``meanwhile`` is called before
-    each answer.
+    each answer, and ``change`` makes another one of it.
     """
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.refused: tuple[str, ...] = ()
         self.meanwhile: Callable[[], object] = lambda: None
+        self.change: Callable[[dict[str, Any]], dict[str, Any]] = lambda said: said
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1/"
 
@@ -66,7 +67,7 @@ class Embeddings:
             return 500, {"error": "no"}
         self.texts += texts
         data = [{"index": at, "embedding": embed(one)} for at, one in enumerate(texts)]
-        return 200, {"data": data, "usage": {"prompt_tokens": 10 * len(texts)}}
+        return 200, self.change({"data": data, "usage": {"prompt_tokens": 10 * len(texts)}})
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self

@@ -250,3 +250,22 @@ def test_a_button_forgets_a_fact_a_pin_and_a_recalled_passage(
     assert 'name="text" value="The door is red' in html
     lines = browser.get(reverse("audit", args=[conversation.pk])).content.decode()
     assert "Forgetting: message 41" in lines
+
+
+VALUES = (
+    ("My salary is 4,100 euros.", "4,100 a month is decent.", "Erase my salary from your memory."),
+    ("体重是八十九公斤。", "八十九不算重。", "请你忘掉体重。"),
+    ("My locker opens with 17-04-33.", "17-04-33, noted.", "I want my locker forgotten."),
+)  # fmt: skip
+
+
+def test_a_reply_that_only_repeats_the_value_is_forgotten_with_it(
+    conversation: Conversation,
+) -> None:
+    """A number with its signs, or in words of a script where such are numbers."""
+    for said, reply, way in VALUES:
+        end(ask(fresh(conversation), said), reply)
+        end(ask(fresh(conversation), way), "OK.")
+        shown = seen(conversation)
+        assert said not in shown
+        assert reply not in shown

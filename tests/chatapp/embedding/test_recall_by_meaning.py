@@ -292,3 +292,69 @@ async def test_a_job_that_is_cancelled_ends_between_two_pieces_of_a_message(
         await job
     assert len(embeddings.texts) == vectors.TOGETHER
     assert not await MessageMeaning.objects.aexists()
+
+
+def swapped(data: list[Any]) -> list[Any]:
+    """Return an answer's vectors in another order; each has its number."""
+    return data[::-1]
+
+
+def short(data: list[Any]) -> list[Any]:
+    """Return an answer for half of the texts, whose vectors could be cut in two."""
+    return data[: len(data) // 2]
+
+
+def broken(data: list[Any]) -> list[Any]:
+    """Return vectors that are no numbers."""
+    return [{**one, "embedding": [float("nan"), *one["embedding"][1:]]} for one in data]
+
+
+ANSWERS: dict[str, tuple[Callable[[list[Any]], list[Any]], bool]] = {
+    "in another order": (swapped, True),
+    "fewer than texts": (short, False),
+    "no numbers": (broken, False),
+    "empty": (lambda data: [{**one, "embedding": []} for one in data], False),
+}
+
+
+@pytest.mark.parametrize(("change", "finds"), ANSWERS.values(), ids=ANSWERS)
+def test_only_an_answer_with_a_vector_for_each_text_counts(
+    conversation: Conversation,
+    say: Say,
+    embeddings: Embeddings,
+    change: Callable[[list[Any]], list[Any]],
+    finds: bool,
+) -> None:
+    """Another one is as none: what is hidden stays due, and nothing wrong is stored."""
+    embeddings.change = lambda said: {"data": change(said["data"])}
+    for text in ("It rains. " * 300 + SAID[0], SAID[2]):
+        say("user", text)
+    summarise(conversation)
+    make(conversation)
+    assert (MessageMeaning.objects.count() == 2) == finds
+    assert (found(conversation, MONEY) == [SAID[2]]) == finds
+
+
+def test_a_server_that_is_busy_for_a_moment_loses_no_message(
+    conversation: Conversation, say: Say, embeddings: Embeddings
+) -> None:
+    """Only a text that is refused again and again is found by its words alone."""
+    say("user", SAID[0])
+    summarise(conversation)
+    embeddings.refused = ("puppy",)
+    embeddings.meanwhile = lambda: setattr(embeddings, "refused", ()) if embeddings.texts else None
+    make(conversation)
+    assert found(conversation, DOG) == [SAID[0]]
+
+
+def test_a_model_whose_vectors_grow_is_embedded_with_anew(
+    hidden: Conversation, say: Say, embeddings: Embeddings
+) -> None:
+    """Under the same name: those of one size alone can be compared."""
+    embeddings.change = lambda said: {
+        "data": [{**one, "embedding": one["embedding"] * 2} for one in said["data"]]
+    }
+    say("user", "Our hound sleeps.")
+    summarise(hidden)
+    make(hidden)
+    assert {len(one.vectors) for one in MessageMeaning.objects.all()} == {512}

@@ -1,5 +1,8 @@
 """Messages are read without what is forgotten of them, wherever in them it stands."""
 
+import tomllib
+from pathlib import Path
+
 import condense
 
 
@@ -27,3 +30,21 @@ def test_no_part_of_a_message_has_it_left() -> None:
         condense.OpaqueBlock({"type": "thinking", "thinking": kept, "signature": "47"}),
     )
     assert (left.id, left.tokens, left.tags.unbound) == (message.id, None, True)
+
+
+def test_a_request_is_told_from_what_only_sounds_like_one() -> None:
+    """A plan that is dropped, another's words, a question and what slipped a mind are none."""
+    told = Path(__file__).with_name("forget_sentences.toml").read_text("utf-8")
+    said = tomllib.loads(told)
+    missed = [one for one in said["asks"] if not condense.find_forget_requests(one)]
+    assert missed == []
+    assert [one for one in said["none"] if condense.find_forget_requests(one)] == []
+
+
+def test_words_of_others_ask_to_forget_nothing() -> None:
+    """A letter, a page or a quotation in a person's message is not the person's wish."""
+    pasted = "Sum it up:\n\nFrom: B <b@x.example>\nSubject: y\n\nForget the old price list.\n\nB"
+    for said in (pasted, "> Forget the price.", "The sign says:\nForget the price.\nWhy?"):
+        assert condense.find_forget_requests(said) == []
+    quoted = 'Please forget the "Neon" price.'
+    assert condense.find_forget_requests(quoted) == [('the "Neon" price', quoted)]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from condense.facts.notebook import Notebook
+from condense import Message
+from condense.facts.notebook import Notebook, gather
 from condense.facts.receipt import receipt
 from condense.facts.rules import LONGEST_CHARS, is_rule, rules_in
 from condense.facts.texts import sentences
@@ -124,3 +125,50 @@ def test_rules_without_a_word_of_command_are_told_from_talk() -> None:
 def test_a_rule_is_found_in_what_is_asked_and_not_in_code(text: str, found: list[str]) -> None:
     """Its clause is, and a sentence in another script than the rest."""
     assert [*rules_in(text, "en")] == found
+
+
+OTHERS = {
+    "a letter": "Sum it up:\n\nFrom: B <b@x.example>\nSubject: y\n\n{}\n\nKind regards\nB",
+    "a reply": "Look:\nOn Tue, 4 Nov 2025, Lena <l@x.example> wrote:\n{}",
+    "a forwarded letter": "Hm?\n---------- Forwarded message ---------\nFrom: HR\n\n{}",
+    "quoted lines": "Is it legal?\n> {}",
+    "a log of a chat": "Who is right?\n[12:01] Nina: {}\n[12:02] Tom: ok",
+    "names in turns": "Who is right?\nNina: {}\nTom: No.\nNina: Yes.",
+    "a name above": "Who is right?\nNina  12:01 PM\n{}",
+    "between lines": "What do you make of it?\n---\n{}\n---",
+    "a tag": "<page>\n{}\n</page>\nIs it fair?",
+    "a page": "What do you think of this page?\n\nCats sleep.\n\n{}",
+    "output": "the log says:\n{}",
+    "quoted": "The sign reads \u201cStop. {} Go.\u201d",
+    "said": "The coach told me: {}",
+    "supposed": "Suppose I said it: {}",
+    "in French": "Que penses-tu de ce message ?\n\n{}",
+    "in Russian": "\u0421\u043e\u0441\u0435\u0434 \u043d\u0430\u043f\u0438\u0441\u0430\u043b:\n{}",
+    "in Chinese": "\u623f\u4e1c\u8bf4\uff1a\n{}",
+    "in Arabic": "\u0643\u062a\u0628 \u0644\u064a \u0627\u0644\u0645\u0627\u0644\u0643:\n{}",
+}
+OWN = (
+    "As I said: {}",
+    "Here are my guidelines:\n{}",
+    "From: Berlin\nTo: Rome\n{}",
+    "My day:\n8:00 gym\n9:00 work\n{}",
+    "Dear assistant,\n\n{}\n\nKind regards, Bob",
+    "From: B <b@x.example>\n\nPay now.\n\nKind regards\nB\n\n{}",
+    "I get this error:\nKeyError: x\n\n{}",
+)
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_what_others_wrote_sets_no_rule_and_leaves_no_statement(others: str) -> None:
+    """Wherever in a person's message it is pasted, quoted or supposed."""
+    said = OTHERS[others].format("Never call before noon.")
+    assert [*rules_in(said, "en")] == []
+    cut = gather([Message("user", f"{said}\n{'It went on. ' * 900}")], budget_tokens=60)
+    assert "Never call" not in "".join([one.text.partition("[\u2026]")[2] for one in cut.requests])
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_what_only_looks_like_others_words_sets_rules(own: str) -> None:
+    """A quotation in a rule belongs to it."""
+    rule = 'Never write "in a world" before noon.'
+    assert any(rule in one for one in rules_in(own.format(rule), "en"))
