@@ -21,13 +21,19 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a request says of itself: its history, its session, or an answer that it follows."""
+    """What a request says of itself: its history, its session, or an answer that it follows.
+
+    One that ``is_part`` leaves the rest of its history to the provider. With ``keeps_thinking`` the
+    provider refuses the results of tools behind an answer whose thinking is gone.
+    """
 
     items: Sequence[Any]
     system: str = ""
     tools: Sequence[str] = ()
     session: str = ""
     follows: str = ""
+    is_part: bool = False
+    keeps_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,9 @@ class Dialect:
 
     The history of a request stands under ``history``. A profile's address may end with a
     ``version``, as the paths begin. A ``transcript`` takes its items one by one,
-    a ``reply`` the events of an answer. ``refuse`` writes an error of our own.
+    a ``reply`` the events of an answer. ``refuse`` writes an error of our own. A part of a message
+    that is ``text`` has this type; where texts are ``merged``, one more becomes part of a string.
+    Thinking of these types is ``bound`` to all that was sent before it.
     """
 
     name: str
@@ -49,6 +57,9 @@ class Dialect:
     refuse: Callable[[int, str], Json]
     version: str = ""
     beside: frozenset[str] = field(default_factory=frozenset)
+    text: str = "text"
+    merged: bool = True
+    bound: frozenset[str] = field(default_factory=frozenset)
 
     def refusal(self, status: int, said: str) -> bytes:
         """Return an error as clients of this API read it."""

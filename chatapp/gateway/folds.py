@@ -1,0 +1,146 @@
+"""Folds: summaries of clients' conversations, written beside them for their next requests.
+
+No request waits for one. Once it is applied, the tags of messages say what is folded, as in any
+other conversation; the next request that goes on behind it has the summary.
+"""
+
+import logging
+import uuid
+from dataclasses import replace
+from typing import override
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+import condense
+from chatapp.accounts.accounts import provider_for
+from chatapp.agent import events
+from chatapp.agent.errors import AgentError, SpendingLimitReached
+from chatapp.agent.model_call import ProviderSummarizer
+from chatapp.condensation.attempt_log import AttemptLog
+from chatapp.condensation.condenser_setup import loaded_configuration
+from chatapp.condensation.draft_writer import DraftJournal
+from chatapp.condensation.ratings import feedback_of
+from chatapp.context.sizes import COUNTER, Scale
+from chatapp.context.turn_context import TurnSettings, read_terms
+from chatapp.conversations.locks import with_unpinned
+from chatapp.gateway.sessions import newest_request
+from chatapp.models import ClientConversation, Condensation, Conversation, Message, Turn
+from chatapp.models.database import lock, reading
+from chatapp.toolbox.toolbox import folder_of
+from chatapp.turns import actions
+from condense import noop
+
+log = logging.getLogger(__name__)
+
+# Of the window, in percent: clients condense by themselves above this.
+MOST = 70
+CHANGED = noop("The program went on otherwise meanwhile, so the summary was dropped.")
+OTHER = noop("Another summary is being written.")
+
+
+class FoldLog(AttemptLog):
+    """A log that applies a reduction beside what the client does, unless that changed meanwhile."""
+
+    drafts = True
+
+    @override
+    def _trigger(self, attempt: condense.Attempt) -> str:
+        return str(Condensation.Trigger(attempt.trigger))
+
+    @override
+    @transaction.atomic
+    def _create(self, attempt: condense.Attempt) -> int:
+        lock(Conversation, self.run.conversation.pk)
+        if _is_folding(self.run.conversation.pk):
+            raise AgentError(OTHER)
+        return super()._create(attempt)
+
+    @override
+    @transaction.atomic
+    def _apply(
+        self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
+    ) -> tuple[condense.TokenCount, events.ContextChanged]:
+        pk = self.run.conversation.pk
+        lock(Conversation, pk)
+        shown = Message.objects.filter(pk__in=reduction.hidden, hidden=False)
+        is_open = ClientConversation.objects.open().filter(pk=pk).exists()
+        if not is_open or shown.count() < len(reduction.hidden):
+            raise condense.CondenseError(CHANGED)
+        return super()._apply(attempt, reduction, receipt)
+
+
+def _is_folding(pk: uuid.UUID) -> bool:
+    running = Condensation.objects.filter(conversation=pk, status=Condensation.Status.RUNNING)
+    return running.exists()
+
+
+def _budget(terms: TurnSettings) -> condense.Budget:
+    """Return the budget of a client's conversation: it is condensed before its client would."""
+    budget = terms.budget()
+    return replace(budget, threshold=min(MOST, budget.percent(budget.condenses_at)))
+
+
+def is_due(conversation: Conversation, tokens: int) -> bool:
+    """Return True if a conversation of this size is to be folded now."""
+    terms = read_terms(conversation.pk)
+    return bool(
+        terms and tokens >= _budget(terms).condenses_at and not _is_folding(conversation.pk)
+    )
+
+
+async def fold_conversation(conversation: str) -> None:
+    """Write a summary of a client's conversation, and apply it for the next request."""
+    pk = uuid.UUID(conversation)
+    try:
+        condenser, situation = await reading(_prepare)(pk)
+        await condenser.fit(situation)
+    except SpendingLimitReached as reason:
+        await sync_to_async(_note)(pk, str(reason))
+    except (condense.CondenseError, AgentError) as error:
+        log.info("a conversation of a client was not folded: %s", type(error).__name__)
+    await reading(actions.announce_change)(pk)
+
+
+def _note(pk: uuid.UUID, reason: str) -> None:
+    """Have a row say why nothing is folded, unless the newest one says so."""
+    with transaction.atomic():
+        lock(Conversation, pk)
+        newest = Turn.objects.filter(conversation=pk).newest()
+        if newest is None or newest.error != reason:
+            Turn.objects.note(Conversation(pk=pk), Turn.Status.SUCCEEDED, reason)
+
+
+def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
+    """Return the condenser for a conversation as it is stored, and its situation."""
+    terms = read_terms(pk)
+    if terms is None or terms.conversation.deleted_at:
+        raise AgentError(CHANGED)
+    conversation, profile, asked = terms.conversation, terms.profile, newest_request(pk)
+    scale = Scale.read(conversation, profile, "")
+    # All that the client's requests repeat, in place of our own prompt and tools.
+    scale.overhead = COUNTER.count(asked.system) + condense.count_tools(asked.tool_specs, COUNTER)
+    journal = DraftJournal(terms, scale)
+    configured = loaded_configuration(journal.run, folder_of(conversation))
+    # Only a summary in words can stand in a request of another program.
+    asking = [one for one in configured.strategies if condense.asks_model(one)]
+    named = [one for one in asking if one.name != "provider"] or ["fresh_start"]
+    writer = ProviderSummarizer(
+        provider_for(terms.writer), journal, journal.saver.audience, apart=True
+    )
+    condenser = replace(configured, strategies=named).condenser(writer, COUNTER, log=FoldLog(journal))
+    tried = Condensation.objects.filter(conversation=pk).order_by("-at_seq").first()
+    situation = configured.situation(
+        journal.effective,
+        scale.weigh(journal.effective),
+        _budget(terms),
+        system=asked.system,
+        tools=tuple(asked.tool_specs),
+        model=profile.model,
+        history=with_unpinned(pk, journal.effective),
+        feedback=feedback_of(conversation.owner),
+        condensed_at=tried.at_seq if tried else 0,
+        automatic=True,
+        **terms.whose,
+    )
+    return condenser, situation
