@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 PYTHON_IN := .venv/bin
 PYTEST := $(PYTHON_IN)/python -m pytest
+DJHTML := $(PYTHON_IN)/djhtml --tabwidth 2
 # What was compiled is kept, which the next run begins sooner by.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,8 +18,9 @@ run: ## Start Palimpsest and print the address to open
 	@$(PYTHON_IN)/python manage.py serve
 
 .PHONY: cluster
-cluster: .venv ## Start a cluster on this machine: PostgreSQL, Redis, two web processes and two workers
+cluster: ## Start a cluster on this machine: PostgreSQL, Redis, two web processes and two workers
 	@CI=true .ci/services
+	@.ci/install scale
 	@$(PYTHON_IN)/python -m tests.cluster $(FOLDER)
 
 .PHONY: .venv
@@ -47,12 +49,15 @@ test-postgres: .venv ## Run every test on a PostgreSQL of its own
 	.ci/postgres $(PYTEST) -n 2 --dist worksteal --ignore=tests/cluster $(ARGS)
 
 .PHONY: lint
-lint: .venv ## Check style, types, layers and migrations
+lint: .venv ## Check style, types, layers, docstrings and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
+	$(DJHTML) --check templates
+	@! LC_ALL=C.UTF-8 grep -rnE --include='*.html' '.{121}' templates || { echo "Longer than 120"; exit 1; }
 	$(PYTHON_IN)/mypy -n 2
 	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python -m tests.tooling.messages --check
+	$(PYTHON_IN)/python -m tests.tooling.grammar
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: messages
@@ -63,6 +68,7 @@ messages: .venv ## Collect what is to be translated, and say what each language 
 format: .venv ## Rewrite the code in the agreed style
 	$(PYTHON_IN)/ruff check --fix-only .
 	$(PYTHON_IN)/ruff format .
+	$(DJHTML) templates
 
 .PHONY: test-transcripts
 test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>

@@ -1,16 +1,16 @@
-"""The agent's gate, kept in the database: what a person is asked outlives this process."""
+"""Approvals: questions to a person, stored so that they outlive this process."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from chatapp.agent import events
-from chatapp.agent.errors import LeftWaiting, ToolError
+from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
 from chatapp.context.turn_context import TurnContext
 from chatapp.errors import CheckpointFailed, LimitReached, Refused
@@ -19,6 +19,7 @@ from chatapp.files.storage_use import check_room
 from chatapp.models import Checkpoint, Conversation, Profile, Question, Turn
 from chatapp.models.turns import leave_unclaimed
 from chatapp.sentences import translate as _
+from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.toolbox import toolbox as toolboxes
 from chatapp.tools import WorkspaceToolbox
@@ -32,7 +33,7 @@ SWITCHED_OFF = "There is no such tool in this conversation, or it is switched of
 
 
 class Approvals:
-    """The agent's ``Gate`` over one run; one question at a time is open."""
+    """The ``ApprovalPort`` of one run; one question at a time is open."""
 
     def __init__(
         self,
@@ -43,20 +44,20 @@ class Approvals:
         saver: RetriedWrites,
         audience: Audience,
     ) -> None:
-        """Take the run that waits, the tools that say what would change, and what keeps files."""
+        """Take the run, its tools and checkpoints, the saver of rows, and the audience."""
         self.checkpoints = checkpoints
         self._kept = 0
         self.run = run
         self.toolbox = toolbox
         self.saver = saver
         self.audience = audience
-        self._news = asyncio.Event()
-        self._leaving = False
+        self._answers = AnswerWait(saver)
+        self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
-        """Return what the model is told where a call may not run, None where it may.
+        """Return the refusal for the model, or None if the call may run.
 
-        Before the first call of a reply that may change files, they are kept as they are.
+        Before the first call of a reply that may change files, a checkpoint keeps their contents.
         """
         refused, name = await self._refusal(asking), asking.call.name
         if refused is None and (reason := await self.saver.read(self._why_not, name)):
@@ -107,19 +108,10 @@ class Approvals:
             Checkpoint.objects.get_or_create(turn=self.run.turn, seq=seq, defaults={"name": name})
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        """Return a person's answer; raise LeftWaiting when this process stops waiting for it."""
         asked = {"kind": Question.Kind.ANSWER, "text": question, "suggestions": [*answers]}
         said: str = (await self._wait(asking, **asked)).answer
         return said
-
-    def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
-        self._leaving = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Look at what the person said."""
-        self._news.set()
 
     def _why_not(self, name: str) -> str:
         """Return the reason that forbids a tool, "" for an allowed one."""
@@ -143,17 +135,11 @@ class Approvals:
         return toolboxes.policy_of(name, conversation, self.run.profile)
 
     async def _wait(self, asking: Asking, **columns: Any) -> Question:
-        self._news.clear()
-        question = await self.saver.save(self._open, asking, columns)
-        if question.status == Question.Status.PENDING:
-            self.audience.publish(events.PersonAsked(asking.call.id))
-        while question.status == Question.Status.PENDING and not self._leaving:
-            await self._news.wait()
-            self._news.clear()
-            question = await self.saver.read(Question.objects.get, pk=question.pk)
-        if self._leaving:
-            # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(noop("The server is being stopped. The question stays."))
+        question = await self._answers.wait(
+            partial(self._open, asking, columns),
+            asked=lambda _question: events.PersonAsked(asking.call.id),
+            stays=noop("The server is being stopped. The question stays."),
+        )
         self.audience.publish(events.PersonAnswered(asking.call.id))
         return question
 
@@ -189,10 +175,10 @@ def answer_question(
     words: str = "",
     enqueue: Callable[[Turn], None] = leave_unclaimed,
 ) -> None:
-    """Store what a person said; refused where something else was said before, or nobody asks.
+    """Store a person's decision; raise Refused after another one, or if nobody waits for it.
 
     The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
-    "answer". The same once more does no harm. A turn that waits without a process is handed to
+    "answer". Repeating it changes nothing. A turn that waits without a process is handed to
     ``enqueue``, in the same transaction.
     """
     status, wants_words = _BECOMES.get(decision), question.kind == Question.Kind.ANSWER
@@ -203,19 +189,13 @@ def answer_question(
     if len(words) > LONGEST_ANSWER:
         raise Refused(_("This answer is too long. Send it as a message instead."))
     with transaction.atomic():
-        turn = Turn.objects.locked(question.turn)
         asked = Question.objects.pending().filter(pk=question.pk)
-        changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
-        if changed and decision == ALWAYS:
-            conversation = Conversation.objects.get(pk=turn.conversation_id)
-            conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
-            conversation.save(update_fields=["tool_policies"])
-        if changed:
-            turn.offer(enqueue)
-    if changed:
-        return
-    question.refresh_from_db(fields=["status"])
-    if question.status in {Question.Status.PENDING, Question.Status.WITHDRAWN}:
-        raise Refused(_("Nobody waits for this any more: the turn was stopped."))
-    if question.status != status:
-        raise Refused(_("This was decided already, in another tab."))
+        said = {"status": status, "answer": words.strip()}
+        if store_answer(asked, question.turn, enqueue, **said):
+            if decision == ALWAYS:
+                conversation = Conversation.objects.get(pk=question.turn.conversation_id)
+                conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
+                conversation.save(update_fields=["tool_policies"])
+            return
+    nobody_waits = _("Nobody waits for this any more: the turn was stopped.")
+    refuse_unless_same(question, {status}, nobody_waits=nobody_waits)

@@ -26,12 +26,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
+from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
 from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
 from chatapp.processes import joined  # noqa: E402 - the same
+from chatapp.providers import load_sdks_when_idle  # noqa: E402 - the same
 from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
@@ -46,11 +48,11 @@ class OneThreadHandler(ASGIHandler):
     """Django's handler, which takes a request from its first middleware to its view on one thread.
 
     All views are synchronous. Left to itself it changes threads for each middleware that could be
-    otherwise, and where a visitor leaves just then, what ends the request can miss its thread.
+    otherwise, and if a visitor leaves just then, the end of the request can miss its thread.
     """
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer in pieces, and yield to the event loop after each."""
+        """Send the answer in pieces, and yield to the event loop after each."""
 
         async def send_piece(piece: Any) -> None:
             await send(piece)
@@ -69,9 +71,9 @@ class OneThreadHandler(ASGIHandler):
 
 
 async def enter_only_server(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on while no other server works on DATA_DIR, whatever program runs this one.
+    """Pass a request on while this is the only server on DATA_DIR, or one of a cluster.
 
-    Not every one announces its start, as ``live`` below needs it.
+    It checks each request, because some ASGI servers send no lifespan events, as ``live`` needs.
     """
     try:
         if not settings.CLUSTER:
@@ -100,7 +102,7 @@ async def refuse(scope: Any, send: Any) -> None:
 
 
 async def live(_scope: Any, receive: Any, send: Any) -> None:
-    """Keep DATA_DIR to this server from its start to its end, and store what runs by then.
+    """Reserve DATA_DIR from this server's start to its end; then store its running turns.
 
     `manage.py serve` does so itself.
     """
@@ -112,6 +114,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
+            load_sdks_when_idle(await reading(providers_in_use)())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()
@@ -147,9 +150,9 @@ async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any
 
 
 async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Tell the application whose session a socket is opened with, and their chosen language.
+    """Give the application the user of a socket's session, and their chosen language.
 
-    Channels' own would ask in the thread of those who write, and wait for each of them.
+    Channels' own middleware would query in the thread of the writers, and wait for each of them.
     """
     user = await reading(user_of)(scope["session"])
     known = {"user": user, "language": choice_of(user, scope["cookies"])}
@@ -157,7 +160,7 @@ async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -
 
 
 def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:
-    """Yield what a page of this server has as its origin."""
+    """Yield the origins that pages of this server may have."""
     host = headers.get(b"host", b"").decode("latin1")
     if validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
         yield f"{_scheme(scope, headers)}://{host}"
@@ -166,7 +169,7 @@ def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:
 
 
 def _scheme(scope: Any, headers: dict[bytes, bytes]) -> str:
-    """Return "https" where the connection is secure, as Django finds out for a request."""
+    """Return "https" if the connection is secure by Django's rules for a request, else "http"."""
     if settings.SECURE_PROXY_SSL_HEADER:
         name, secure = settings.SECURE_PROXY_SSL_HEADER
         header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()

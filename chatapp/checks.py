@@ -39,7 +39,7 @@ PROBE = "palimpsest:probe"
 
 @register("palimpsest")
 def check_settings(**_options: Any) -> list[CheckMessage]:
-    """Return what cannot work, before a message or a page needs it."""
+    """Return the settings that cannot work, before a message or a page needs them."""
     return [*_check_server(), *_check_providers(), *_check_condensing(), *check_cluster()]
 
 
@@ -72,7 +72,7 @@ def _check_server() -> Iterator[CheckMessage]:
 
 @register("palimpsest", deploy=True)
 def check_tls(**_options: Any) -> list[CheckMessage]:
-    """Return what is missing where other machines reach the server."""
+    """Return a warning unless PUBLIC_URL is an https address."""
     if settings.PUBLIC_URL.startswith("https"):
         return []
     text = _("PUBLIC_URL is no https address, so passwords and cookies may go unencrypted.")
@@ -84,7 +84,7 @@ def check_tls(**_options: Any) -> list[CheckMessage]:
 
 
 def check_cluster() -> Iterator[CheckMessage]:
-    """Yield what several processes would not have in common."""
+    """Yield the settings that a cluster's processes lack or would not share."""
     if settings.REDIS_URL and not settings.CLUSTER:
         yield Error(
             _("REDIS_URL is set, but the database is a file, which several processes can't share."),
@@ -152,7 +152,7 @@ def _check_condensing() -> Iterator[CheckMessage]:
 
 @register("services", deploy=True)
 def check_services(**_options: Any) -> list[CheckMessage]:
-    """Return what is wrong with the services; what needs one that can't be reached is not asked."""
+    """Return the problems of the services; checks that need an unreachable one are skipped."""
     found = [*check_postgresql(connection)] if connection.vendor == "postgresql" else []
     if settings.CLUSTER:
         is_there = not found
@@ -163,13 +163,13 @@ def check_services(**_options: Any) -> list[CheckMessage]:
 
 
 def refuse_unfit() -> None:
-    """Raise BadEnvironment with the first thing because of which no process should start."""
+    """Raise BadEnvironment with the first problem that forbids any process to start."""
     for found in (*check_cluster(), *check_services()):
         raise BadEnvironment(f"{found.msg} {found.hint}")
 
 
 def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
-    """Yield why the server of a database can't be worked with."""
+    """Yield the problems of a database server."""
     from psycopg import Error as PostgresError  # noqa: PLC0415 - only where it is used
     from psycopg import connect  # noqa: PLC0415
 
@@ -196,7 +196,7 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
 
 
 def _keeps_sessions(one: Any, other: Any) -> bool:
-    """Whether a connection stays with one process of the server, whatever others do."""
+    """Return True if a connection keeps its server process while others are busy."""
 
     def session(connection: Any) -> int:
         return int(connection.execute("SELECT pg_backend_pid()").fetchone()[0])
@@ -226,7 +226,7 @@ def _check_migrations() -> Iterator[CheckMessage]:
 
 
 def check_redis(url: str) -> Iterator[CheckMessage]:
-    """Yield why a server of Redis or Valkey can't be worked with."""
+    """Yield the problems of a Redis or Valkey server."""
     # Comes with the extra "scale".
     from redis import AuthenticationError, Redis, RedisError, ResponseError  # noqa: PLC0415
 
@@ -250,7 +250,7 @@ def check_redis(url: str) -> Iterator[CheckMessage]:
 
 
 def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
-    """Yield what a server tells about itself that can't work."""
+    """Yield problems with a Redis server's version, mode and memory policy."""
     version = str(about["redis_version"])
     if tuple(map(int, version.split(".")[:2])) < OLDEST_REDIS:
         least = ".".join(map(str, OLDEST_REDIS))
@@ -268,6 +268,6 @@ def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
 
 
 def _line(error: Exception) -> str:
-    """Return the first line of what a service said; neither puts a password into it."""
+    """Return the first line of a service's error; neither service puts a password into it."""
     line, *_rest = str(error).splitlines()
     return line.removeprefix("connection failed: ").removeprefix("connection is bad: ").rstrip(".")

@@ -1,4 +1,4 @@
-"""The command line: `manage.py` in a checkout, `palimpsest` where the wheel is installed."""
+"""The command line: `manage.py` in a checkout, `palimpsest` from an installed wheel."""
 
 import os
 import sys

@@ -32,7 +32,7 @@ _CLOSING = re.compile(r"<(?=/command\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A text under a name; ``hint`` names its arguments, ``description`` says what it is for."""
+    """A named text; ``hint`` shows its arguments, ``description`` its purpose."""
 
     name: str
     text: str
@@ -64,7 +64,7 @@ class Command:
 
 
 def called_in(text: str) -> tuple[str, str] | None:
-    """Return the name and the arguments of what may be a command, None for any other text."""
+    """Return the name and arguments of a possible command, None for any other text."""
     found = _CALL.fullmatch(text.strip())
     return (found[1].lower(), (found[2] or "").strip()) if found else None
 
@@ -86,7 +86,7 @@ def read_command(name: str, source: str) -> Command:
 
 
 def commands_in(workspace: Workspace) -> Iterator[Command]:
-    """Yield the commands of a workspace by name; what is no command is passed over."""
+    """Yield the commands of a workspace by name; other files are skipped."""
     try:
         entries = [*workspace.walk(FOLDER, recursive=False)]
     except ToolError:
@@ -104,7 +104,7 @@ def commands_in(workspace: Workspace) -> Iterator[Command]:
 
 
 def _entries(head: str) -> Iterator[tuple[str, str]]:
-    """Yield what a head says, each on one line that can be shown."""
+    """Yield a head's keys and values, each value on one line that can be shown."""
     for line in head.splitlines():
         key, colon, value = line.partition(":")
         if colon:

@@ -1,4 +1,4 @@
-"""The chat page's WebSocket: decode a frame, hand it to ``turns``, pass on what is to be shown."""
+"""The chat page's WebSocket: decode frames, hand them to ``turns``, send the live view."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ from chatapp.context.condense_requests import CondenseRequest
 from chatapp.languages import Reader, in_words
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import execute, reading
+from chatapp.models.database import Statement, reading, together
 from chatapp.sentences import ZONE_COOKIE
 from chatapp.sentences import translate as _
 from chatapp.turns import actions
@@ -39,7 +39,7 @@ _DECIDES = frozenset({"is_active", "password"})
 
 
 def user_of(session: SessionBase) -> User | AnonymousUser:
-    """Return who is signed in, as Django does, but without a write where nobody is any more."""
+    """Return the signed-in user as Django does, but never write to the session."""
     backend = session.get(BACKEND_SESSION_KEY)
     if backend not in settings.AUTHENTICATION_BACKENDS:
         return AnonymousUser()
@@ -61,7 +61,7 @@ def look_after_session(instance: Session, **_signal: Any) -> None:
 def look_after_account(
     instance: User, created: bool, update_fields: frozenset[str] | None, **_signal: Any
 ) -> None:
-    """Look at the pages of a user whose account was closed, or who has a new password."""
+    """Check the pages of a user whose account was closed, or whose password is new."""
     if not created and (update_fields is None or not _DECIDES.isdisjoint(update_fields)):
         _look(instance.pk)
 
@@ -88,10 +88,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def dispatch(self, message: Any) -> None:
-        """Handle a message at once.
-
-        Channels would wait for what is being written, only to close that thread's connection.
-        """
+        """Handle a message at once: Channels would first wait for the current write."""
         await getattr(self, get_handler_name(message))(message)
 
     @override
@@ -116,15 +113,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def _look(self, *, counts: bool = False) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand.
 
-        Where it ``counts`` as a request, LimitReached is raised once there were too many.
+        If it ``counts`` as a request, LimitReached is raised once there were too many.
         """
         # Who has no session has proved otherwise who they are.
         session: SessionBase | None = self.scope.get("session")
-        sql = "SELECT 1 FROM django_session WHERE session_key = %s"
-        if session is not None and not execute(sql, session.session_key):
+        key, then = session.session_key if session else "", self.conversation.owner
+        found, conversation = together(
+            Statement("SELECT 1 FROM django_session WHERE session_key = %s", [key]),
+            message_store.find_own.query(self.conversation.pk, then.pk),
+        )
+        if session is not None and not found:
             return incoming_frames.SIGN_IN_REQUIRED
-        then = self.conversation.owner
-        conversation = message_store.find_own(self.conversation.pk, then.pk)
         if conversation is None:
             return incoming_frames.NOT_YOURS
         # A new password ends the sessions before it.
@@ -137,7 +136,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return 0
 
     async def _pump(self) -> None:
-        """Send what is to be shown; when that ends, whoever may comes back for a snapshot."""
+        """Send the live view, then close the socket; a page that may do so reconnects."""
         try:
             code = await self._show()
         except Exception:
@@ -169,13 +168,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @override
     async def disconnect(self, code: int) -> None:
-        """Stop sending; what runs goes on."""
+        """Stop sending; the turn goes on."""
         if self.pump:
             self.pump.cancel()
 
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Carry out one command, or say why not."""
+        """Carry out one command, or reply with the reason of its refusal."""
         if self.pump is None:
             return None
         try:
@@ -200,7 +199,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.send(text)
 
     async def _begin(self, command: incoming_frames.Command) -> None:
-        """Let something begin, or say why it can't; nothing begins for who may not see it now."""
+        """Carry out a command, or reply with the reason of its refusal.
+
+        The socket is closed if the user may not see the conversation now.
+        """
         nonce = getattr(command, "nonce", None)
         try:
             with errors.saving():

@@ -27,7 +27,7 @@ WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only name
 
 # Connections to a database that is no file, one a thread at most; seconds to wait for a free one,
 # and for a try to connect anew, or the pool would pause longer after each.
-POOL = {"min_size": 1, "max_size": 40, "timeout": 10, "reconnect_timeout": 1}
+POOL = {"min_size": 1, "max_size": 40, "timeout": 10, "reconnect_timeout": 1, "max_idle": 60}
 
 # How PostgreSQL is told which process a connection is of; names have 63 bytes there.
 APPLICATION = "palimpsest"
@@ -53,7 +53,7 @@ def read_text(name: str, default: str) -> str:
 
 
 def read_flag(name: str, *, default: bool) -> bool:
-    """Return whether the variable says yes or no, in any of the usual spellings."""
+    """Return True or False from the variable, in any of the usual spellings."""
     text = read_text(name, "true" if default else "false").lower()
     if text not in TRUE | FALSE:
         raise BadEnvironment(f"{name} must be true or false, not {text!r}.")
@@ -61,7 +61,7 @@ def read_flag(name: str, *, default: bool) -> bool:
 
 
 def read_number(name: str, default: int, *, least: int = 0, most: int | None = None) -> int:
-    """Return a whole number from ``least`` on, up to ``most`` where there is one."""
+    """Return a whole number from ``least`` to ``most``; None means no upper bound."""
     text = read_text(name, str(default))
     number = int(text) if _is_number(text) else -1
     if number < least or (most is not None and number > most):
@@ -100,7 +100,7 @@ def read_origins(name: str) -> list[str]:
 
 
 def read_origin(name: str) -> str:
-    """Return one origin as browsers write it, "" where the variable is unset."""
+    """Return one origin as browsers write it, "" if the variable is unset."""
     origin = read_text(name, "").rstrip("/").lower()
     if origin and not _is_origin(origin):
         raise BadEnvironment(
@@ -178,7 +178,7 @@ def database_at(name: str, address: str) -> dict[str, object]:
 
 
 def read_redis(name: str) -> str:
-    """Return the address of a Redis or Valkey server, "" where there is none."""
+    """Return the address of a Redis or Valkey server, "" if the variable is unset."""
     address = read_text(name, "")
     if not address:
         return ""
@@ -253,7 +253,7 @@ def make_folder(name: str, folder: Path) -> Path:
 
 
 def folder_problem(name: str, folder: Path) -> str | None:
-    """Return a sentence that says why nothing can be written there, or None."""
+    """Return a sentence with the reason that nothing can be written there, or None."""
     try:
         # Root ignores permission bits, a mount can be read-only, and a full disk still takes files
         # of no length: only a real write tells.
@@ -265,7 +265,7 @@ def folder_problem(name: str, folder: Path) -> str | None:
 
 
 def database_problem(name: object) -> str | None:
-    """Return a sentence where the database's file is there and holds nothing, or None.
+    """Return a sentence if the database's file exists but is empty, else None.
 
     SQLite makes a new database of it as soon as it is opened, in the place of one that was lost.
     The ``name`` is that of Django's setting.

@@ -1,4 +1,4 @@
-"""Errors: refusals in words for people, and failures for the log."""
+"""Errors: refusals in sentences for people, and failures for the log."""
 
 import logging
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """The operation is not possible now; the text says why and what to do.
+    """The operation is not possible now; the text gives the reason and the way out.
 
-    What may also go on record is English: whoever answers it puts it into the reader's language.
+    A text that may go on record is English; the code that answers it translates it.
     """
 
 
@@ -25,9 +25,9 @@ class Busy(Refused):
 
 
 class LimitReached(Refused):
-    """Refused by a limit that the operators set; ``status`` is what HTTP calls that.
+    """Refused by a limit that the operators set; ``status`` is its HTTP status.
 
-    It may be tried again after so many seconds: ``retry_after``.
+    The request may be repeated after ``retry_after`` seconds.
     """
 
     def __init__(self, text: str, *, status: int = 429, retry_after: int = 60) -> None:
@@ -40,7 +40,7 @@ class TooManyTurns(LimitReached, Busy):
 
 
 class Unclear(Refused):
-    """Refused unless the person says that what was taken for a command or a path is text."""
+    """Refused unless the person confirms that a seeming command or path is text."""
 
 
 class Stopping(LimitReached):
@@ -52,11 +52,11 @@ class Stopping(LimitReached):
 
 
 class CheckpointFailed(Exception):
-    """Files could not be kept or brought back; the text is for the log."""
+    """Files could not be kept or restored; the text is for the log."""
 
 
 def is_unwritable(error: DatabaseError) -> bool:
-    """Return whether the database could not be written; its subclasses are mistakes of our own."""
+    """Return True if the database could not be written; its subclasses are mistakes of our own."""
     return type(error) in {DatabaseError, OperationalError}
 
 
@@ -67,7 +67,7 @@ def is_unknown(error: DatabaseError) -> bool:
 
 
 def not_saved(error: DatabaseError) -> Refused:
-    """Return the refusal that stands for a database that can't be written, and log why."""
+    """Return the refusal for a database that can't be written, and log the cause."""
     log.error("what a user did could not be saved", exc_info=error)
     if is_unknown(error):
         return Refused(

@@ -1,4 +1,4 @@
-"""Installation: a checkout, or a wheel in site-packages, and where either has its files."""
+"""Installation: a checkout, or a wheel in site-packages, and the folders of either."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ PROGRAM = "manage.py" if IS_CHECKOUT else "palimpsest"
 
 
 def default_data_folder() -> Path:
-    """Return where everything is stored unless DATA_DIR says otherwise."""
+    """Return the folder of all data unless DATA_DIR names another."""
     if IS_CHECKOUT:
         return BASE_DIR / "var"
     if sys.platform == "darwin":
@@ -30,9 +30,9 @@ def default_data_folder() -> Path:
 
 
 def how_to_install(extra: str) -> str:
-    """Return what installs an extra of pyproject.toml.
+    """Return the instruction that installs an extra of pyproject.toml.
 
-    PyPI has another project under this name, so nobody is told to install by name.
+    PyPI has another project under this name, so the instruction never installs by name.
     """
     if IS_CHECKOUT:
         return f"run `.ci/install {extra}`"

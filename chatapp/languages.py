@@ -1,6 +1,6 @@
-"""Languages: in which one a reader reads, and how it writes numbers, money and lists.
+"""Languages: the reader's language, and the locale of its numbers, money and lists.
 
-What runs in the background, and so what is stored, is English. ``in_words`` says stored sentences
+Background tasks, and therefore stored texts, use English. ``in_words`` says stored sentences
 in the reader's language.
 """
 
@@ -38,14 +38,14 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads: the language of the page, and the locale of its numbers and moments."""
+    """A reader: the language of the page, and the locale of its numbers and moments."""
 
     language: str = settings.LANGUAGE_CODE
     locale: str = settings.LANGUAGE_CODE
 
     @classmethod
     def of(cls, chosen: str, accept_language: str) -> Self:
-        """Return who has chosen a language, or "", and has a browser that accepts these.
+        """Return the reader of this chosen language ("" for none) and Accept-Language header.
 
         The locale is the first of the browser's that fits: Austria writes German in its own way.
         """
@@ -57,13 +57,13 @@ class Reader:
         return cls(language, first_known([*fitting, language]))
 
     def enter(self) -> None:
-        """Have what is rendered from here on be for this reader."""
+        """Render everything from here on for this reader."""
         translation.activate(self.language)
         reader_locale.set(self.locale)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Have what is rendered in here, and tasks that begin in here, be for this reader."""
+        """Render the block, and tasks that begin in it, for this reader."""
         before = reader()
         self.enter()
         try:
@@ -79,17 +79,17 @@ def _supported(code: str) -> str:
 
 
 def reader() -> Reader:
-    """Return whom pages are rendered for here."""
+    """Return the reader of this context."""
     return Reader(translation.get_language() or settings.LANGUAGE_CODE, reader_locale.get())
 
 
 def background() -> AbstractContextManager[None]:
-    """Have tasks that begin in here speak English, as what is stored does."""
+    """Use English in tasks that begin in the block, as stored texts do."""
     return Reader().reading()
 
 
 def keep(answer: HttpResponse, language: str) -> None:
-    """Have this browser ask for a language also where nobody is signed in; "" for its own."""
+    """Keep a language in this browser's cookie for signed-out pages; "" removes it."""
     answer.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,
@@ -100,13 +100,13 @@ def keep(answer: HttpResponse, language: str) -> None:
 
 
 def choice_of(user: object, cookies: Mapping[str, str]) -> str:
-    """Return the language that an account has chosen, or somebody without one; "" where none."""
+    """Return the language that the account or the browser's cookie has chosen, or ""."""
     preferences = getattr(user, "preferences", None)
     return getattr(preferences, "language", "") or cookies.get(settings.LANGUAGE_COOKIE_NAME, "")
 
 
 def reader_of(request: HttpRequest, user: object) -> Reader:
-    """Return who reads: this user, where they have chosen a language, or who sent a request."""
+    """Return the reader of a request, with the language that this user has chosen, if any."""
     accepts = request.headers.get("Accept-Language", "")
     return Reader.of(choice_of(user, request.COOKIES), accepts)
 
@@ -141,7 +141,7 @@ def in_words(stored: str) -> str:
 
 @functools.cache
 def _phrasebook(language: str) -> condense.Phrasebook:
-    """Return what says sentences in a language, with numbers as whoever reads them has them."""
+    """Return the phrasebook of a language, with the reader's formats of numbers."""
     translations: dict[str, str] = {}
     for folder in settings.LOCALE_PATHS:
         path = Path(folder, to_locale(language), "LC_MESSAGES", "django.mo")

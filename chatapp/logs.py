@@ -26,19 +26,19 @@ _ids: ContextVar[Mapping[str, str]] = ContextVar("ids", default=MappingProxyType
 
 
 def begin(**ids: object) -> None:
-    """Have each line say what it is about from now on, and nothing of what was before."""
+    """Replace the ids of each log line of this context from now on."""
     _ids.set({})
     note(**ids)
 
 
 def note(**ids: object) -> None:
-    """Have each line of this context say also this from now on."""
+    """Add ids to each log line of this context from now on."""
     _ids.set({**_ids.get(), **{name: str(one) for name, one in ids.items() if one}})
 
 
 @contextmanager
 def within(**ids: object) -> Iterator[None]:
-    """Have each line say what it is about until the end of the block, in its tasks and threads."""
+    """Add ids to each log line until the end of the block, in its tasks and threads."""
     token = _ids.set(_ids.get())
     note(**ids)
     try:
@@ -48,19 +48,19 @@ def within(**ids: object) -> Iterator[None]:
 
 
 def carried() -> Context:
-    """Return a context that has nothing of this one but what its lines are about."""
+    """Return a context that has nothing of this one but the ids of its log lines."""
     context = Context()
     context.run(_ids.set, _ids.get())
     return context
 
 
 def request_id() -> str:
-    """Return the id of the request that is being answered, "" where there is none."""
+    """Return the id of the current request, "" outside of one."""
     return _ids.get().get("request", "")
 
 
 class OneLineFormatter(logging.Formatter):
-    """Folds a record into one line, takes secrets out, and says at its end what it is about."""
+    """Folds a record into one line, takes secrets out, and ends it with the ids in force."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""
@@ -69,7 +69,7 @@ class OneLineFormatter(logging.Formatter):
         return f"{line} [{about}]" if about else line
 
     def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - logging's own name
-        """Return the exception's type and where it was raised, innermost first."""
+        """Return the exception's type and its places in the code, innermost first."""
         # The exception's text is left out: it may quote a message or a key.
         kind, _, trace = ei
         frames = reversed(traceback.extract_tb(trace))
@@ -78,10 +78,10 @@ class OneLineFormatter(logging.Formatter):
 
 
 class JsonFormatter(OneLineFormatter):
-    """Makes of a record one JSON object, in one line."""
+    """Formats a record as one JSON object, in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return time, level, logger and message, what the record is about, and its exception."""
+        """Return time, level, logger, message, ids and exception as one JSON object."""
         told: dict[str, str] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

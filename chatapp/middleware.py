@@ -1,4 +1,4 @@
-"""Middleware at the edge: the client's address, the server's own, and what a request may be."""
+"""Middleware at the edge: the client's address, the server's own, and refused requests."""
 
 import re
 import uuid
@@ -32,7 +32,7 @@ DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "
 def request_ids(get_response: GetResponse) -> GetResponse:
     """Give each request an id, which its log lines and the answer have; or keep a trusted proxy's.
 
-    Stands before ``client_address``, where the address is that of whoever is connected.
+    Stands before ``client_address``, while the address is still that of the connection.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -50,9 +50,9 @@ def request_ids(get_response: GetResponse) -> GetResponse:
 
 
 def client_address(get_response: GetResponse) -> GetResponse:
-    """Set ``REMOTE_ADDR`` to the client's address where ``TRUSTED_PROXIES`` pass it on.
+    """Set ``REMOTE_ADDR`` to the client's address if ``TRUSTED_PROXIES`` pass it on.
 
-    Each proxy adds to ``X-Forwarded-For`` whom it was asked by, so the last address is the one that
+    Each proxy adds its own client to ``X-Forwarded-For``, so the last address is the one that
     a trusted proxy has seen; those before it are believed as far as trusted proxies go.
     """
 
@@ -82,7 +82,7 @@ def _is_trusted(text: str) -> bool:
 
 
 def permissions_policy(get_response: GetResponse) -> GetResponse:
-    """Have browsers keep camera, microphone and the like from every page."""
+    """Deny every page the camera, microphone and the like."""
     policy = ", ".join(f"{feature}=()" for feature in DENIED)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -94,7 +94,7 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
 
 
 def one_address(get_response: GetResponse) -> GetResponse:
-    """Lead whoever comes by another name to ``PUBLIC_URL``, where that is set.
+    """Redirect requests for other host names to ``PUBLIC_URL``, if that is set.
 
     From here on the request has that address, and so have the links that are made of it.
     """
@@ -130,7 +130,7 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
 def only_utf_8(get_response: GetResponse) -> GetResponse:
     """Refuse a request that says it is written in anything but UTF-8, as no browser's is.
 
-    Django would read its address and its fields in that encoding, and fail where it can't.
+    Django would read its address and its fields in that encoding, and could fail.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""Guards calls to addresses that users choose: public web servers, or what the operator allows."""
+"""Guards calls to addresses that users choose: public servers, or those the operator allows."""
 
 import asyncio
 import re
@@ -44,7 +44,7 @@ class AddressRefused(Exception):
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
-    """Return the IP addresses of a host; raise OSError where there are none."""
+    """Return the IP addresses of a host; raise OSError if there are none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
@@ -54,13 +54,13 @@ async def look_up(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What an address that a user has chosen may lead to."""
+    """The rules for an address that a user has chosen."""
 
     allow_private: bool = False
     resolve: Resolve = look_up
 
     def check(self, url: str) -> None:
-        """Raise AddressRefused for what can be told without asking a name server."""
+        """Raise AddressRefused for an address that is refused without asking a name server."""
         host = _split(url).hostname or ""
         literal = _literal(host)
         public = (
@@ -70,7 +70,7 @@ class Guard:
             raise AddressRefused(PRIVATE)
 
     async def addresses(self, url: str) -> tuple[str, ...] | None:
-        """Return the IP addresses to connect to, all of them checked; None where any will do.
+        """Return the IP addresses to connect to, all checked; None if any will do.
 
         Raises AddressRefused, or OSError when the name has no address.
         """
@@ -86,7 +86,7 @@ class Guard:
         return tuple(dict.fromkeys(found))
 
     async def transport(self, url: str) -> httpx2.AsyncBaseTransport:
-        """Return what connects to an address where it was checked to lead; raises as above."""
+        """Return a transport that is bound to the checked addresses; raises as ``addresses``."""
         addresses = await self.addresses(url)
         plain = httpx2.AsyncHTTPTransport(trust_env=False)
         return plain if addresses is None else PinnedTransport(addresses, plain)
@@ -132,7 +132,10 @@ def _literal(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether anybody on the internet could call this address; one inside another is meant."""
+    """Return True if anybody on the internet could call this address.
+
+    An IPv4 address inside an IPv6 one is the one that counts.
+    """
     if isinstance(address, IPv6Address):
         if address.is_site_local:
             # Deprecated (RFC 3879), so ``ipaddress`` calls it global; networks still route it.

@@ -1,15 +1,14 @@
 """The processes that share a database: their signs of life, and the files that all must see.
 
 Each gives signs of life, every two seconds, on a thread and a connection of its own, and looks for
-others that give none. This is how everything that a process works on is known to be left: turns,
-drafts, imports and jobs.
+others that give none. By these others know which work was left: turns, drafts, imports and jobs.
 
 On PostgreSQL each also holds a lock for as long as it lives. A server without Redis holds it alone,
-for it could not tell others what happens; processes with Redis hold it together.
+since it can't send its hints to others; processes with Redis hold it together.
 
 Each leaves a file in the folders that all have to share, signed with the keys that all have to
-have, and looks for the files of the others. A name says which: the one of the connection that holds
-the lock.
+have, and looks for the files of the others. A file has the name of the connection that holds the
+lock.
 """
 
 import contextlib
@@ -86,13 +85,13 @@ class Member:
 
     @property
     def name(self) -> str:
-        """What its connection is called in the database, which keeps 63 bytes of it."""
+        """Return its connection's name in the database, which keeps 63 bytes of it."""
         return f"palimpsest {self.kind} {self.id} {self.machine}"
 
 
 @contextlib.contextmanager
 def joined(kind: str) -> "Iterator[Heartbeat]":
-    """Be one of the processes on this database; raise BadEnvironment where that can't be.
+    """Join the processes on this database; raise BadEnvironment if that is impossible.
 
     Only processes with Redis share DATA_DIR, too. Its signs of life begin with ``begin``.
     """
@@ -116,7 +115,7 @@ def joined(kind: str) -> "Iterator[Heartbeat]":
 
 
 def _problems_with(living: list[Member]) -> Iterator[str]:
-    """Yield which folder or key is not that of a process that lives, and what helps."""
+    """Yield a sentence for each folder or key that differs from a living process's."""
     if not settings.CLUSTER:
         return
     for process in living:
@@ -191,7 +190,7 @@ def begin() -> None:
 
 @contextlib.contextmanager
 def working() -> Iterator[None]:
-    """Let a command own its work until the end of the block."""
+    """Register a command as the owner of its work until the end of the block."""
     Process.objects.sign(Process.Kind.COMMAND)
     try:
         yield
@@ -202,7 +201,7 @@ def working() -> Iterator[None]:
 class Observer:
     """Gives signs of life of this process, and finds processes that give none.
 
-    A look that fails, or comes late, is no evidence, and whoever can't write can't judge.
+    A look that fails, or comes late, is no evidence, and a process that can't write can't judge.
     """
 
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -215,10 +214,11 @@ class Observer:
     def look(self) -> list[str]:
         """Sign, look at the others, and return those that are gone since."""
         before, self._looked = self._looked, -LATE
-        if not Process.objects.sign(self._kind, workers()) and self._has_signed:
+        was_known, found = Process.objects.sign(self._kind, workers(), SILENT)
+        if not was_known and self._has_signed:
             log.warning("others took this process for gone, and may have ended what it works on")
         self._has_signed = True
-        signs = Process.objects.silent(SILENT).values_list("name", "heartbeat_at")
+        signs = [(one.name, one.heartbeat_at) for one in found]
         looked = self._clock()
         known = self.silent if looked - before < LATE else {}
         self.silent = {sign: known.get(sign, looked) for sign in signs}
@@ -228,7 +228,7 @@ class Observer:
 
 
 class Heartbeat:
-    """The thread and the connection of a process that say that it lives."""
+    """The thread and the connection that give signs of life of this process."""
 
     def __init__(self, own: Member) -> None:
         """Hold the lock from now on; raise BadEnvironment if another process forbids it."""
@@ -249,7 +249,7 @@ class Heartbeat:
         self._lives = True
 
     def close(self) -> None:
-        """Give no more, and let others have the lock."""
+        """End the signs of life, and release the lock."""
         self._over.set()
         self._thread.join()
 
@@ -315,7 +315,7 @@ class Heartbeat:
 
 
 def _own_connection(own: Member) -> dict[str, Any]:
-    """Return settings for a connection of this process's alone, named so that others know it."""
+    """Return settings for a connection of this process alone, named for other processes."""
     given: dict[str, Any] = connection.settings_dict
     if connection.vendor != "postgresql":
         return given

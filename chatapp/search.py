@@ -1,4 +1,4 @@
-"""Search by words: a query, and where a text has it."""
+"""Search by words: a query, and its matches in a text."""
 
 import re
 import unicodedata
@@ -29,14 +29,15 @@ def words_of(text: str) -> list[str]:
 class Query:
     """Phrases that all have to be in a text; the last word of the last one may go on.
 
-    Words of a phrase follow each other: what stood between quotation marks, or without a space.
+    The words of a phrase follow each other: in the text they stood in quotation marks, or without a
+    space.
     """
 
     phrases: tuple[Phrase, ...]
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return what a text asks for; there is nothing it can say wrong."""
+        """Return the query of a text; any text is a valid one."""
         composed = unicodedata.normalize("NFC", text[:LONGEST])
         chunks = (quoted or bare for quoted, bare in _PHRASE.findall(composed))
         phrases = (tuple(_WORD.findall(space_out(chunk))) for chunk in chunks)
@@ -47,7 +48,7 @@ class Query:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What matches any of the phrases in a folded text."""
+        """Return the expression that matches any of the phrases in a folded text."""
         return re.compile(self._source(r"[^\W_]", r"[\W_]"))
 
     @property
@@ -56,7 +57,7 @@ class Query:
         return self._source(r"[\p{L}\p{N}]", r"[^\p{L}\p{N}]")
 
     def _source(self, letter: str, other: str) -> str:
-        """Return an expression for phrases that begin and end where their words do."""
+        """Return an expression for phrases that begin and end at the borders of words."""
         letter = f"(?![{UNSPACED}]){letter}"
         sources = []
         for phrase in self.phrases:
@@ -71,7 +72,7 @@ class Query:
 
 
 def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
-    """Return a text around what was found in it, in pieces: words, and whether they are it."""
+    """Return the text around the first match, in pieces: words, and True for a match."""
     folded = fold(text)
     first = query.pattern.search(folded)
     start = max(0, first.start() - BEFORE) if first else 0

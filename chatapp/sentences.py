@@ -1,4 +1,4 @@
-"""Sentences, numbers, money and lists in the language and locale of whoever reads."""
+"""Sentences, numbers, money and lists in the reader's language and locale."""
 
 import functools
 import math
@@ -51,7 +51,7 @@ _FORMATTER = _LocalFormatter()
 
 
 def first_known(codes: Iterable[str]) -> str:
-    """Return the first locale that is known, "" where none is."""
+    """Return the first known locale, or ""."""
     for code in codes:
         with suppress(UnknownLocaleError, ValueError):
             return str(Locale.parse(code, sep="-"))
@@ -65,7 +65,7 @@ def number(value: float | Decimal, decimals: int = 0) -> str:
 
 @functools.lru_cache(10_000)
 def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
-    """Return the number as this locale writes it: many times as fast where it is known."""
+    """Return the number as this locale writes it; cached, as formatting is slow."""
     locale = Locale.parse(code)
     formats = getattr(locale, f"{kind}_formats")
     pattern = copy(formats["standard" if kind == "currency" else None])
@@ -113,7 +113,7 @@ def money(usd: Decimal, decimals: int = 2) -> str:
 
 
 def sign(value: float | Decimal) -> str:
-    """Return what a change's size has before it in the reader's locale; nothing is no more."""
+    """Return the plus or minus sign of a change in the reader's locale; zero has a minus."""
     symbol = get_plus_sign_symbol if value > 0 else get_minus_sign_symbol
     return symbol(reader_locale.get()).replace("-", "\N{MINUS SIGN}")
 
@@ -127,7 +127,7 @@ def _samples(language: str) -> dict[str, int]:
 
 
 def forms_of(singular: str, plural: str) -> dict[str, str]:
-    """Return a sentence in each plural form of the reader's language, by what CLDR calls them."""
+    """Return a sentence in each plural form of the reader's language, by CLDR's names."""
     samples = _samples(get_language() or "en")
     return {form: ngettext(singular, plural, count) for form, count in samples.items()}
 
@@ -143,7 +143,7 @@ ZONE_COOKIE = "zone"
 
 @functools.lru_cache(maxsize=64)
 def zone_named(name: str) -> tzinfo:
-    """Return a time zone, UTC where there is none of that name."""
+    """Return the time zone of this name, or UTC if there is none."""
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):

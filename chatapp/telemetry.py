@@ -21,7 +21,7 @@ class Tallies:
         )
 
     def add(self, name: str, *labels: str, by: int | Decimal = 1) -> None:
-        """Let a number grow."""
+        """Add to a number."""
         with self._lock:
             self._sums[name][labels] += by
 
@@ -50,7 +50,7 @@ def note_refusal(rules: Iterable[str]) -> None:
 
 
 def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:
-    """Count a call to a model, what it used, and what it cost in USD where that is known."""
+    """Count a call to a model, its tokens, and its cost in USD (None: unknown)."""
     tallies.add("calls", purpose, outcome)
     for kind in ("input", "output", "cache_read", "cache_write"):
         tallies.add("tokens", kind, by=getattr(usage, kind))

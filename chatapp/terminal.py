@@ -29,7 +29,7 @@ def language() -> str:
 
 
 def speaking() -> AbstractContextManager[None]:
-    """Have sentences and numbers be in that language meanwhile."""
+    """Use that language for sentences and numbers until the end of the block."""
     return _reader().reading()
 
 

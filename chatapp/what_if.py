@@ -1,4 +1,4 @@
-"""What-if: what a stored conversation would come to with other settings; nothing is applied.
+"""What-if: the results of a stored conversation under other settings; nothing is applied.
 
 A trial is a reduction that one strategy makes, judged and ready to show.
 """
@@ -38,9 +38,9 @@ LISTED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What the model sees, how large that is, and what it works with.
+    """The model's context now, its size, and the settings and tools of its turns.
 
-    ``unchanged`` says that the last call has sent what the next one begins with.
+    ``unchanged`` says that the next call begins with the messages of the last one.
     """
 
     terms: TurnSettings
@@ -51,7 +51,7 @@ class Baseline:
     unchanged: bool
 
     def situation(self, terms: TurnSettings) -> condense.Situation:
-        """Return what a condensation by hand would start from, with these terms."""
+        """Return the starting point of a condensation by hand, with these terms."""
         return situation_of(
             terms,
             self.effective,
@@ -63,16 +63,16 @@ class Baseline:
 
 
 def terms_of(conversation: Conversation) -> TurnSettings:
-    """Return what a conversation's next turn would work with; raise Refused without a profile."""
+    """Return the terms of a conversation's next turn; raise Refused without a profile."""
     if terms := read_terms(conversation.pk):
         return terms
     raise errors.Refused(NO_PROFILE)
 
 
-def read_baseline(terms: TurnSettings) -> Baseline:
-    """Return the conversation of these terms as it is now."""
+def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) -> Baseline:
+    """Return the conversation of these terms as it is now; all that is visible, or was ``seen``."""
     conversation, profile = terms.conversation, terms.profile
-    effective = message_store.read_effective(conversation.pk)
+    effective = (*seen,) or message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
     folder = toolboxes.folder_of(conversation)
     return Baseline(
@@ -96,9 +96,9 @@ def read_written(conversation: Conversation) -> Sequence[condense.Message]:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """How often it would have condensed with a threshold, and what the model would have read.
+    """The condensations under a threshold so far, and the tokens the model would have read.
 
-    ``cost`` is what that would have cost, less the replies; all figures are estimates.
+    ``cost`` is that of those tokens, without the replies; all figures are estimates.
     """
 
     variant: Variant
@@ -108,11 +108,11 @@ class SoFar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a variant comes to on a conversation as it is.
+    """The result of a variant on a conversation as it is.
 
     Without a ``reduction`` there is an ``error``, or a model has to be asked first, for which
-    tokens and USD are ``predicted``. ``grounded`` tells of what a summary states whether it stands
-    in what it hides; it is None without a summary.
+    tokens and USD are ``predicted``. ``grounded`` finds each statement of a summary in the messages
+    that it hides, or not; it is None without a summary.
     """
 
     variant: Variant
@@ -129,9 +129,9 @@ class Trial:
 def try_all(
     baseline: Baseline, variants: Iterable[Variant], thresholds: Sequence[float]
 ) -> list[Trial]:
-    """Return what each variant comes to, with how each of the thresholds would have done so far.
+    """Return the result of each variant, and its condensations so far under each threshold.
 
-    No model is asked: where one has to be, it is said what that may cost.
+    No model is asked: a variant that needs one has the predicted cost instead.
     """
     written = read_written(baseline.terms.conversation)
     found: list[Trial] = []
@@ -150,9 +150,9 @@ def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
 
 
 def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
-    """Return what a variant comes to once the model that writes its summaries is asked.
+    """Return the result of a variant after asking the model that writes its summaries.
 
-    Raises crypto.DecryptionFailed when its key can't be read.
+    Raises DecryptionFailed when its key can't be read.
     """
     model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
     predicted, cost = tried.predicted, tried.predicted_cost
@@ -185,7 +185,7 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
 
 
 def _why(error: condense.CondenseError) -> str:
-    """Return for people why nothing was made."""
+    """Return the reason for people that nothing was made."""
     if isinstance(error, condense.NothingToCondense):
         return _("Nothing new to condense yet.")
     if isinstance(error, condense.SummaryRejected):
@@ -194,7 +194,7 @@ def _why(error: condense.CondenseError) -> str:
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
-    """Return of each name and figure in a summary whether it stands in what that hides.
+    """Return for each name and figure of a summary if it stands in the hidden messages.
 
     Sentences do not count: they may be said in other words.
     """
@@ -206,21 +206,21 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
 
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:
-    """Return how it would condense; nobody is told, for nothing happens, and nothing is checked."""
+    """Return the configuration of a trial: no listeners, and no search for contradictions."""
     wanted = loaded_configuration(terms, toolboxes.folder_of(terms.conversation))
     policy = replace(wanted.policy, finds_contradictions=False)
     return replace(wanted, policy=policy, hooks=replace(wanted.hooks, listeners=()))
 
 
 def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:
-    """Return what would be tried first; the operator's strategies may clear nothing."""
+    """Return the first strategy that fits the variant: the operator's may clear nothing."""
     rungs = [one for one in configuration.strategies if not isinstance(one, str)]
     fitting = (one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
     return next(fitting, rungs[0])
 
 
 def predict_cost(baseline: Baseline, variant: Variant) -> Trial | None:
-    """Return what asking a model may cost, None where none is asked."""
+    """Return the predicted cost of asking a model, None if none is asked."""
     terms = variant.of(baseline.terms)
     situation = baseline.situation(terms)
     prompt = _rung(_configuration(terms), variant).prompt_for(situation)
@@ -262,7 +262,7 @@ class TrialJournal(DraftJournal):
 
 
 class Unasked:
-    """Knows how a model would be asked, for a prediction."""
+    """A summarizer for predictions: it has settings, and is never asked."""
 
     def __init__(self, terms: TurnSettings) -> None:
         apart = terms.writer != terms.profile
@@ -281,9 +281,10 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What was tried with what came of it; ``entered`` says that it has the prompt entered.
+    """A trial with its result; ``entered`` says that it has the prompt entered.
 
-    Of what a summary states ``grounded_percent`` stands in what it hides, and ``others`` does not.
+    ``grounded_percent`` is the share of a summary's statements that stand in the hidden messages;
+    ``others`` are the rest.
     """
 
     tried: Trial
@@ -299,7 +300,7 @@ class Card:
 
 
 def card_of(baseline: Baseline, tried: Trial) -> Card:
-    """Return what was tried, ready to show."""
+    """Return the trial and its result, ready to show."""
     made, found = tried.reduction, tried.grounded
     variant, now = tried.variant, baseline.terms.configuration.prompt
     hidden, saved, grounded = "", None, None

@@ -1,6 +1,6 @@
 """Condense a conversation's context without losing a word of it.
 
-Messages are tagged, never deleted; what the model sees is derived. Start with :class:`Condenser`,
+Messages are tagged, never deleted; the effective history is derived. Start with :class:`Condenser`,
 or look at :func:`effective_history`.
 """
 

@@ -51,6 +51,7 @@ from .errors import CannotFit as CannotFit
 from .errors import CondenseError as CondenseError
 from .errors import DidNotShrink as DidNotShrink
 from .errors import Discarded as Discarded
+from .errors import EmbedderUnavailable as EmbedderUnavailable
 from .errors import Floor as Floor
 from .errors import InvalidBudget as InvalidBudget
 from .errors import InvalidMessage as InvalidMessage
@@ -139,6 +140,12 @@ from .prompts import condense_instruction as condense_instruction
 from .prompts import load_prompt as load_prompt
 from .prompts import register_prompt as register_prompt
 from .prompts import unregister_prompt as unregister_prompt
+from .recall.meanings import Embedder as Embedder
+from .recall.meanings import Vectors as Vectors
+from .recall.meanings import centre_of as centre_of
+from .recall.meanings import nearest as nearest
+from .recall.meanings import quantise as quantise
+from .recall.meanings import signs_of as signs_of
 from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
 from .recall.passages import MOST_TOKENS as MOST_TOKENS
 from .recall.passages import Passage as Passage
@@ -147,6 +154,8 @@ from .recall.passages import Told as Told
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled
 from .recall.passages import token_limit as token_limit
+from .recall.pieces import Near as Near
+from .recall.pieces import embedded_passages as embedded_passages
 from .recall.ranking import MemoryRecall as MemoryRecall
 from .recall.ranking import SearchedMessage as SearchedMessage
 from .recall.ranking import Terms as Terms
@@ -227,3 +236,4 @@ from .tokens.images import image_size as image_size
 from .unicode_text import upright as upright
 from .unicode_text import well_formed as well_formed
 from .unicode_text import well_formed_json as well_formed_json
+from .worker_process import WorkerProcess as WorkerProcess

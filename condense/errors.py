@@ -38,11 +38,11 @@ class UnknownMessage(CondenseError):
 
 
 class UndoRefused(CondenseError):
-    """What should be taken back is already undone, or something later rests on it."""
+    """An undo is impossible: it is undone already, or something later rests on it."""
 
 
 class RedoRefused(CondenseError):
-    """What should be redone is not undone, or something else has happened to what it hid."""
+    """A redo is impossible: it is not undone, or its messages have changed since."""
 
 
 class NothingToCondense(CondenseError):
@@ -68,16 +68,16 @@ class Vetoed(CondenseError):
 
 
 class Discarded(CondenseError):
-    """A person does not want what was proposed, so nothing was applied."""
+    """A person rejected the proposal, so nothing was applied."""
 
 
 class DidNotShrink(CondenseError):
-    """The result would be about as large as what it replaces, so it was not applied."""
+    """The result would be about as large as the original, so it was not applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What no condensation can take away, in tokens, and the ``limit`` for a request."""
+    """The tokens that no condensation can take away, and the ``limit`` for a request."""
 
     system: int
     tools: int
@@ -92,7 +92,7 @@ class Floor:
 
     @property
     def advice(self) -> str:
-        """What the user can do about the largest part."""
+        """The user's remedy for the largest part, as a sentence."""
         if self.newest == max(self.system + self.tools, self.pinned, self.newest):
             return noop(
                 "Send the newest message in smaller parts, or choose a model with more room."
@@ -102,7 +102,7 @@ class Floor:
         return noop("Choose a model with a larger context window, or fewer tools.")
 
     def __str__(self) -> str:
-        """Say which part takes how much of what is allowed."""
+        """Return the tokens of each part and the limit, as a sentence."""
         return say(
             "system prompt {system:,} + tools {tools:,} + pinned {pinned:,} + "
             "newest message {newest:,} tokens, and {limit:,} are allowed",
@@ -110,14 +110,18 @@ class Floor:
         )
 
 
+class EmbedderUnavailable(CondenseError):
+    """No vectors can be made now; searches go by words."""
+
+
 class CannotFit(CondenseError):
-    """The context exceeds what is allowed and nothing more may be hidden; see its ``floor``."""
+    """The context exceeds the limit and nothing more may be hidden; see its ``floor``."""
 
     floor: Floor | None = None
 
 
 class SkipReason(enum.StrEnum):
-    """Why a file was left out, as a sentence for people."""
+    """The reasons to leave a file out, as sentences for people."""
 
     OUTSIDE = noop("It is outside the workspace.")
     IGNORED = noop("The ignore rules exclude it.")

@@ -1,4 +1,4 @@
-"""Memory: what was worked out last, up to a size, so that it is not worked out again."""
+"""Memory: the latest results up to a size, so that they are not computed again."""
 
 import threading
 from collections import OrderedDict
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 
 class Memory[V]:
-    """Values by their keys, of which so much is kept as ``most`` says; safe to share by threads.
+    """Values by their keys, ``most`` in size; the threads of a process may share it.
 
-    ``size_of`` says what a value counts; the least recently used go first.
+    ``size_of`` returns the size of a value; the least recently used are dropped first.
     """
 
     def __init__(self, most: int, size_of: Callable[[V], int] = lambda _value: 1) -> None:
@@ -19,7 +19,7 @@ class Memory[V]:
         self._lock = threading.Lock()
 
     def get(self, key: bytes, make: Callable[[], V]) -> V:
-        """Return what is remembered under a key, else what ``make`` returns."""
+        """Return the stored value of a key, else store the result of ``make``."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

@@ -61,7 +61,7 @@ class ToolUseBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultBlock:
-    """What a tool answered; ``content`` is text, blocks, or None where the call gave none."""
+    """A tool's answer; ``content`` is text, blocks, or None if the call gave none."""
 
     tool_use_id: str
     content: "str | tuple[Block, ...] | None" = None
@@ -90,7 +90,7 @@ class OpaqueBlock:
 
     @property
     def said(self) -> str | None:
-        """What a provider's compaction says to people, None for any other block."""
+        """The readable text of a provider's compaction, None for any other block."""
         text = self.data.get("content") if self.data.get("type") == "compaction" else None
         return text if isinstance(text, str) else None
 
@@ -121,17 +121,15 @@ def beside_of(block: Block) -> Json:
     return said if isinstance(said, Mapping) else {}
 
 
-# Under this key a block of a user's message has what of it are the user's own words: all of a text
-# that a client sent in their name, some of it or nothing; their answer or their reason in a tool's
-# result. Whoever makes the block knows that and marks it; nobody tells it from the text. It is for
-# whoever reads the record, and no API knows it.
+# Key of the part of a block in the user's own words, marked by its maker: in a text that a client
+# sent in their name, or a tool's result with their answer. It is on record, and no API knows it.
 USER_WORDS = "user_words"
 
 
 def user_words(block: Block) -> str:
-    """Return what of a block in a user's message the user said.
+    """Return the user's part of a block in a user's message.
 
-    Without a mark that is all of a text that stands beside nothing else, and nothing of a result.
+    Without a mark that is all of a plain text, and nothing of an annotated text or a result.
     """
     if not isinstance(block, TextBlock | ToolResultBlock):
         return ""
@@ -192,16 +190,16 @@ Cleared = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What hides a message, and what a message hides.
+    """The tags that hide a message, and those of a summary or marker.
 
-    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name what hides the message;
-    ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a summary, on a truncation's and
-    on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
-    ``hides`` has the ids of what this summary or marker hid or cleared, for it to be redone.
-    ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results: by the
-    id of the message that carries them, then by that of their call. ``pinned`` says that the
-    model keeps the message word for word, whatever hides it; ``unbound`` that its thinking is not
-    sent any more, since what stood before it has changed.
+    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name the summary, marker or
+    rewind that hides the message; ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a
+    summary, on a truncation's and on a clearing's marker, and ``undone`` is true if this summary or
+    marker was undone. ``hides`` has the ids of the messages that this summary or marker hid or
+    cleared, for it to be redone. ``cleared`` has, on a clearing's marker, the lines that stand in
+    place of tool results: by the id of the message that carries them, then by that of their call. A
+    ``pinned`` message is kept word for word, also while it is hidden; the thinking of an
+    ``unbound`` one is not sent any more, since the messages before it have changed.
     """
 
     condense_id: str | None = None
@@ -224,9 +222,9 @@ NO_TAGS = Tags()
 class Message:
     """One message of a conversation.
 
-    ``seq`` counts appended messages in one conversation, from 1; ``position`` is where the message
-    stands in reading order: its own ``seq``, or that of the last message a summary or marker hides.
-    ``tokens`` is the message's own token count where it is known.
+    ``seq`` counts appended messages in one conversation, from 1; ``position`` is its place in
+    reading order: its own ``seq``, or that of the last message a summary or marker hides.
+    ``tokens`` is the message's own token count, None if unknown.
     """
 
     role: Role
@@ -257,7 +255,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All text blocks, and what a provider's compaction says, joined by newlines."""
+        """All text blocks, and the text of a provider's compaction, joined by newlines."""
         if isinstance(self.content, str):
             return self.content
         said = [
@@ -269,7 +267,7 @@ class Message:
 
     @property
     def words(self) -> str:
-        """The text without what was put beside it, or was written in the user's name."""
+        """The text without blocks added to it, or text written in the user's name."""
         said = [
             user_words(block) if isinstance(block, TextBlock) else block.said
             for block in self.blocks
@@ -279,18 +277,18 @@ class Message:
 
     @property
     def lasting(self) -> "Message":
-        """The message without what held only at its moment, and is not to be carried on."""
+        """The message without blocks that were true only at its moment."""
         kept = [one for one in self.blocks if beside_of(one).get("kind") not in PASSING]
         return self if len(kept) == len(self.blocks) else self.with_content(tuple(kept))
 
     @property
     def is_summary(self) -> bool:
-        """Whether this is a condensation's summary, in force or undone."""
+        """True if this is a condensation's summary, in force or undone."""
         return self.tags.condense_id is not None
 
     @property
     def is_marker(self) -> bool:
-        """Whether this is a truncation's or a clearing's marker, in force or undone."""
+        """True if this is a truncation's or a clearing's marker, in force or undone."""
         return self.tags.truncation_id is not None or self.tags.clear_id is not None
 
     @property
@@ -310,12 +308,12 @@ class Message:
 
     @property
     def taken_back(self) -> bool:
-        """Whether this was undone or rewound."""
+        """True if this was undone or rewound."""
         return self.tags.undone or self.tags.rewind_parent is not None
 
     @property
     def in_force(self) -> bool:
-        """Whether this is a summary or marker that was not taken back."""
+        """True if this is a summary or marker that was not taken back."""
         return (self.is_summary or self.is_marker) and not self.taken_back
 
     def with_tags(self, **changes: Any) -> Self:
@@ -323,7 +321,7 @@ class Message:
         return replace(self, tags=replace(self.tags, **changes))
 
     def with_content(self, content: Content) -> Self:
-        """Return a copy that says something else, so its token count is unknown again."""
+        """Return a copy with other content, and no token count."""
         # Said in full: dataclasses.replace takes twice as long, and a history has many messages.
         return type(self)(self.role, content, self.id, self.seq, self.position, self.tags)
 

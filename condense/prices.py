@@ -10,7 +10,7 @@ MILLION = Decimal(1_000_000)
 class Usage:
     """Tokens of one model call, as the provider reported them.
 
-    As in Anthropic's API, ``input`` leaves out what was read from or written to the prompt cache.
+    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache.
     """
 
     input: int = 0
@@ -40,7 +40,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Surcharge:
-    """How many times as much each token costs when the prompt is longer than ``above`` tokens."""
+    """Factors on the price of each token when the prompt is longer than ``above`` tokens."""
 
     above: int
     input: Decimal = Decimal(1)
@@ -51,7 +51,7 @@ class Surcharge:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens; zero where a provider does not charge."""
+    """USD per million tokens; zero if a provider does not charge."""
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
@@ -61,7 +61,7 @@ class Prices:
 
     @property
     def are_set(self) -> bool:
-        """Return whether any price is above 0."""
+        """True if any price is above 0."""
         return any((self.input, self.output, self.cache_read, self.cache_write))
 
     def cost(self, usage: Usage) -> Decimal:

@@ -1,4 +1,4 @@
-"""Things by name: what comes with a package, what other packages bring, what is registered."""
+"""Registries by name: a package's own things, those of other packages, and registered ones."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ INSTALLED = -1
 
 @dataclass(frozen=True, slots=True)
 class Entry[T]:
-    """One way to get what a name stands for; of several, that of the highest priority counts."""
+    """A loader of the thing with a name; of several entries, the highest priority counts."""
 
     name: str
     load: Callable[[], T]
@@ -24,10 +24,10 @@ class Entry[T]:
 
 
 class Registry[T]:
-    """What there is of one ``kind``, by name; a later registration counts before an earlier one.
+    """The things of one ``kind``, by name; a later registration counts before an earlier one.
 
-    ``group`` is the entry points' group in which other packages offer theirs. What is registered
-    counts before what comes with the package, and that before entry points, unless a priority says
+    ``group`` is the entry points' group in which other packages offer theirs. Registered things
+    count before those of the package, and these before entry points, unless a priority says
     otherwise.
     """
 
@@ -40,12 +40,12 @@ class Registry[T]:
         self._registered: list[Entry[T]] = []
 
     def register(self, name: str, thing: T, *, priority: float = 0) -> None:
-        """Have ``name`` stand for ``thing``, as long as nothing of a higher priority does."""
+        """Register ``thing`` under ``name``; one of a higher priority still counts before it."""
         self._registered.append(Entry(name, lambda: thing, priority))
         self.__dict__.pop("_entries", None)
 
     def unregister(self, name: str) -> None:
-        """Forget what was registered under ``name``; raise LookupError where nothing was."""
+        """Remove the registrations of ``name``; raise LookupError if there are none."""
         left = [entry for entry in self._registered if entry.name != name]
         if len(left) == len(self._registered):
             raise LookupError(f"No {self.kind} {name!r} was registered.")
@@ -58,7 +58,7 @@ class Registry[T]:
         return tuple(sorted(found, key=lambda name: (-found[name].priority, name)))
 
     def get(self, name: str) -> T:
-        """Return what the name stands for; raise LookupError with the names that there are."""
+        """Return the thing with this name; raise LookupError with the known names."""
         if entry := self._entries.get(name):
             return entry.load()
         names = sorted(self._entries)
@@ -67,7 +67,7 @@ class Registry[T]:
         raise LookupError(f"No {self.kind} {name!r}; there are {', '.join(names)}.{guess}")
 
     def all(self) -> list[T]:
-        """Return all there is; what another package fails to bring is logged and left out."""
+        """Return all things; one that fails to load is logged and left out."""
         found: list[T] = []
         for name in self.names():
             try:

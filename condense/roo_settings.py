@@ -22,10 +22,10 @@ UNKNOWN = noop(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooSettings:
-    """What a file says of condensing; None where it says nothing.
+    """The settings of condensing in a file; None for each that it lacks.
 
-    ``profiles`` has percentages by profile name, -1 to inherit; ``notes`` say in sentences what was
-    not used, or moved.
+    ``profiles`` has percentages by profile name, -1 to inherit; ``notes`` are sentences on settings
+    that were not used, or moved.
     """
 
     automatic: bool | None = None
@@ -47,9 +47,9 @@ class RooSettings:
 
 
 def read_roo_settings(data: object) -> RooSettings:
-    """Return what parsed JSON says: an export, or the global settings alone.
+    """Return the settings in parsed JSON: an export, or the global settings alone.
 
-    Raises CondenseError where it is neither.
+    Raises CondenseError if it is neither.
     """
     if not isinstance(data, Mapping):
         raise CondenseError(noop("Roo Code's settings are a JSON object."))

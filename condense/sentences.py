@@ -1,7 +1,7 @@
-"""What the engine tells people: English, of templates by which it can be said in other languages.
+"""The engine's sentences for people: English, made of templates that can be translated.
 
-A record holds the English sentence. Whoever shows it passes the templates' translations to a
-``Phrasebook``, which finds the template that a sentence was made of, and says it anew.
+A record holds the English sentence. A page passes the templates' translations to a ``Phrasebook``,
+which finds the template that a sentence was made of, and says it anew.
 """
 
 import re
@@ -36,7 +36,7 @@ def plural(singular: str, plural: str, /) -> tuple[str, str]:
 
 
 class Phrasebook:
-    """Says the sentences of templates in another language; what it does not know stays English."""
+    """Translates the sentences of known templates; others stay English."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class _Template:
         self.has_words = any(map(str.isalpha, "".join(texts)))
 
     def values_in(self, sentence: str) -> dict[str, str] | None:
-        """Return the values that this makes the sentence of, None where it does not.
+        """Return the values from which this template makes the sentence, None if it can't.
 
         Each ends where the text after it is next. A sentence begins with a name only if that has no
         blanks: people's own sentences would look like ours.

@@ -1,4 +1,4 @@
-"""Fakes for the tests of everyone who builds on the engine; no network, no clock, no chance."""
+"""Fakes for tests of code that builds on the engine; no network, no clock, no chance."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -50,7 +50,7 @@ class ScriptedSummarizer:
 
 
 class RepeatingSummarizer(ScriptedSummarizer):
-    """Gives the same reply to every call; ``most_at_once`` is how many calls overlapped."""
+    """Gives the same reply to every call; ``most_at_once`` is the most calls that overlapped."""
 
     running = most_at_once = 0
 
@@ -96,7 +96,7 @@ class WordCounter:
 
 @dataclass
 class RecordingLog:
-    """Remembers what a condenser reported, as ``(event, subject)`` pairs in order."""
+    """Remembers a condenser's reports, as ``(event, subject)`` pairs in order."""
 
     events: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ class RecordingLog:
         self.events.append(("started", attempt))
 
     async def progressed(self, _attempt: Attempt, tokens_written: int) -> None:
-        """Remember how far it got."""
+        """Remember the number of tokens written."""
         self.events.append(("progressed", tokens_written))
 
     async def succeeded(self, _attempt: Attempt, reduction: Reduction) -> None:
@@ -124,7 +124,7 @@ class RecordingLog:
     async def failed(
         self, _attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
-        """Remember the error and what is tried next."""
+        """Remember the error and the name of the next strategy."""
         self.events.append(("failed", (error, fell_back_to)))
 
     async def cancelled(self, attempt: Attempt) -> None:
@@ -133,9 +133,9 @@ class RecordingLog:
 
 
 class ScriptedReviewer:
-    """Says to each proposal what is scripted, an exception by raising it; then accepts all.
+    """Gives the scripted answer to each proposal, or raises it; then accepts all.
 
-    Remembers what was proposed, and each state of a summary that it ``read`` while it was written.
+    Remembers the proposals, and each state of a summary that it ``read`` while it was written.
     """
 
     def __init__(self, *answers: Accept | WriteAgain | Exception) -> None:
@@ -144,7 +144,7 @@ class ScriptedReviewer:
         self.read: list[str] = []
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:  # noqa: ARG002
-        """Read what is written so far."""
+        """Read the summary so far."""
         self.read.append(read())
 
     async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:  # noqa: ARG002

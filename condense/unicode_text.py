@@ -1,8 +1,8 @@
 """Text and JSON as every store and every wire can carry them.
 
 A model may write half a surrogate pair, ``NaN`` or a thousand brackets; a file's name may hold
-bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended once, where words
-come in.
+bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended once, at the
+entrance.
 """
 
 import math
@@ -17,7 +17,7 @@ _TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 def well_formed(text: str) -> str:
-    """Return text that UTF-8 and a database can carry; what they can't becomes U+FFFD."""
+    """Return text that UTF-8 and a database can carry; other characters become U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Accounts: the owner, and the profiles and preferences of users; who answers for a profile."""
+"""Accounts: the owner, the profiles and preferences of users, and the provider of a profile."""
 
 import itertools
 from contextlib import suppress
@@ -40,16 +40,17 @@ def prepare_owner() -> User:
     return owner
 
 
-def preferences_of(user: User) -> Preferences:
-    """Return the user's preferences; first profiles are made where they were not offered yet.
+def preferences_of(user: User, stored: Preferences | None = None) -> Preferences:
+    """Return the user's preferences; make first profiles for providers that are new to the user.
 
-    A user who has seen it all is read without a transaction: also while nothing can be written.
+    They are as ``stored`` if they were just read. Without new ones nothing is written, so that a
+    full disk hinders no reader.
     """
     sql = "SELECT * FROM chatapp_preferences WHERE owner_id = %s"
-    stored = select(Preferences, sql, user.pk)
-    if not stored or _unoffered(stored[0]):
+    found = [stored] if stored else select(Preferences, sql, user.pk)
+    if not found or _unoffered(found[0]):
         return _offer_profiles(user)
-    return stored[0]
+    return found[0]
 
 
 @transaction.atomic
@@ -94,7 +95,7 @@ def _begun_with() -> Preferences | None:
 
 
 def _first_settings(like: Preferences | None) -> dict[str, Any]:
-    """Return what a new user's preferences begin with, by the names of columns."""
+    """Return a new user's preferences by column: those of ``like``, less the personal ones."""
     fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
     return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
 
@@ -133,21 +134,21 @@ def free_name(user: User, wanted: str) -> str:
 
 
 def is_alone(user: User) -> bool:
-    """Whether nobody else uses this server, which may call what runs on this machine."""
+    """Return True if a user is alone on a server that may call services of its machine."""
     others = people().exclude(pk=user.pk)
     return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
 
 
 def providers_in_use() -> set[str]:
-    """Return the names of providers that somebody's turns may call, as far as is known now."""
+    """Return the names of the providers that users' turns may call, as far as is known now."""
     with_server_key = {one.name for one in provider_specs().values() if server_key(one)}
     return with_server_key.union(Profile.objects.values_list("provider", flat=True).distinct())
 
 
 def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
-    """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read.
+    """Return the profile's provider; raise DecryptionFailed if its key can't be read.
 
-    Its answers have ``most`` tokens where that is given, and less than the profile's limit.
+    Its answers have at most ``most`` tokens if that is less than the profile's limit.
     """
     reached = reached_by(profile)
     if most is not None:
@@ -164,7 +165,7 @@ def provider_to_try(profile: Profile) -> ResilientProvider:
 
 
 def reached_by(profile: Profile) -> dict[str, Any]:
-    """Return what a provider is made of."""
+    """Return the arguments to build a profile's provider."""
     spec, reached = profile.spec, profile.reached
     known = spec.find_model(profile.model)
     model = Model(

@@ -1,4 +1,4 @@
-"""What django-allauth asks of this server: who may join, whom it counts, how it keeps secrets."""
+"""Adapters of django-allauth: rules of joining, limits on guesses, encryption of secrets."""
 
 import logging
 import re
@@ -87,7 +87,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse to look at a password where too many were wrong."""
+        """Refuse to check a password after too many wrong ones."""
         account = credentials.get("username") or credentials.get("email") or ""
         if GuessLimit(request, realm="sign-in", account=account).is_reached:
             raise self.validation_error("too_many_login_attempts")
@@ -109,7 +109,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     @override
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return whether everybody may join, or this browser holds an invitation."""
+        """Return True if everybody may join, or this browser holds an invitation."""
         return settings.ALLOW_REGISTRATION or invitations.held_by(request) is not None
 
     @override
@@ -134,7 +134,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
     @override
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse, at each sign-in, whom neither a domain nor a group lets in."""
+        """Refuse, at each sign-in, users without an admitted domain or group."""
         limited = settings.OIDC_DOMAINS or settings.OIDC_GROUPS
         if limited and not _is_admitted(sociallogin):
             raise ImmediateHttpResponse(render(request, "sign_in/not_admitted.html", status=403))
@@ -148,12 +148,12 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
     @override
     def get_requests_session(self) -> requests.Session:
-        """Return what asks the provider, and tells people where that fails."""
+        """Return the session for calls to the provider, which reports a failure to the user."""
         return _Asking(self.request)
 
     @override
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Return whether a domain or group lets them in, or whatever lets others in."""
+        """Return True if a domain, group, open registration or invitation admits the account."""
         return _is_admitted(sociallogin) or get_adapter().is_open_for_signup(request)
 
     @override
@@ -204,7 +204,7 @@ class _Asking(requests.Session):
 
 
 def _is_admitted(sociallogin: SocialLogin) -> bool:
-    """Return whether the provider says of them what OIDC_DOMAINS or OIDC_GROUPS ask for."""
+    """Return True if the provider confirms a domain of OIDC_DOMAINS or a group of OIDC_GROUPS."""
     said = sociallogin.account.extra_data
     claims = said.get("id_token", {}) | said.get("userinfo", {})
     domain = str(claims.get("email", "")).rpartition("@")[2].lower()

@@ -30,7 +30,7 @@ class LimitedBackend(AuthenticationBackend):
 
     @override
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
-        """Return whose password this is; None where it is wrong, or too many were."""
+        """Return the user of this password; None for a wrong one, or after too many wrong ones."""
         account = credentials.get("username") or credentials.get("email") or ""
         limit = GuessLimit(request, realm="sign-in", account=account)
         if limit.is_reached:
@@ -49,7 +49,7 @@ class LimitedBackend(AuthenticationBackend):
 
     @override
     def get_user(self, user_id: Any) -> User | None:
-        """Return whose session it is, with what each page says of their account."""
+        """Return the session's user, with the parts of their account that each page shows."""
         user = User.objects.select_related("deletion", "preferences").filter(pk=user_id).first()
         return user if user and self.user_can_authenticate(user) else None
 
@@ -73,14 +73,14 @@ def create_sign_in_token(*, user: User) -> str:
 
 
 def holder_of_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token would sign in; None when it is unknown, used or expired."""
+    """Return the user of a sign-in token; None if it is unknown, used or expired."""
     usable = _usable(token).select_related("user").first()
     return usable.user if usable else None
 
 
 @transaction.atomic
 def redeem_sign_in_token(*, token: str) -> User | None:
-    """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
+    """Return the user of a sign-in token, and use it up; None if it is not valid."""
     holder = holder_of_sign_in_token(token=token)
     if holder is None:
         return None
@@ -95,7 +95,7 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 
 @transaction.atomic
 def create_api_token(*, owner: User, name: str, scope: str, profile: Profile | None = None) -> str:
-    """Return a new token in clear, which nobody can show again; ``profile`` is a gateway's."""
+    """Return a new token in clear, of a gateway's ``profile``; it can't be shown again."""
     lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
         raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))
@@ -111,7 +111,7 @@ def open_tokens() -> QuerySet[ApiToken]:
 
 
 def holder_of_api_token(*, token: str) -> ApiToken | None:
-    """Return the row of a token with its owner, None where it opens nothing; note its use."""
+    """Return the row of a token with its owner, None if it is not valid; note its use."""
     named = open_tokens().filter(digest=ApiToken.digest_of(token))
     found = named.select_related("owner").first()
     now = timezone.now()

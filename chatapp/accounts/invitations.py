@@ -18,7 +18,7 @@ HELD = "invitation"
 
 
 def invite(*, by: User, role: str) -> str:
-    """Return the token of a new invitation, which nobody can show again."""
+    """Return the token of a new invitation; it can't be shown again."""
     token = Invitation.generate()
     digest, expires_at = Invitation.digest_of(token), now() + LIFETIME
     Invitation.objects.create(invited_by=by, role=role, digest=digest, expires_at=expires_at)
@@ -26,12 +26,12 @@ def invite(*, by: User, role: str) -> str:
 
 
 def usable(token: str) -> Invitation | None:
-    """Return the invitation of a token; None where it is unknown, used, revoked or expired."""
+    """Return the invitation of a token; None if it is unknown, used, revoked or expired."""
     return Invitation.objects.usable().filter(digest=Invitation.digest_of(token)).first()
 
 
 def held_by(request: HttpRequest) -> Invitation | None:
-    """Return the invitation that this browser came with, None where it holds none that is good."""
+    """Return the invitation that this browser holds, None if it holds no valid one."""
     return usable(token) if (token := request.session.get(HELD, "")) else None
 
 
@@ -44,8 +44,8 @@ def say_used(request: HttpRequest) -> HttpResponse:
 def accept(request: HttpRequest, save: Callable[[], User], *, needed: bool) -> User:
     """Return the account that ``save`` stores, with its invitation's role; that is used up.
 
-    Without an invitation it is a member's, unless one is ``needed``. Whose invitation another
-    browser used meanwhile is told so, as an ImmediateHttpResponse.
+    Without an invitation it is a member's, unless one is ``needed``. Raises ImmediateHttpResponse
+    with a page if another browser has used the invitation meanwhile.
     """
     held = held_by(request)
     unused = Invitation.objects.filter(pk=held.pk if held else 0, used_at=None)

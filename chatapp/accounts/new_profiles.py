@@ -1,4 +1,4 @@
-"""New profiles: a model is connected, and what nobody typed of it is looked up."""
+"""New profiles: connect a model, and look up the values that the user left empty."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of connecting a model: its profile, or why there is none, and a choice."""
+    """The result of connecting a model: its profile, or a problem, and models to choose from."""
 
     profile: Profile | None = None
     problem: str = ""
@@ -66,7 +66,7 @@ def connect(profile: Profile) -> Outcome:
 
 @transaction.atomic
 def store_profile(profile: Profile) -> None:
-    """Store a profile; the first one beside the built-in sample becomes the default."""
+    """Store a profile; the first one besides the built-in sample becomes the default."""
     lock(User, profile.owner_id)
     others = profile.owner.profiles.exclude(pk=profile.pk)
     is_first = not profile.pk and not any(one.spec.needs_key for one in others)
@@ -86,7 +86,7 @@ def set_window(profile: Profile, window: int) -> None:
 
 
 def look_up_limits(profile: Profile) -> None:
-    """Fill in the limits that nobody typed; the server of a model that is unknown here is asked."""
+    """Fill in limits that were left empty; ask the server of an unknown model."""
     if profile.context_window and profile.max_output:
         return
     listed = None
@@ -100,7 +100,7 @@ def look_up_limits(profile: Profile) -> None:
 
 
 def _complete(profile: Profile, listed: ListedModel | None) -> None:
-    """Fill in what is missing: as the server says, as it is known here, or a safe guess."""
+    """Fill in missing figures: the server's, else the known ones, else a safe guess."""
     for model in (listed, profile.spec.find_model(profile.model)):
         for name, value in (model.figures if model else {}).items():
             if not getattr(profile, name):

@@ -1,4 +1,4 @@
-"""Rate limits: how often a network may guess, and how many requests a user may send in a minute."""
+"""Rate limits: wrong guesses from a network, and a user's requests in a minute."""
 
 import hashlib
 import time
@@ -37,7 +37,7 @@ class GuessLimit:
 
     @property
     def is_reached(self) -> bool:
-        """Whether so many guesses were wrong that no other is looked at for a while."""
+        """True while too many guesses were wrong; no other guess is checked then."""
         return any(cache.get(key, 0) >= limit for key, limit in self._limits.items())
 
     def count(self) -> None:
@@ -51,7 +51,7 @@ class GuessLimit:
 
 
 def count_up(key: str, seconds: int) -> int:
-    """Return how often this was called with a key, from the first call on for some ``seconds``."""
+    """Return the number of calls with a key in the ``seconds`` since its first one."""
     if not cache.add(key, 1, seconds):
         try:
             return cache.incr(key)
@@ -61,7 +61,7 @@ def count_up(key: str, seconds: int) -> int:
 
 
 def _network(address: str) -> str:
-    """Return what a client's guesses are counted by: its IPv4 address, or its IPv6 network."""
+    """Return the network that a client counts for: its IPv4 address, or its IPv6 prefix."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

@@ -11,7 +11,7 @@ from chatapp.providers import provider_specs
 
 
 def shareable(operator: User) -> QuerySet[Profile]:
-    """Return what an operator may share, or share no longer: their own, and what is shared."""
+    """Return the profiles that an operator may share or unshare: their own and shared ones."""
     own = Q(owner=operator) | Q(is_shared=True)
     # Everybody has the sample.
     keyed = [spec.name for spec in provider_specs().values() if spec.needs_key]
@@ -33,7 +33,7 @@ def share(profile: Profile) -> None:
 
 @transaction.atomic
 def stop_sharing(profile: Profile) -> None:
-    """Take all copies back; who used one chooses another before a conversation goes on."""
+    """Delete all copies; their users choose another profile before a conversation goes on."""
     lock(Profile, profile.pk)
     profile.is_shared = False
     profile.save(update_fields=["is_shared"])

@@ -12,7 +12,7 @@ AWAY = 10
 
 
 class SharedCounts(RedisCache):
-    """Django's cache in Redis, of which nobody hears that Redis is away."""
+    """Django's cache in Redis, which does not fail while Redis is away."""
 
     def _ask(self, what: str, *given: Any, **named: Any) -> Any:
         alone = caches["visits"]

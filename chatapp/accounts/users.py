@@ -1,4 +1,4 @@
-"""Users as their operator sees them: figures, never conversations; and what becomes of one."""
+"""Users as their operator sees them: figures, never conversations; changes to accounts."""
 
 import logging
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ GRACE = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class UserFigures:
-    """A user, when they were last here, and what they spent this month of their budget, in USD."""
+    """A user with last visit, spending this month and budget in USD, and second factor or not."""
 
     user: User
     last_visit: datetime | None
@@ -46,12 +46,12 @@ class UserFigures:
 
     @property
     def role(self) -> Invitation.Role:
-        """What they may do here."""
+        """Their role on this server."""
         return Invitation.Role.OPERATOR if self.user.is_superuser else Invitation.Role.MEMBER
 
     @property
     def actions(self) -> list[tuple[str, str]]:
-        """What can be done to the account, as names for addresses and in words."""
+        """The operator's actions on the account, as names for addresses and in words."""
         user = self.user
         role = (
             ("member", _("Make member")) if user.is_superuser else ("operator", _("Make operator"))
@@ -85,7 +85,7 @@ def list_users(*, after: str = "") -> list[UserFigures]:
 
 @transaction.atomic
 def give_role(user: User, role: str) -> None:
-    """Make a user an operator or a member; refused where nobody would be operator any more."""
+    """Make a user an operator or a member; refused if no operator would remain."""
     is_operator = role == Invitation.Role.OPERATOR
     if not is_operator:
         step_down(user)
@@ -128,28 +128,28 @@ def remove_factors(user: User) -> None:
 
 
 def give_budget(user: User, budget: Decimal | None) -> None:
-    """Set how many USD a user may spend in a month, whatever they set; None is no limit."""
+    """Set the operator's limit of a user's monthly spending in USD; None is no limit."""
     preferences = preferences_of(user)
     preferences.allowance = budget
     preferences.save(update_fields=["allowance"])
 
 
 def password_link(user: User) -> str:
-    """Return the path of a page where whoever has it chooses the user's password, once."""
+    """Return the path of a page to choose the user's password, valid once."""
     known = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
     return reverse("account_reset_password_from_key", kwargs=known)
 
 
 def is_last_operator(user: User) -> bool:
-    """Whether nobody else is an operator who is active, and stays so."""
+    """Return True if the user is the only operator who is active and not about to be deleted."""
     others = User.objects.filter(is_superuser=True, is_active=True, deletion=None)
     return user.is_superuser and not others.exclude(pk=user.pk).exists()
 
 
 def step_down(user: User) -> None:
-    """Raise Refused where nobody else is operator; that stays so to the transaction's end.
+    """Raise Refused if a user is the only operator; lock the operators for the transaction.
 
-    What they shared is theirs alone from now on: nobody else looks after their key.
+    Their shared profiles are theirs alone from now on: no other operator could manage the key.
     """
     if user.is_superuser:
         lock(User, *User.objects.filter(is_superuser=True).values_list("pk", flat=True))
@@ -163,8 +163,7 @@ def step_down(user: User) -> None:
 def ask_to_delete(user: User, *, session_key: str | None) -> None:
     """Have an account deleted after ``GRACE``; all its sessions but this one end.
 
-    Until then its tokens and links open nothing, and no model is called for it. Refused where
-    nobody would be operator any more.
+    Until then its tokens and links open nothing. Refused if no operator would remain.
     """
     step_down(user)
     Deletion.objects.get_or_create(user=user, defaults={"due_at": now() + GRACE})
@@ -172,6 +171,6 @@ def ask_to_delete(user: User, *, session_key: str | None) -> None:
 
 
 def keep_account(user: User) -> bool:
-    """Take the deletion of an account back; False where there is none that can be."""
+    """Cancel the deletion of an account; False if there is none, or it is too late."""
     deleted, _rows = Deletion.objects.filter(user=user, due_at__gt=now()).delete()
     return bool(deleted)

@@ -1,4 +1,4 @@
-"""Visits: when and where from a user was last here, by session, for the user and the operator."""
+"""Visits: a user's sessions with time and address, for the user and the operator."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,7 +18,7 @@ FRESH = 600
 def note_visits(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Note the visit of whoever is signed in, before the view runs; log lines say whose it is."""
+    """Note a signed-in user's visit before the view runs, and the user in log lines."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         key = request.session.session_key

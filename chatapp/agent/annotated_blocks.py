@@ -1,8 +1,8 @@
-"""Annotated blocks: files, images and surroundings beside a person's words in a message.
+"""Annotated blocks: files, images and surroundings next to a person's words in a message.
 
-A message may also be nothing but what was pinned beside the talk: a rule, or a quote from it.
+A message may also consist of one pinned rule or quote, and no words.
 
-Each block says under ``condense.BESIDE`` what it is, for the page; the model reads a file between
+Each block names its kind under ``condense.BESIDE``, for the page; the model reads a file between
 two tags that nothing in it can end.
 """
 
@@ -24,7 +24,7 @@ _TAGGED = re.compile(r"<([\w-]+)[^\n]*>\n(.*)\n</\1>", re.DOTALL)
 
 
 def environment_block(text: str) -> condense.TextBlock:
-    """Return what was so when a message was sent, as the model reads it."""
+    """Return the surroundings of a message at its sending, as the model reads them."""
     return condense.TextBlock(text, {condense.BESIDE: {"kind": condense.ENVIRONMENT}})
 
 
@@ -42,7 +42,7 @@ def image_block(name: str, image: condense.ImageBlock, **facts: object) -> conde
 
 
 def command_block(name: str, directive: str) -> condense.TextBlock:
-    """Return what a command stands for, which every condensation keeps."""
+    """Return a command's directive as a block, which every condensation keeps."""
     return condense.TextBlock(directive, {condense.BESIDE: {"kind": COMMAND, "name": name}})
 
 
@@ -75,7 +75,7 @@ def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
 
 
 def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
-    """Yield (message number, passage) for all that a stored message forgets."""
+    """Yield (message number, passage) for each passage that a stored message forgets."""
     for block in content if isinstance(content, list) else ():
         match block:
             case {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": [*passages]}}:
@@ -86,12 +86,12 @@ def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
 
 
 def has_rules(content: condense.Content) -> bool:
-    """Whether something in it says that it is a rule of the user's own."""
+    """Return True if a block of the content is a rule of the user's own."""
     return not isinstance(content, str) and any(stands_for(block) == RULE for block in content)
 
 
 def as_claimed(content: condense.Content) -> condense.Content:
-    """Return it with its rules as those that only a file says are the user's own."""
+    """Return the content with its rules marked as claimed by an imported file only."""
     if isinstance(content, str):
         return content
     said = {condense.BESIDE: {"kind": RULE, "claimed": True}}
@@ -104,29 +104,29 @@ def as_claimed(content: condense.Content) -> condense.Content:
 
 
 def is_claimed(block: condense.Block) -> bool:
-    """Whether only a file says that this is a rule of the user's own."""
+    """Return True if only an imported file claims that this is a rule of the user's own."""
     return condense.beside_of(block).get("claimed") is True
 
 
 def stands_for(block: condense.Block) -> str:
-    """Return whether a block is a RULE or a QUOTE that was pinned, "" where it is neither."""
+    """Return RULE or QUOTE for a pinned rule or quote, "" for any other block."""
     kind = kind_of(block)
     return kind if kind in (RULE, QUOTE) else ""
 
 
 def stands_alone(message: condense.Message) -> bool:
-    """Whether a message is a rule or a quote that was pinned, and no part of the talk."""
+    """Return True for a message that is only a pinned rule or quote, and no part of the talk."""
     return len(message.blocks) == 1 and bool(stands_for(message.blocks[0]))
 
 
 def kind_of(block: condense.Block) -> str:
-    """Return what stands beside somebody's words, such as a FILE; "" for the words themselves."""
+    """Return the kind of an annotated block, such as FILE; "" for a person's own words."""
     kind = condense.beside_of(block).get("kind")
     return kind if isinstance(kind, str) else ""
 
 
 def text_of(block: condense.Block) -> str:
-    """Return what a file or the surroundings say, without the tags around it; else nothing."""
+    """Return a block's text, without the tags of a file or the surroundings; "" without text."""
     said = block.text if isinstance(block, condense.TextBlock) else ""
     # What an imported file only calls so has no tags, and is shown whole.
     tagged = _TAGGED.fullmatch(said)
@@ -134,9 +134,9 @@ def text_of(block: condense.Block) -> str:
 
 
 def attached(message: condense.Message) -> Iterator[condense.Block]:
-    """Yield what people have attached to a message: files, and images whatever they came with.
+    """Yield a message's attachments: files, and images of every origin.
 
-    What its words mention is read again where they are sent again, and is not attached.
+    Mentioned files are read again when the words are sent again, and are no attachments.
     """
     for block in message.blocks:
         is_mentioned = "mention" in condense.beside_of(block)
@@ -145,7 +145,7 @@ def attached(message: condense.Message) -> Iterator[condense.Block]:
 
 
 def names_of(blocks: Iterable[condense.Block]) -> str:
-    """Return the names of what is attached, one after the other."""
+    """Return the names of attachments, separated by commas."""
     return ", ".join(str(condense.beside_of(block).get("name", "")) for block in blocks)
 
 

@@ -32,14 +32,11 @@ TEXTS: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
-    """Return the seconds from one piece of a text to the next, as things are now."""
+    """Return the seconds between two pieces of a text at the present load."""
     return max(SHORTEST, max(len(STREAMS), len(TEXTS)) / ALL_PIECES)
 
 
 async def tick() -> None:
-    """Wait for the next moment at which texts are passed on, which is the same for all of them.
-
-    To wake up takes a process longer than a piece does, and each piece after the first less.
-    """
+    """Wait for the common beat of all streams: a wake-up costs more than a piece of text."""
     seconds = interval()
     await asyncio.sleep(seconds - asyncio.get_running_loop().time() % seconds)

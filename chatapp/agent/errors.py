@@ -1,6 +1,6 @@
 """Everything that ends or delays a turn, as one tree below ``AgentError``.
 
-An error carries what its handler needs, so that nobody parses a message.
+An error carries the data that its handler needs, so that no handler parses a message.
 """
 
 from condense import say
@@ -13,9 +13,10 @@ class AgentError(Exception):
 class ProviderError(AgentError):
     """A model call failed.
 
-    ``retryable`` says whether the same call may succeed later, after no more than ``attempts``;
-    ``retry_after`` is the provider's wish in seconds, ``status`` the HTTP status, and ``details``
-    text to copy into a bug report. ``profile_at_fault``: its key, model or address must be mended.
+    ``retryable`` is True if the same call may succeed later, after no more than ``attempts``;
+    ``retry_after`` are the seconds that the provider asks to wait, ``status`` the HTTP status, and
+    ``details`` text to copy into a bug report. ``profile_at_fault``: its key, model or address must
+    be mended.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class ProviderError(AgentError):
 class ContextOverflow(ProviderError):
     """The provider says that the prompt is longer than the model's context window.
 
-    ``window`` is its size in tokens, where the provider names it.
+    ``window`` is its size in tokens, if the provider names it.
     """
 
     # The engine looks for this name: it knows no error of the application.
@@ -54,7 +55,7 @@ class UnknownProvider(AgentError):
 
 
 class ToolError(AgentError):
-    """A tool could not do what was asked; the text goes to the model as the result."""
+    """A tool failed; the text goes to the model as the result."""
 
 
 class Unreadable(ToolError):
@@ -66,7 +67,7 @@ class Unreadable(ToolError):
 
 
 class ServerFailed(ToolError):
-    """An MCP server could not do what was asked; the text is for people and the model."""
+    """An MCP server failed; the text is for people and the model."""
 
 
 class StepLimitReached(AgentError):
@@ -79,7 +80,7 @@ class StepLimitReached(AgentError):
 
 
 class SpendingLimitReached(AgentError):
-    """A spending limit is reached; the text says what to do."""
+    """A spending limit is reached; the text names the ways to go on."""
 
 
 class CondensingCancelled(AgentError):

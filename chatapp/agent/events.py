@@ -1,7 +1,7 @@
 """The events of a turn, named in the past tense.
 
-``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told. The
-latter may travel to another process, so they are small: what is long is read where it is stored.
+A provider yields ``StreamEvent``, and the watchers of a turn receive ``TurnEvent``. The latter may
+travel to another process, so they are small: long texts are read from their rows.
 """
 
 import itertools
@@ -15,10 +15,10 @@ import condense
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as bytes, told of before it is sent; anything that was sent before it is over.
+    """A request as bytes, published before it is sent; an earlier request of the call is over.
 
     Its ``body`` is ``head + b",".join(fragments) + tail``. Each fragment is a message, and ``seqs``
-    has its number in the conversation, or 0 where it was made for the request; ``digest`` is the
+    has its number in the conversation, or 0 if it was made for the request; ``digest`` is the
     body's SHA-256.
     """
 
@@ -32,7 +32,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class CallDescribed:
-    """The provider said something about the call: fields of ``CallFacts``."""
+    """The provider described the call, with fields of ``CallFacts``."""
 
     facts: Mapping[str, Any]
 
@@ -46,14 +46,14 @@ class TextStreamed:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStarted:
-    """The model began to think, at ``since`` (Unix seconds); it may say nothing of that."""
+    """The model began to think, at ``since`` (Unix seconds); its thoughts may stay hidden."""
 
     since: float = field(default_factory=time.time, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStreamed:
-    """The model wrote some of what it thinks."""
+    """The model wrote a piece of its thinking."""
 
     text: str
 
@@ -82,7 +82,7 @@ class ToolUseStarted:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The provider said what the call has used so far; replaces an earlier report."""
+    """The provider reported the call's usage so far; replaces an earlier report."""
 
     usage: condense.Usage
 
@@ -112,7 +112,7 @@ class ReplyCompleted:
 
     @property
     def is_cut(self) -> bool:
-        """Whether it ended at the most tokens it may take, before the model had finished."""
+        """True if the reply ended at the limit of tokens, before the model had finished."""
         return self.stop_reason == "max_tokens"
 
 
@@ -137,7 +137,7 @@ StreamEvent = (
 
 
 def joined[E](told: Iterable[E]) -> Iterator[E]:
-    """Yield events; pieces in a row of text, or of what else was written, are one."""
+    """Yield events, with consecutive pieces of one kind of text joined into one."""
     kind: Any
     group: Any
     for kind, group in itertools.groupby(told, type):
@@ -160,7 +160,7 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class MessageAppended:
-    """Message ``seq`` was stored; it replaces what was streamed of it.
+    """Message ``seq`` was stored; it replaces its streamed text.
 
     It ``calls`` tools, or ``holds_results`` of them.
     """
@@ -179,12 +179,12 @@ class MessageAppended:
 
 @dataclass(frozen=True, slots=True)
 class ContextChanged:
-    """What the model sees now, in figures; sizes in tokens.
+    """The figures of the effective history; sizes in tokens.
 
-    A request takes ``tokens``. Before calibration its parts were thought to take as many as
-    ``system``, ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
-    :class:`condense.Budget`. A condensation may hide what ``hides`` counts, or nothing: because the
-    model has ``said_nothing`` yet, or because nothing came since the last one.
+    A request takes ``tokens``. Before calibration its parts were estimated at ``system``,
+    ``tools``, and ``messages``, of which ``summaries`` are some. The budget is that of
+    :class:`condense.Budget`. A condensation may hide the messages that ``hides`` counts, or none:
+    the model has ``said_nothing`` yet, or nothing came since the last one.
     """
 
     tokens: int
@@ -210,7 +210,7 @@ class ContextChanged:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool began to run, at ``since`` (Unix seconds); ``output`` is the end of what it said."""
+    """A tool began to run, at ``since`` (Unix seconds); ``output`` is the end of its output."""
 
     id: str
     name: str
@@ -234,7 +234,7 @@ class PersonAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgressed:
-    """A tool that runs has put something out; ``output`` is the end of it so far."""
+    """A running tool wrote ``output``, which is the end of all its output so far."""
 
     id: str
     output: str
@@ -252,7 +252,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class CondensingAwaited:
-    """A person asked for a condensation that begins after the step, or not any more."""
+    """A condensation begins after this step at a person's request, or no longer does."""
 
     awaited: bool = True
 
@@ -274,7 +274,7 @@ class CondensingProgressed:
 
 @dataclass(frozen=True, slots=True)
 class SummaryStreamed:
-    """A summary that somebody is to review goes on with ``text`` after ``at`` letters."""
+    """The summary under review goes on with ``text`` after ``at`` letters."""
 
     text: str
     at: int = 0
@@ -289,7 +289,7 @@ class ReviewAsked:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswered:
-    """The person has said what becomes of the summary, or the time for it is over."""
+    """The person has decided on the summary, or the time for it is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +299,10 @@ class CondensingFellBack:
 
 @dataclass(frozen=True, slots=True)
 class CondensingEnded:
-    """The last attempt ended; what the model sees may have changed.
+    """The last attempt ended; the effective history may have changed.
 
-    ``kind`` is "condensed", "truncated" or "cleared", whether or not it came to that; ``status``
-    is "succeeded", "failed" or "cancelled".
+    ``kind`` is "condensed", "truncated" or "cleared", for failed attempts too; ``status`` is
+    "succeeded", "failed" or "cancelled".
     """
 
     kind: str
@@ -311,10 +311,10 @@ class CondensingEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """Nothing of the turn runs any more, which ``status`` says in words.
+    """The turn ended with this ``status``, and nothing of it runs any more.
 
-    A ``reason`` that no row has is told at the composer: an "error" or "info", as ``kind`` says,
-    with ``details`` to copy. With ``has_row`` a row of the transcript says how it ended.
+    A ``reason`` that no row has is shown at the composer: its ``kind`` is "error" or "info", and it
+    has ``details`` to copy. With ``has_row`` a row of the transcript describes the end.
     """
 
     status: str
@@ -326,7 +326,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """What was told before is void: what follows is all that there is, told anew."""
+    """Earlier events are void; the following ones start again from the beginning."""
 
 
 TurnEvent = (

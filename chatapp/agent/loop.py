@@ -36,7 +36,7 @@ STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
 @dataclass(eq=False, kw_only=True, slots=True)
 class ToolRunner:
-    """Runs the calls of the last reply, and knows what came of them, however that ends."""
+    """Runs the calls of the last reply, and keeps their results, also when it is interrupted."""
 
     toolbox: Toolbox
     approvals: ApprovalPort
@@ -47,7 +47,7 @@ class ToolRunner:
     _results: list[condense.ToolResultBlock] = field(default_factory=list, init=False)
 
     async def take_up(self, reply: condense.Message) -> None:
-        """Take over what calls have returned before this process began."""
+        """Read the results that were stored before this process began."""
         self._results[:] = await self.journal.results(reply)
 
     async def run(self, reply: condense.Message) -> None:
@@ -80,7 +80,7 @@ class ToolRunner:
         self.audience.publish(events.ToolFinished(call.id, number, outcome.is_error, seconds))
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
-        """Return why a call does not run, None where it may."""
+        """Return the refusal of a call, None if it may run."""
         given = asking.call.input if isinstance(asking.call.input, dict) else {UNPARSED: "[]"}
         if UNPARSED in given:
             return ToolOutcome(explain(str(given[UNPARSED])), is_error=True)
@@ -96,11 +96,11 @@ class CallLine:
     audience: Audience
 
     def show(self, output: str) -> None:
-        """Show the end of what it has put out so far."""
+        """Show the end of the tool's output so far."""
         self.audience.publish(events.ToolProgressed(self.asking.call.id, output))
 
     async def ask(self, question: str, answers: Sequence[str], /) -> str:
-        """Return what a person answers."""
+        """Return a person's answer."""
         return await self.approvals.ask(self.asking, question, answers)
 
 
@@ -123,11 +123,11 @@ class AgentLoop(ABC):
     @cached_property
     @abstractmethod
     def approvals(self) -> ApprovalPort:
-        """Who lets tools run, made for the first call of one."""
+        """The approvals of this turn, made for its first tool call."""
 
     @cached_property
     def answering(self) -> ToolRunner:
-        """What runs the calls of a reply, made for the first one that has any."""
+        """The runner of tool calls, made for the first reply that has any."""
         return ToolRunner(
             toolbox=self.toolbox,
             approvals=self.approvals,
@@ -147,10 +147,9 @@ class AgentLoop(ABC):
     async def run(self) -> None:
         """Work until the model calls no tool any more; begin with calls that have no results yet.
 
-        Raises ProviderError, StepLimitReached, LeftEarly or condense.CondenseError. However it
-        ends, a cancellation included, what was written so far is stored first, and every call
-        answered.
-        After LeftWaiting nothing is: whoever takes the turn up asks the same person again.
+        Raises ProviderError, StepLimitReached, LeftEarly or condense.CondenseError. At any end, a
+        cancellation included, the partial reply is stored first, and every call answered. After
+        LeftWaiting nothing is: the process that resumes the turn asks the same person again.
         """
         try:
             self._history = tuple(await self.journal.effective_history())
@@ -176,7 +175,7 @@ class AgentLoop(ABC):
             raise
 
     async def _ask(self, step: int) -> None:
-        """Get the model's reply, making the context smaller where it must."""
+        """Get the model's reply; reduce the context if it is too large."""
         self._history = tuple(await self.controller.fit(self._history, condense.Trigger.AUTO))
         for _ in range(FORCED_TRIES):
             try:
@@ -187,7 +186,7 @@ class AgentLoop(ABC):
         return await self._call(step)
 
     async def _call(self, step: int) -> None:
-        """Make one model call and store what came of it, also when it breaks off."""
+        """Make one model call and store its reply, or the part that came before an error."""
         images = self.provider.model.supports_images
         history = self._history
         messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
@@ -206,7 +205,7 @@ class AgentLoop(ABC):
         await finish(self._keep(call))
 
     async def _keep(self, call: StreamedCall, stop_reason: str = "", error: str = "") -> None:
-        """Store the reply, or what was streamed of it, or at least that the call was made."""
+        """Store the reply, else its streamed part, else only the record of the call."""
         if call.reply:
             content, stop_reason, error = call.reply.content, call.reply.stop_reason, ""
         elif (draft := call.draft()).shows:
@@ -242,7 +241,7 @@ class AgentLoop(ABC):
             await self._tell(await self.journal.append(message))
 
     async def _tell(self, stored: condense.Message | None = None) -> None:
-        """Tell of a message that was stored, and of what the model sees now."""
+        """Publish a stored message, and the figures of the effective history."""
         if stored:
             self._history = (*self._history, stored)
             self.audience.publish(events.MessageAppended.of(stored))

@@ -1,4 +1,4 @@
-"""One call to a model: listened to, and accounted for however it ends; summaries are such calls."""
+"""Model calls: their events, partial replies and records; summaries are such calls, too."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ class _Block:
         return {"type": self.type, **self.names, "text": self.pieces[0], **took}
 
     def measured(self) -> int:
-        """Return the whole seconds since it began: nothing takes none."""
+        """Return the whole seconds since it began, at least one."""
         return max(1, round(time.monotonic() - self.began))
 
 
@@ -65,7 +65,7 @@ class StreamedCall:
         attempt_id: str = "",
         step: int = 0,
     ) -> None:
-        """Take who is asked what, and where it is accounted for.
+        """Prepare a call of ``provider`` with ``request``, recorded in ``journal``.
 
         ``sent`` is the part of the conversation that the request shows, ``attempt_id`` names the
         attempt to condense for which it is made, and ``step`` is its place in the turn.
@@ -87,7 +87,7 @@ class StreamedCall:
 
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
-        """Account for the call when the block ends, whichever way it does."""
+        """Record the call when the block ends, also after an error."""
         failure = noop("broken off")
         try:
             yield
@@ -99,10 +99,10 @@ class StreamedCall:
             await finish(self.account(failure))
 
     async def listen(self) -> AsyncIterator[events.StreamEvent]:
-        """Yield what the provider says; a try that is made again is accounted for first.
+        """Yield the provider's events; record each failed try before the next one.
 
-        A call of whose request it does not tell is put on record, too. Raises what the provider
-        raises, and ProviderError where the reply has no end.
+        A call is also recorded if the provider publishes no request. Raises the provider's errors,
+        and ProviderError if the reply has no end.
         """
         try:
             async for event in self.provider.stream(self.request):
@@ -126,7 +126,7 @@ class StreamedCall:
             raise ProviderError(noop("The stream ended before the reply was complete."))
 
     async def _open(self, request: events.SentRequest | None = None) -> None:
-        """Put on record what is about to be sent."""
+        """Record a request that is about to be sent."""
         self.usage, self._facts = condense.Usage(), NO_FACTS
         self._started, self._to_first = time.monotonic(), None
         purpose, step = self.request.purpose, self.step
@@ -139,9 +139,9 @@ class StreamedCall:
             raise
 
     def _take(self, event: events.StreamEvent) -> Iterator[events.ThinkingEnded]:
-        """Take in what the provider says, and yield that the model has thought before it.
+        """Take a provider's event in, and yield the end of thinking before it.
 
-        What is written in a block of another kind begins one.
+        Text for a block of another kind begins a new block.
         """
         match event:
             case events.CallDescribed(facts):
@@ -169,11 +169,11 @@ class StreamedCall:
         return self._written[-1].type if self._written else ""
 
     def draft(self) -> PartialReply:
-        """Return what was written so far, as it can be stored."""
+        """Return the reply so far, in the form that is stored."""
         return PartialReply([block.stored() for block in self._written], self.usage)
 
     def _end_thinking(self) -> Iterator[events.ThinkingEnded]:
-        """Note how long the model has thought, if that is what it did last, and tell of it."""
+        """Record the duration of thinking and yield its end, if the last block is thinking."""
         if self._last_type == THINKING and (last := self._written[-1]).seconds is None:
             last.seconds = last.measured()
             yield events.ThinkingEnded(last.seconds)
@@ -189,14 +189,14 @@ class StreamedCall:
         )
 
     async def account(self, error: str = "") -> None:
-        """Put into the accounts what came of a call that left no message; another may follow."""
+        """Record a call that left no message; another may follow."""
         if self.number:
             await self.journal.record_call(self.record(error))
         self.number = 0
         self._written.clear()
 
     def record(self, error: str = "") -> CallRecord:
-        """Return what goes into the accounts."""
+        """Return the record of the call."""
         return CallRecord(
             purpose=self.request.purpose,
             usage=self.usage,
@@ -214,7 +214,7 @@ class StreamedCall:
 
 
 def _piece_of(event: events.StreamEvent) -> tuple[str, str, Mapping[str, str] | None] | None:
-    """Return what was written: the type of its block, the text, and names where it begins one."""
+    """Return a piece of a reply: its block's type, the text, and names if it begins a block."""
     match event:
         case events.TextStreamed(text):
             return "text", text, None
@@ -234,7 +234,7 @@ class ProviderSummarizer:
     """A ``condense.Summarizer`` over the provider that also answers the chat, or another one.
 
     With ``apart`` it is another one, which has read nothing of the conversation yet. The
-    ``journal`` has the accounts, and the ``audience`` is told of a wait.
+    ``journal`` records its calls, and the ``audience`` receives its waits.
     """
 
     provider: Provider
@@ -244,17 +244,17 @@ class ProviderSummarizer:
 
     @property
     def supports_images(self) -> bool:
-        """Whether image blocks may be sent."""
+        """True if image blocks may be sent."""
         return self.provider.model.supports_images
 
     @property
     def caches_prompts(self) -> bool:
-        """Whether a summary call that begins like the chat's own calls is cheaper."""
+        """True if a summary call that begins like the chat's own calls is cheaper."""
         return self.provider.model.caches_prompts and not self.apart
 
     @property
     def compacts(self) -> bool:
-        """Whether the model that answers can make a compaction, which no other one could read."""
+        """True if the chat's own model writes, and can make compactions, which only it can read."""
         return self.provider.model.compacts and not self.apart
 
     @property
@@ -264,9 +264,9 @@ class ProviderSummarizer:
         return condense.Budget(model.context_window, model.max_output) if self.apart else None
 
     async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:  # noqa: C901 - a line for each
-        """Yield the summary as it is written; raise what the provider raises.
+        """Yield the summary as it is written; raise the provider's errors.
 
-        Raises condense.Vetoed where the budget does not last to its end: nothing stands in for it.
+        Raises condense.Vetoed if the budget is spent: no other summary replaces this one.
 
         An aligned request goes the same way as the chat's calls, its tools included, so that the
         provider knows its beginning again.

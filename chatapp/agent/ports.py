@@ -12,7 +12,7 @@ from chatapp.agent.errors import ToolError
 
 
 class Access(enum.StrEnum):
-    """What a tool does to the world outside the conversation."""
+    """A tool's access to the world outside the conversation."""
 
     READ = "read"
     WRITE = "write"
@@ -37,10 +37,10 @@ class Policy(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told about it.
+    """A tool as the model sees it.
 
-    ``tally`` tells people what was done: once, and ``{count}`` times to different things. Unless
-    the tool names a ``policy``, reading is allowed and anything else is asked about.
+    ``tally`` are two sentences for people: for one use, and for uses on ``{count}`` different
+    things. Unless the tool names a ``policy``, reading is allowed and anything else is asked about.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ToolSpec:
 
     @property
     def default_policy(self) -> Policy:
-        """Whether it may run where nobody has said anything about it."""
+        """The tool's policy while the user has set none."""
         return self.policy or (Policy.ALLOW if self.access is Access.READ else Policy.ASK)
 
     def to_api(self) -> dict[str, Any]:
@@ -66,9 +66,9 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool answered; ``text`` goes to the model, and ``images`` after it.
+    """A tool's answer; ``text`` goes to the model, and ``images`` after it.
 
-    ``user_words`` are what of the text the user said: an answer, or the reason of a refusal.
+    ``user_words`` are the user's part of the text: an answer, or the reason of a refusal.
     """
 
     text: str
@@ -84,23 +84,23 @@ class ToolOutcome:
 
 
 class Line(Protocol):
-    """What a call that runs may say to those who watch, and ask."""
+    """The line from a running call to the watchers: output and questions."""
 
     def show(self, output: str) -> None:
-        """Show the end of what it has put out so far; returns at once."""
+        """Show the end of the tool's output so far; returns at once."""
 
     async def ask(self, question: str, answers: Sequence[str], /) -> str:
-        """Return what a person answers; waits as long as it takes."""
+        """Return a person's answer; waits without a time limit."""
 
 
 class NoLine:
-    """Nobody watches."""
+    """The line of a call without watchers."""
 
     def show(self, output: str) -> None:
-        """Let it go."""
+        """Drop the output."""
 
     async def ask(self, _question: str, _answers: Sequence[str]) -> str:
-        """Refuse: there is nobody."""
+        """Refuse: no person watches."""
         raise ToolError("There is nobody here who could be asked.")
 
 
@@ -122,7 +122,7 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Which call a person is asked about: message ``seq`` holds it at ``place``, from 0.
+    """A call that a person is asked about: message ``seq`` holds it at ``place``, from 0.
 
     Its id does not name it: some servers give the same in every reply, or twice in one.
     """
@@ -133,20 +133,20 @@ class Asking:
 
 
 class ApprovalPort(Protocol):
-    """Lets calls run, or not; asks a person where nobody has decided yet."""
+    """Permits or refuses calls; asks a person if there is no decision yet."""
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
-        """Return what the model is told where a call may not run, None where it may."""
+        """Return the refusal for the model if a call may not run, None if it may."""
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
-        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        """Return a person's answer; raise LeftWaiting after ``leave``."""
 
     def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
+        """Stop waiting for people: waiting calls raise LeftWaiting."""
 
 
 class Purpose(enum.StrEnum):
-    """What a model call is for."""
+    """The purpose of a model call."""
 
     CHAT = "chat"
     SUMMARY = "summary"
@@ -156,10 +156,10 @@ class Purpose(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What a provider says about a call besides its reply.
+    """A provider's facts about a call, apart from its reply.
 
-    ``cache_miss`` is why it could not read the prompt from its cache, ``missed_tokens`` how much of
-    it; ``transformations`` are the changes it made to what was sent.
+    ``cache_miss`` is the reason why it could not read the prompt from its cache, ``missed_tokens``
+    the size of the missed part; ``transformations`` are the changes it made to the request.
     """
 
     request_id: str = ""
@@ -193,7 +193,7 @@ class Model:
     """The model a profile names, with its limits in tokens and its prices in USD.
 
     With ``caches_prompts`` a request that begins like the last one is read from a cache. ``effort``
-    is how much it shall think, one of the specs' EFFORTS, "" for what it does by itself. One that
+    is the amount of thinking, one of the specs' EFFORTS, "" for the model's own. One that
     ``compacts`` can be asked for a compaction.
     """
 
@@ -216,7 +216,7 @@ class Provider(Protocol):
         """The model that answers."""
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the prompt's size in tokens as the vendor counts it, None where it cannot."""
+        """Return the prompt's size in tokens as the vendor counts it, None if it cannot."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
@@ -231,7 +231,7 @@ class Provider(Protocol):
 class CallOpening:
     """One model call that is about to be made; the rest is as in its record.
 
-    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is what is sent.
+    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is the sent one.
     """
 
     purpose: Purpose
@@ -243,9 +243,9 @@ class CallOpening:
 
 @dataclass(frozen=True, slots=True)
 class PartialReply:
-    """What the model has written so far, as blocks, and the usage that was reported by then.
+    """The blocks that the model has written so far, and the usage reported by then.
 
-    A tool call's input is the JSON text that has come of it.
+    A tool call's input is the part of its JSON text that has arrived.
     """
 
     blocks: Sequence[Mapping[str, Any]] = ()
@@ -253,19 +253,19 @@ class PartialReply:
 
     @property
     def written(self) -> str:
-        """All that was written, and has to be paid for."""
+        """All text that was written, and has to be paid for."""
         return "".join([block["text"] for block in self.blocks])
 
     @property
     def content(self) -> tuple[condense.Block, ...]:
-        """What the model may be sent of it: neither half a call, nor thinking without its end."""
+        """The part that may be sent to the model: no calls, and no thinking."""
         texts = [one["text"].strip() for one in self.blocks if one["type"] == "text"]
         said = "\n\n".join(filter(None, texts))
         return (condense.TextBlock(said),) if said else ()
 
     @property
     def shows(self) -> bool:
-        """Whether there is something in it to show to people."""
+        """True if it holds text or a call to show to people."""
         return any(block["type"] == "tool_use" or block["text"].strip() for block in self.blocks)
 
 
@@ -276,11 +276,10 @@ ReplyReader = Callable[[], PartialReply]
 class CallRecord:
     """One model call that is over, successful or not, for the accounts.
 
-    ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
-    ``draft`` is what the model wrote in it, and one that ``is_given_up`` was read without a word.
-    ``sent`` are the messages that the request showed, the conversation's where it is part of it;
-    ``attempt_id`` names the attempt to condense that made the call. ``number`` is the one that the
-    journal gave it when it began.
+    ``usage`` is the provider's report. It is incomplete for a call that broke off: ``draft`` is the
+    partial reply, and one that ``is_given_up`` was cancelled. ``sent`` are the messages of the
+    conversation that the request showed; ``attempt_id`` names the condensation attempt that made
+    the call. ``number`` is the one that the journal gave it when it began.
     """
 
     purpose: Purpose
@@ -305,20 +304,20 @@ class Journal(Protocol):
         """The provider's name for the last reply of its model, "" without one."""
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order."""
+        """Return the effective history, in reading order."""
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises TurnEnded where somebody else has ended the turn, and SpendingLimitReached where no
-        more may be spent.
+        Raises TurnEnded if another process has ended the turn, and SpendingLimitReached if no more
+        may be spent.
         """
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        """Store the partial reply of a call, soon or ``at_once``; returns immediately."""
 
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
@@ -332,10 +331,10 @@ class Journal(Protocol):
         """Put a tool on record before it runs, and return the run's number."""
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        """Keep what a tool returned, until the message with all results is stored."""
+        """Store a tool's outcome until the message with all results is stored."""
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
-        """Return what the first calls of a reply have returned, as far as it was kept."""
+        """Return the stored results of a reply's calls; calls without one are absent."""
 
 
 class ContextPort(Protocol):
@@ -351,21 +350,21 @@ class ContextPort(Protocol):
         """
 
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
-        """Return what is known of ``history``, which the model sees now."""
+        """Return the figures of ``history``, which is the effective history now."""
 
     def leave(self) -> None:
-        """Wait for no person any more: what waits raises LeftWaiting."""
+        """Stop waiting for people: a waiting review raises LeftWaiting."""
 
 
 class Audience(Protocol):
-    """Whoever watches the turn; publishing returns at once."""
+    """The watchers of a turn; publishing returns at once."""
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Tell the watchers what happened."""
+        """Publish an event to the watchers."""
 
 
 class Nobody:
-    """Watches what nobody waits for."""
+    """An audience without watchers."""
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Let it go."""
+        """Drop the event."""

@@ -1,4 +1,4 @@
-"""The JSON API: what it is built with is loaded with its first request."""
+"""The JSON API; its framework is loaded with the first request."""
 
 from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
@@ -12,7 +12,7 @@ from chatapp.sentences import translate as _
 # No cookie opens anything here, so no other site can use one.
 @csrf_exempt
 def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
-    """Answer what a program asks."""
+    """Answer a program's request."""
     try:
         found = resolve(f"/{rest}", "chatapp.api.urls")
     except Resolver404:

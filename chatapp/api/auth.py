@@ -1,4 +1,4 @@
-"""Authentication by tokens, what their owners may reach, and refusals as JSON."""
+"""Authentication by tokens, the rows that their owners may reach, and refusals as JSON."""
 
 import logging
 import uuid
@@ -64,7 +64,7 @@ class Call(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """Lets in who has a token, whatever cookies they bring; what writes takes one of ``scopes``."""
+    """Admits holders of a token, never cookies; requests that write need one of ``scopes``."""
 
     def __init__(self, *scopes: ApiToken.Scope) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Bearer(HttpBearer):
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        """Return whose token this is; None for nobody's."""
+        """Return the user of a token, None if it is not valid."""
         found = credentials.holder_of_api_token(token=token)
         if found is None:
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
@@ -100,16 +100,16 @@ keepers = Bearer(ApiToken.Scope.ALL)
 
 
 class WellFormedParser(Parser):
-    """Reads bodies in which a text may hold what no database stores, such as half a surrogate."""
+    """Reads bodies whose texts may hold characters that no database stores: half a surrogate."""
 
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the body says, every text of it mended."""
+        """Return the body's JSON, with all its texts well-formed."""
         return cast("dict[str, Any]", condense.well_formed_json(super().parse_body(request)))
 
 
 class Api(NinjaAPI):
-    """The API; what is generated from its description is named after the views."""
+    """The API; operation ids in its description are the names of the views."""
 
     @override
     def get_openapi_operation_id(self, operation: Operation) -> str:
@@ -128,17 +128,17 @@ api = Api(
 
 
 def present(call: Call) -> QuerySet[Conversation]:
-    """Return the conversations of who asks, less what was deleted."""
+    """Return the requesting user's conversations, except deleted ones."""
     return Conversation.objects.owned_by(call.auth).present()
 
 
 def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
-    """Return a conversation of who asks; a deleted or foreign one is not found."""
+    """Return the requesting user's conversation; raise Http404 for a deleted or foreign one."""
     return get_object_or_404(present(call), pk=pk)
 
 
 def resting_conversation(call: Call, pk: uuid.UUID) -> Conversation:
-    """Return a conversation of who asks, without what is only on record as running in it."""
+    """Return the user's conversation, after ending its turns that no process runs any more."""
     conversation = own_conversation(call, pk)
     actions.close_left_over(conversation)
     return conversation
@@ -151,7 +151,7 @@ def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say how to be let in."""
+    """Return the refusal of a request without a valid token."""
     answer = tell(request, 401, _(NO_TOKEN))
     answer["WWW-Authenticate"] = "Bearer"
     return answer
@@ -160,7 +160,7 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
 @api.exception_handler(Http404)
 @api.exception_handler(Exception)
 def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say why something was not done, or that the server is to blame, whose log says more."""
+    """Return a refusal's reason, or for a failure of the server a hint to its log."""
     match error:
         case Http404():
             # The same of what is not there and of what is somebody else's.
@@ -183,7 +183,7 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say which values can't be meant."""
+    """Return the refusal of invalid values, with their names."""
     mistakes = [_mistake(one) for one in error.errors[:TOLD]]
     said = _("A value can't be read.", "Values can't be read.", count=len(mistakes))
     return tell(request, 422, " ".join((said, "; ".join(mistakes))))
@@ -198,6 +198,6 @@ def _mistake(error: dict[str, Any]) -> str:
 
 
 def refuse(form: BaseForm) -> HttpError:
-    """Return why a form does not take what was sent."""
+    """Return a form's mistakes as an error."""
     mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][:TOLD]
     return HttpError(422, "; ".join(mistakes))

@@ -1,4 +1,4 @@
-"""Conversations: their messages, attachments and pins, and what the model sees of them."""
+"""Conversations: their messages, attachments and pins, and their effective history."""
 
 import uuid
 from typing import Any
@@ -39,7 +39,7 @@ attachments = Router(tags=["Attachments"])
 
 @router.get("/conversations", response=schemas.page(schemas.ConversationShape))
 def list_conversations(request: Call, part: Part) -> dict[str, Any]:
-    """List what is not deleted, the latest first."""
+    """List the conversations that are not deleted, the latest first."""
     return by_moment(present(request), "updated_at", part)
 
 
@@ -59,7 +59,7 @@ def show_conversation(request: Call, pk: Pk) -> Conversation:
 
 @conversation.patch("", response=schemas.ConversationShape, auth=keepers)
 def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChange) -> Conversation:
-    """Change what is named of a conversation; it holds from the next message or call on."""
+    """Change the named settings of a conversation, from its next message or call on."""
     conversation = own_conversation(request, pk)
     form = ConversationForm(
         {**model_to_dict(conversation, fields=ConversationForm.Meta.fields), **change}
@@ -79,15 +79,17 @@ def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChang
 
 @conversation.get("/messages", response=schemas.page(schemas.MessageShape))
 def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
-    """List all that was ever said, as it was written, with what hides it from the model."""
+    """List all messages as they were written, with the tags that hide them from the model."""
     return by_number(own_conversation(request, pk).messages.all(), "seq", part)
 
 
 @conversation.get("/effective", response=schemas.EffectiveShape, summary="Show what the model sees")
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
-    """Show the effective history: what the next request is made of, in reading order."""
-    history = message_store.read_effective(own_conversation(request, pk).pk)
-    return {"tokens": sum(one.tokens or 0 for one in history), "messages": history}
+    """Show the effective history in reading order; of a long one the newest messages."""
+    history, beyond = message_store.read_outline(own_conversation(request, pk).pk)
+    shown = [one for one in history if one.id != message_store.STAND_IN]
+    tokens, earlier = sum(one.tokens or 0 for one in history), beyond.get("count", 0)
+    return {"tokens": tokens, "messages": shown, "earlier": earlier}
 
 
 @attachments.post("/attachments", response={201: schemas.AttachmentShape})
@@ -96,7 +98,7 @@ def attach_file(
 ) -> Attachment:
     """Keep a file for a message, which names it by its id when it is sent.
 
-    It is refused where the model of that conversation, or of the default profile, can't read it.
+    It is refused if the model of that conversation, or of the default profile, can't read it.
     """
     if conversation:
         profile = own_conversation(request, conversation).profile
@@ -109,20 +111,20 @@ def attach_file(
 
 @attachments.get("/attachments/{uuid:attachment_pk}", response=schemas.AttachmentShape)
 def show_attachment(request: Call, attachment_pk: uuid.UUID) -> Attachment:
-    """Show what waits to be sent; once it is, it is part of its message."""
+    """Show an attachment that waits to be sent; once it is, it is part of its message."""
     return get_object_or_404(Attachment, owner=request.auth, pk=attachment_pk)
 
 
 @attachments.delete("/attachments/{uuid:attachment_pk}", response={204: None})
 def remove_attachment(request: Call, attachment_pk: uuid.UUID) -> HttpResponse:
-    """Forget what waits to be sent."""
+    """Remove an attachment that waits to be sent."""
     show_attachment(request, attachment_pk).delete()
     return HttpResponse(status=204)
 
 
 @pins.get("/pins", response=schemas.PinsShape)
 def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
-    """List what is pinned, the oldest first, and what it takes of the window."""
+    """List the pins, the oldest first, and the tokens they take of the window."""
     conversation = own_conversation(request, pk)
     take = pins_.what_pins_take(conversation)
     return {"tokens": take.tokens, "most": take.most, "pins": pinned.pin_lines(conversation)}

@@ -29,14 +29,14 @@ Later = Annotated[int, Field(ge=0, le=schemas.LARGEST)]
 
 @router.get("/rewinds", response=schemas.page(schemas.RewindShape))
 def list_rewinds(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
-    """List what was set aside, the latest first: by going back, an edit, or another reply."""
+    """List the rewinds, the latest first: by going back, an edit, or another reply."""
     own = Rewind.objects.filter(conversation=own_conversation(request, pk))
     return by_moment(own.order_by("-created_at", "-pk"), "created_at", part)
 
 
 @router.post("/rewinds", response={201: schemas.RewindShape}, summary="Go back")
 def rewind_conversation(request: Call, pk: Pk, wanted: schemas.GoingBack) -> Rewind:
-    """Go back to before a message; what was said since is set aside, and nothing is deleted."""
+    """Go back to before a message; later ones are set aside, and nothing is deleted."""
     made = rewind_.rewind_conversation(
         conversation=resting_conversation(request, pk),
         first_hidden_seq=wanted.to_seq,
@@ -49,7 +49,7 @@ def rewind_conversation(request: Call, pk: Pk, wanted: schemas.GoingBack) -> Rew
 
 @router.post("/rewinds/{uuid:rewind_pk}/undo", response=schemas.RewindShape)
 def undo_rewind(request: Call, pk: Pk, rewind_pk: uuid.UUID) -> Rewind:
-    """Show again what a rewind set aside; once more it changes nothing."""
+    """Show again the messages that a rewind set aside; once more it changes nothing."""
     rewind = get_object_or_404(Rewind, pk=rewind_pk, conversation=resting_conversation(request, pk))
     rewind_.undo_rewind(rewind=rewind)
     actions.announce_change(pk)
@@ -61,26 +61,23 @@ def undo_rewind(request: Call, pk: Pk, rewind_pk: uuid.UUID) -> Rewind:
 def undo_condensation(
     request: Call, pk: Pk, attempt_pk: uuid.UUID, later: Later = 0
 ) -> Condensation:
-    """Show the model again what a condensation hid; once more it changes nothing.
+    """Show the model again the messages that a condensation hid; once more it changes nothing.
 
-    One that ``later`` ones stand on is undone together with them, where it is said how many.
+    A condensation under ``later`` ones is undone together with them, if their number is given.
     """
     return _change(request, pk, attempt_pk, partial(undo.undo_condensation, later=later))
 
 
 @router.get("/condensations/{uuid:attempt_pk}/undo", response=schemas.UndoShape)
 def preview_undo(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> undo.Undo:
-    """Say what undoing this and all that stand on it would come to; nothing is changed."""
+    """Show the result of undoing this condensation and the later ones; nothing is changed."""
     attempt = get_object_or_404(resting_conversation(request, pk).condensations, pk=attempt_pk)
     return undo.preview_undo(condensation=attempt)
 
 
 @router.post("/condensations/{uuid:attempt_pk}/redo", response=schemas.AttemptShape)
 def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
-    """Hide again what a condensation hid until it was undone; once more it changes nothing.
-
-    What was undone together is redone together.
-    """
+    """Hide again the messages of an undone condensation, and of those undone with it."""
     return _change(request, pk, attempt_pk, undo.redo_condensation)
 
 
@@ -88,17 +85,14 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
 def rate_summary(
     request: Call, pk: Pk, attempt_pk: uuid.UUID, wanted: schemas.NewRating
 ) -> Condensation:
-    """Rate a summary as good or bad, and say why: later summaries follow it."""
+    """Rate a summary as good or bad, with a reason: later summaries follow it."""
     rated = partial(ratings.rate_summary, rating=wanted.rating, words=wanted.words)
     return _change(request, pk, attempt_pk, rated)
 
 
 @router.post("/messages/{int:seq}/fork", response={201: schemas.ConversationShape})
 def fork_conversation(request: Call, pk: Pk, seq: int) -> Conversation:
-    """Begin a conversation that goes on from a message, or from before a condensation.
-
-    The number is that of the message, or of the summary. Each time makes another fork.
-    """
+    """Fork the conversation after message ``seq``, or, for a summary, before its condensation."""
     return forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
 
 
@@ -128,7 +122,7 @@ def list_condensations(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 
 @records.get("/condensations/{uuid:attempt_pk}", response=schemas.RecordShape)
 def show_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensation:
-    """Show all that is on record of one attempt."""
+    """Show the whole record of one attempt."""
     return get_object_or_404(own_conversation(request, pk).condensations, pk=attempt_pk)
 
 
@@ -141,7 +135,7 @@ def check_record(request: Call, pk: Pk) -> audit_check.Verdict:
 
 @records.get("/calls", response=schemas.page(schemas.CallShape))
 def list_calls(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
-    """List every request to a model in a conversation, as they were sent."""
+    """List every request to a model in a conversation."""
     own = ModelCall.objects.filter(conversation=own_conversation(request, pk)).defer("draft")
     return by_number(own, "pk", part)
 

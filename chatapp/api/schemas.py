@@ -1,6 +1,6 @@
-"""Schemas: what the API answers, which rows' columns are in it, and what may be sent.
+"""Schemas: the shapes of answers, with the columns of their rows, and of requests.
 
-No key and no address can be among what is sent.
+A request can name no key and no address.
 """
 
 import uuid
@@ -27,11 +27,7 @@ _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
 
 
 def row(name: str, model: type[Model], columns: str, doc: str, **more: Any) -> type[Schema]:
-    """Return the schema of a model's columns, in this order; of a reference it has the key.
-
-    What has no column, or is told otherwise, is among ``more`` with its type, or with that and a
-    default.
-    """
+    """Return the schema of a model's columns; ``more`` has other fields, and types to change."""
     given = {column: more.pop(column, None) or _column(model, column) for column in columns.split()}
     return create_model(name, __base__=Schema, __doc__=doc, **given, **more)
 
@@ -50,7 +46,7 @@ def _column(model: type[Model], name: str) -> Any:
 
 
 class Page[T](Schema):
-    """A part of a list; ``next`` is what to send as ``after`` for the next one, if there is."""
+    """A part of a list; ``next`` is the value of ``after`` for the next part, if there is one."""
 
     items: list[T]
     next: str | None = None
@@ -87,7 +83,7 @@ MessageShape = row(
 
 
 class SeenShape(Schema):
-    """A message as the model sees it: what was cleared in it is one line."""
+    """A message as the model sees it: each cleared result in it is one line."""
 
     seq: int
     role: str
@@ -96,9 +92,10 @@ class SeenShape(Schema):
 
 
 class EffectiveShape(Schema):
-    """The effective history, in reading order, and what its messages take together."""
+    """The effective history in reading order; ``tokens`` count the ``earlier`` messages too."""
 
     tokens: int
+    earlier: int
     messages: list[SeenShape]
 
 
@@ -135,7 +132,7 @@ QuestionShape = row(
 
 
 class PinShape(Schema):
-    """What the model keeps word for word: message ``seq``, of which ``text`` is the beginning."""
+    """A message that the model keeps word for word, by its ``seq``; ``text`` is its beginning."""
 
     seq: int
     label: str
@@ -144,7 +141,7 @@ class PinShape(Schema):
 
 
 class PinsShape(Schema):
-    """All pins, the ``tokens`` that they take, and how many they may take at ``most``."""
+    """All pins, the ``tokens`` that they take, and the limit on those, ``most``."""
 
     tokens: int
     most: int
@@ -186,9 +183,9 @@ ReviewShape = row(
 
 
 class UndoShape(Schema):
-    """What an undo comes to: how many ``later`` condensations go with it, and the size after it.
+    """The result of an undo: the number of ``later`` condensations undone with it, and the size.
 
-    ``allowed`` is what fits; without a profile, both are unknown.
+    ``allowed`` is the limit of the size; without a profile, both are unknown.
     """
 
     later: int
@@ -242,7 +239,7 @@ CallShape = row(
 
 
 class VerdictShape(Schema):
-    """The verdict on a chain: ``intact`` if its entries fit each other and all that is stored.
+    """The verdict on a chain: ``intact`` if its entries fit each other and the stored rows.
 
     The record begins at ``since``; ``erased`` contents can't be compared any more, and ``waiting``
     messages become part of the next entry.
@@ -257,7 +254,7 @@ class VerdictShape(Schema):
 
 
 class NewConversation(Schema):
-    """What a conversation begins with; without a title, its first message gives it one."""
+    """The start of a conversation; without a title, its first message gives it one."""
 
     title: str = Field("", max_length=200)
     profile: Key = None
@@ -266,8 +263,8 @@ class NewConversation(Schema):
 class NewMessage(Schema):
     """A message; ``nonce`` makes it harmless to send it again.
 
-    In a ``literal`` text, what looks like a command or a path is text. ``attachments`` are the ids
-    of files that wait to be sent.
+    In a ``literal`` text, commands and paths are plain text. ``attachments`` are the ids of files
+    that wait to be sent.
     """
 
     text: str
@@ -279,8 +276,8 @@ class NewMessage(Schema):
 class Condensing(Schema):
     """A condensation by hand; the same ``nonce`` once more begins nothing.
 
-    ``focus`` is what it should keep above all. With ``review`` it waits for a word on its summary
-    before it applies.
+    ``focus`` is to be kept above all. With ``review`` it waits for an answer on its summary before
+    it applies.
     """
 
     nonce: uuid.UUID = Field(default_factory=uuid.uuid4)
@@ -300,7 +297,7 @@ class ReviewAnswer(Schema):
 
 
 class NewRating(Schema):
-    """A person's rating of a summary: 1 is good, -1 bad, 0 takes it back; ``words`` say why."""
+    """A person's rating of a summary: 1 is good, -1 bad, 0 removes it; ``words`` are the reason."""
 
     rating: Literal[1, 0, -1]
     words: str = ""
@@ -315,9 +312,9 @@ class NewPin(Schema):
 
 
 class Answer(Schema):
-    """What a person says: "once", "always" (in this conversation), "deny", or an "answer".
+    """A person's answer: "once", "always" (in this conversation), "deny", or an "answer".
 
-    ``words`` are the answer, or why it is denied.
+    ``words`` are the answer, or the reason of a denial.
     """
 
     decision: Literal["once", "always", "deny", "answer"]
@@ -325,9 +322,9 @@ class Answer(Schema):
 
 
 class GoingBack(Schema):
-    """Where to go back to; the same ``key`` once more changes nothing.
+    """The message to go back to; the same ``key`` once more changes nothing.
 
-    With ``files``, those of the workspace are what they were then, too.
+    With ``files``, those of the workspace are restored, too.
     """
 
     to_seq: int = Field(ge=1, le=LARGEST)

@@ -27,7 +27,7 @@ def list_profiles(request: Call) -> QuerySet[Profile]:
 
 @router.patch("/profiles/{int:profile_pk}", response=schemas.ProfileShape, auth=keepers)
 def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange) -> Profile:
-    """Change what is named of a profile; its provider, address and key stay as they are."""
+    """Change the named settings of a profile; its provider, address and key stay as they are."""
     profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk, origin=None)
     wanted: dict[str, Any] = dict(change)
     threshold = wanted.pop("threshold", profile.threshold)
@@ -41,7 +41,7 @@ def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange
 
 @router.get("/settings", response=schemas.SettingsShape)
 def show_settings(request: Call) -> Preferences:
-    """Show how condensing and the agent work."""
+    """Show the settings of condensing and the agent."""
     return accounts.preferences_of(request.auth)
 
 
@@ -60,7 +60,7 @@ def change_settings(request: Call, change: schemas.SettingsChange) -> Preference
 
 
 def _save(form: PreferencesForm | ProfileForm) -> None:
-    """Save what a form takes; refused with its reasons."""
+    """Save a valid form; refuse another with its reasons."""
     if not form.is_valid():
         raise refuse(form)
     form.save()

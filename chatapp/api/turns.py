@@ -1,4 +1,4 @@
-"""Turns: begun by a message or by hand, streamed, stopped, and told what they ask."""
+"""Turns: started by a message or by hand, streamed, stopped and answered."""
 
 import asyncio
 import uuid
@@ -122,17 +122,17 @@ async def _end(token: int) -> None:
 
 
 def _is_over(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Whether a turn has ended, of which nothing may have been heard."""
+    """Return True if a turn has ended; its end may have published no event."""
     return not conversation.turns.unfinished().filter(nonce=nonce).exists()
 
 
 def encode(name: str, told: dict[str, Any]) -> bytes:
-    """Return an event as it is sent."""
+    """Return an event in the format of server-sent events."""
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(told) + b"\n\n"
 
 
 class Teller:
-    """Tells a program what events say; what is long is read where it is stored."""
+    """Turns events into JSON for programs; long texts are read from their rows."""
 
     def __init__(self, conversation: uuid.UUID) -> None:
         self._conversation = conversation
@@ -143,7 +143,7 @@ class Teller:
         self._seq = 0
 
     def tell(self, event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: C901, PLR0911 - a line for each
-        """Return an event's name and what it says, None for one that only pages show."""
+        """Return an event's name and its JSON, None for one that only pages show."""
         match event:
             case events.TextStreamed(text):
                 self._said = True
@@ -181,7 +181,7 @@ class Teller:
 
 
 def _result_of(number: int) -> str:
-    """Return what a tool returned: it is kept in its run until a message has it."""
+    """Return a tool's result, from its run or, once that is empty, from the message."""
     run = ToolRun.objects.get(pk=number)
     if run.text:
         return str(run.text)
@@ -202,7 +202,7 @@ def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 
 @router.post("/turns/{uuid:turn_pk}/stop", response={202: schemas.TurnShape})
 def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
-    """Stop a turn, which takes a moment: what it has written is kept. One that is over stays so."""
+    """Stop a turn, which takes a moment; its partial reply is kept. An ended one stays as it is."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
     async_to_sync(actions.stop)(pk, turn.pk)
     return turn
@@ -210,7 +210,7 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 
 @router.post("/condense", response={202: schemas.TurnShape | None})
 def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
-    """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
+    """Begin a condensation, and show its turn; a running turn first finishes its step."""
     conversation = own_conversation(request, pk)
     wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
     async_to_sync(_apart)(actions.condense_now(conversation, wish))
@@ -226,14 +226,14 @@ async def _apart[T](work: Coroutine[Any, Any, T]) -> T:
 
 @router.get("/questions", response=schemas.many(schemas.QuestionShape))
 def list_questions(request: Call, pk: Pk) -> QuerySet[Question]:
-    """List what a turn waits for a person to say."""
+    """List the questions that a turn asks a person."""
     asked = Question.objects.filter(turn__conversation=own_conversation(request, pk))
     return asked.pending().order_by("pk")
 
 
 @router.post("/questions/{int:question_pk}/answer", response=schemas.QuestionShape)
 def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answer) -> Question:
-    """Let a tool run or not, or tell the model what it asked; the same once more does no harm."""
+    """Allow or deny a tool, or send the model an answer; the same once more does no harm."""
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
@@ -247,7 +247,7 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
 
 @router.get("/reviews", response=schemas.many(schemas.ReviewShape))
 def list_reviews(request: Call, pk: Pk) -> QuerySet[Review]:
-    """List the summary that waits for a word on it before it applies, if one does."""
+    """List the summary that waits for a person's answer, if one does."""
     shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
     return shown.pending().order_by("pk")
 

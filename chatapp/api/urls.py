@@ -51,7 +51,7 @@ def describe() -> dict[str, Any]:
 
 @require_safe
 def show_schema(_request: HttpRequest) -> HttpResponse:
-    """Send the OpenAPI document, which says nothing about anybody."""
+    """Send the OpenAPI document, which holds no user's data."""
     return JsonResponse(describe())
 
 

@@ -1,8 +1,8 @@
 """Background jobs: work that nobody waits for, which becomes due with the transaction it is of.
 
-They run in this process, as tasks on its event loop or on one of their own without it; or where
-several share a database, in whichever worker is free. A job may be run again that was run before:
-its worker may have ended just then.
+They run in this process, as tasks on its event loop or on one of their own without it; or if
+several share a database, in any free worker. A job may be run again that was run before: its worker
+may have ended just then.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ JOBS: dict[str, str] = {
     "check_draft": "chatapp.turns.follow_ups.check_draft",
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
     "delete_accounts": "chatapp.turns.account_deletions.delete_accounts",
+    "embed_messages": "chatapp.embedding.vectors.embed_messages",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",
@@ -40,7 +41,7 @@ JOBS: dict[str, str] = {
 PROMPT_JOBS = frozenset({"follow_turn"})
 
 # Those that take minutes: a worker does one at a time, which takes no other job's place.
-LONG_JOBS = frozenset({"delete_accounts", "import_files", "seal_audit"})
+LONG_JOBS = frozenset({"delete_accounts", "embed_messages", "import_files", "seal_audit"})
 
 # Seconds that cancelled jobs have to end.
 CANCELLING = 5

@@ -1,7 +1,7 @@
 """Procrastinate's queues: jobs and turns that any worker on the same database takes.
 
-Imported only where several processes share one. A job is a row, stored through Django's own
-connection with all else that its transaction writes.
+Imported only if several processes share one. A job is a row, stored through Django's own connection
+with all else that its transaction writes.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ MOST_LOOKS, PAUSE = 60, 10
 
 
 class Interrupted(BaseRetryStrategy):
-    """Has another worker run what an orderly stop cut off, or what this one is too old for.
+    """Retries jobs on another worker: those cut off by a stop, or unknown to this version.
 
-    So is what the database was away for.
+    Jobs that failed because the database was away are retried, too.
     """
 
     @override
@@ -64,6 +64,7 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
     job = run_job.configure(
         queue=TURNS if name in PROMPT_JOBS else queue,
         queueing_lock=f"{name}:{key}" if key else None,
+        lock=f"{name}:{key}" if key and name in LONG_JOBS else None,
         schedule_at=due,
     )
     # The transaction goes on where there is one already.
@@ -72,10 +73,11 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
 
 
 def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
-    """Store that an attempt of a turn is to be run; those of higher priority come first.
+    """Store a job that runs an attempt of a turn; those of higher priority come first.
 
     While it waits in the queue, it is not stored again.
     """
     job = run_turn.configure(priority=priority, queueing_lock=f"turn:{turn}:{attempt}")
-    with suppress(AlreadyEnqueued), transaction.atomic():
+    # None waits of one that was never made.
+    with suppress(AlreadyEnqueued), transaction.atomic(savepoint=attempt > 0):
         job.defer(turn=turn, attempt=attempt)

@@ -1,6 +1,7 @@
 """Workers of Procrastinate's queues: they outlast the database, and their jobs outlast them."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -12,11 +13,10 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 from procrastinate import App, PsycopgConnector
 from procrastinate.connector import Notify
 from procrastinate.contrib.django import app
-from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
+from procrastinate.contrib.django.models import ProcrastinateJob
 from procrastinate.contrib.django.utils import connector_params
 from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.job_context import JobContext
@@ -28,7 +28,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from chatapp import processes
 from chatapp.background_jobs.queues import BACKGROUND, LONG, MOST_ATTEMPTS, TURNS
-from chatapp.models import Process, database
+from chatapp.models import database
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ STORING = 25
 PAUSE = 1.0
 # Seconds between two clearings, and hours for which a job is kept that did not succeed.
 CLEARING, KEPT = 3_600.0, 24
+# Seconds between two looks of a queue for what no notice tells of: jobs that are due, or run again.
+POLLING = 10.0
 # Seconds until what Procrastinate would do by itself: a week. Its signs of life end where an
 # orderly stop begins, and it takes workers for gone that an outage has silenced.
 NEVER = 604_800.0
@@ -56,8 +58,8 @@ async def work_queues(
 ) -> None:
     """Run up to so many turns and background jobs at once, and a long job, until ``stop`` is set.
 
-    What runs then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled, and
-    another worker runs it again.
+    Running work then has ``SAFE_POINT`` seconds and some more to end; after that it is cancelled,
+    and another worker runs it again.
     """
     numbers = {TURNS: turns, BACKGROUND: background, LONG: min(background, 1)}
     # Jobs enqueue others through the first app, whose connection is Django's own.
@@ -83,7 +85,7 @@ class SteadyConnector(PsycopgConnector):
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
-        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 1}
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 2, "timeout": 5, "reconnect_timeout": 1}
         pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
         super().__init__(kwargs=connector_params(), **pool)
 
@@ -136,6 +138,15 @@ async def _commit_alone(connection: AsyncConnection) -> None:
     await connection.set_autocommit(True)
 
 
+# Workers that are known to others by now, all that live, and jobs of none, or that don't run here.
+_OLD = "SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - %s"
+_LIVING = "SELECT workers FROM chatapp_process"
+_DOING = (
+    "SELECT id, worker_id FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL "
+    "OR worker_id = ANY(CAST(%s AS bigint[])) AND id != ALL(CAST(%s AS bigint[])))"
+)
+
+
 class AbandonedJobs:
     """Abandoned jobs: the process of their worker has no row any more, or runs another worker."""
 
@@ -143,19 +154,22 @@ class AbandonedJobs:
         self._missing: set[int] = set()
 
     def look(self, own: Collection[int], running: Collection[int]) -> None:
-        """Hand on the jobs of workers that are gone.
+        """Requeue the jobs of workers that are gone.
 
-        Of this process' ``own`` ones the jobs are known that are ``running``. Another one was
-        handed out to a call that never heard of it, because its connection broke just then.
+        Of this process' ``own`` ones the jobs are known that are ``running``. Any other was handed
+        out to a call that never received it, because its connection broke just then.
         """
-        old = ProcrastinateWorker.objects.filter(last_heartbeat__lt=Now() - NEW)
-        gone = {*old.values_list("pk", flat=True)} - Process.objects.workers() - {*own}
-        doing = ProcrastinateJob.objects.filter(status="doing")
-        unknown = doing.filter(worker__in=own).exclude(pk__in=running)
-        missing = set(unknown.values_list("pk", flat=True))
+        old, living, doing = database.together(
+            database.Statement(_OLD, [NEW]), database.Statement(_LIVING),
+            database.Statement(_DOING, [[*own], [*running]]),
+        )  # fmt: skip
+        known = {int(pk) for (pks,) in living for pk in json.loads(pks)} | {*own}
+        gone = {pk for (pk,) in old} - known
+        missing = {pk for pk, worker in doing if worker is not None}
         # One that was handed out since the look began is running at the next.
         lost, self._missing = missing & self._missing, missing
-        self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
+        if lost or gone or len(doing) > len(missing):
+            self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
 
     def _hand_on(self, abandoned: Q, gone: Collection[int]) -> None:
         # What another process hands on just now is locked by it.
@@ -176,7 +190,7 @@ class AbandonedJobs:
 
 
 def _run_again(pk: int) -> bool:
-    """Have a job wait again, unless another one of its name and key waits already."""
+    """Requeue a job, unless another one of its name and key waits; return True if it was."""
     with suppress(UniqueViolation), transaction.atomic():
         app.job_manager.retry_job_by_id(pk, retry_at=database.now())
         return True
@@ -212,6 +226,7 @@ class _Workers:
                 shutdown_graceful_timeout=settings.SAFE_POINT + STORING,
                 delete_jobs="successful",
                 install_signal_handlers=False,
+                fetch_job_polling_interval=POLLING,
                 update_heartbeat_interval=NEVER,
                 stalled_worker_timeout=NEVER,
                 worker_middleware=[self._note],
@@ -228,7 +243,7 @@ class _Workers:
     async def _note(
         self, process: Callable[[], Awaitable[Any]], context: JobContext, _worker: Worker
     ) -> Any:
-        """Run a job, and know of it meanwhile."""
+        """Run a job, and list it as running meanwhile."""
         self._running.add(job := context.job.id or 0)
         try:
             return await process()
@@ -236,7 +251,7 @@ class _Workers:
             self._running.discard(job)
 
     async def look(self) -> None:
-        """Look after jobs that were abandoned, until it is cancelled."""
+        """Find and retry abandoned jobs from time to time, until it is cancelled."""
         abandoned, is_logged = AbandonedJobs(), False
         while True:
             await asyncio.sleep(self._interval)
@@ -249,7 +264,7 @@ class _Workers:
                 is_logged = True
 
     async def clear(self) -> None:
-        """Delete jobs that came to nothing long ago, until it is cancelled."""
+        """Delete old finished, failed, cancelled and aborted jobs, until it is cancelled."""
         jobs = self.app.job_manager
         while True:
             with suppress(ConnectorException):

@@ -1,4 +1,4 @@
-"""Attachments: files that people send with a message, told from their bytes."""
+"""Attachments: files that people send with a message, recognised by their bytes."""
 
 import unicodedata
 import uuid
@@ -51,7 +51,7 @@ Weighed = tuple[condense.Block, int]
 
 
 class Brought(NamedTuple):
-    """The blocks that the command and the paths in a ``text`` stand for; the tokens of both."""
+    """The blocks for the command and the paths in a ``text``, with the tokens of both."""
 
     text: str
     blocks: Sequence[condense.Block] = ()
@@ -61,7 +61,7 @@ class Brought(NamedTuple):
 def attach_file(
     *, owner: User, name: str, data: bytes, profile: Profile | None = None
 ) -> Attachment:
-    """Keep a file for a message that a profile's model will read; refused where it can't be."""
+    """Keep a file for a message that a profile's model will read; refused if it can't."""
     name, most = clean_name(name), settings.LARGEST_ATTACHMENT
     if len(data) > most * MEGABYTE:
         words = _("“{name}” is too large: a file can have up to {most:,} MB.", name=name, most=most)
@@ -86,7 +86,7 @@ def attach_file(
 
 
 def forget_waiting(owner: User) -> None:
-    """Delete what a user attached long ago, or beyond all measure, and never sent."""
+    """Delete a user's unsent attachments that are old or too many, except queued ones."""
     queued = QueuedMessage.objects.waiting().filter(conversation__owner=owner)
     named = [pk for pks in queued.values_list("attachments", flat=True) for pk in pks]
     own = Attachment.objects.filter(owner=owner).exclude(pk__in=named)
@@ -106,7 +106,7 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
 
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
-    """Return what waits under these ids, each with its tokens: images first; it waits no more."""
+    """Return the waiting attachments of these ids with their tokens, images first; delete them."""
     lock(User, conversation.owner_id)
     found = find_attachments(conversation.owner, pks, conversation.answering)
     conversation.owner.attachments.filter(pk__in=pks).delete()
@@ -120,7 +120,7 @@ def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> li
 def find_attachments(
     owner: User, pks: Sequence[uuid.UUID], profile: Profile | None
 ) -> list[Attachment]:
-    """Return what waits under these ids, in their order; refused where it can't be sent."""
+    """Return the waiting attachments of these ids, in their order; refused if it can't be sent."""
     if len(pks) > (most := settings.ATTACHMENTS_PER_MESSAGE):
         words = _("A message can have up to {most:,} attachments. Remove some of them.", most=most)
         raise Refused(words)
@@ -132,7 +132,7 @@ def find_attachments(
 
 
 def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = ()) -> list[Weighed]:
-    """Return what a message of the user came with, each with its tokens.
+    """Return the attachments of a user's message, each with its tokens.
 
     Without the blocks in the places that it ``drops``.
     """
@@ -144,7 +144,7 @@ def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = (
 
 
 def block_for(name: str, data: bytes) -> condense.Block:
-    """Return the block that a file becomes in a message; refused where it can't become one."""
+    """Return the block that a file becomes in a message; refused if it can't become one."""
     name = clean_name(name)
     if not data:
         raise Refused(say("“{name}” is empty.", name=name))
@@ -168,7 +168,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
 
 
 def clean_name(name: str) -> str:
-    """Return a file's name without folders, and without what can't be seen or turns text around."""
+    """Return a file's name without folders and without invisible or direction characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     seen = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in last)
     seen = " ".join(unicodedata.normalize("NFC", seen).split())

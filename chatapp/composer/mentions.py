@@ -1,6 +1,6 @@
 """``@path`` in a text: the file, image or folder of the workspace that it adds to the message.
 
-Whatever names nothing in the workspace is text, as the rest of a mail address is.
+A path that is not in the workspace is text, such as the rest of a mail address.
 """
 
 import errno
@@ -26,16 +26,15 @@ _Rank = tuple[int, int, int, str]
 
 
 def mention_of(path: str) -> str:
-    """Return a path as a message names it: in quotes where it has spaces."""
+    """Return a path as a message names it: in quotes if it has spaces."""
     path = path.replace('"', "%22")
     return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
 
 
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
-    """Return the paths that go best with what was typed, the best first; a folder's has a slash.
+    """Return the paths that best match the typed text, the best first; a folder's has a slash.
 
-    One that begins so goes before one whose name does, holds it, or has its letters in their order.
-    What the workspace ignores is left out.
+    Paths that begin with the text come first, then names that do. Ignored paths are left out.
     """
     wanted = typed.casefold().removeprefix("/").removeprefix("./")
     ranked = (_rank(path, wanted) for path in _paths(workspace, ignored_in(workspace)))
@@ -43,7 +42,7 @@ def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
 
 
 def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[str], bool]:
-    """Return whether a path, a folder's with a slash, is left out by the rules in the root."""
+    """Return a test for paths that the root's rules leave out; a folder's path has a slash."""
     lines: list[str] = []
     for name in rules:
         with suppress(ToolError):
@@ -61,7 +60,7 @@ def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[str
 
 
 def _rank(path: str, wanted: str) -> _Rank | None:
-    """Return where a path stands among those that go with ``wanted``, None where it does not."""
+    """Return a path's rank among those that match ``wanted``, None if it does not match."""
     folded = path.casefold()
     name = folded.rstrip("/").rpartition("/")[2]
     letters = iter(folded)
@@ -98,8 +97,8 @@ _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterator[condense.Block]:
     """Yield a block for each path that a text mentions, in their order, each once.
 
-    One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
-    is text else.
+    A path that exists or leads outside, and can't be added, raises ToolError if ``strict``, and is
+    text otherwise.
     """
     kept_away, room = ignored_in(workspace, MENTION_RULES), MOST_TEXT
     seen: set[tuple[str, ...]] = set()
@@ -138,9 +137,9 @@ def missing_in(workspace: Workspace, text: str) -> list[str]:
 
 
 def _path_in(workspace: Workspace, written: str) -> str:
-    """Return the path that is meant: a sentence may end behind it, or it with such a sign.
+    """Return the path in a mention, without punctuation at its end if that is no part of it.
 
-    "" where none leads to something. Raises ToolError where that may not be looked at.
+    "" if no path exists. Raises ToolError if it may not be read.
     """
     for one in (written, written.rstrip(_PUNCTUATION)):
         path = one.removeprefix("/")

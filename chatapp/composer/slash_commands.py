@@ -1,4 +1,4 @@
-"""Slash commands, built in and people's own; and what they and paths in a message stand for."""
+"""Slash commands, built in and people's own; the blocks of commands and paths in a message."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from chatapp.composer.attachments import Brought
 from chatapp.composer.mentions import added_by, missing_in
 from chatapp.context.sizes import COUNTER
 from chatapp.conversations.conversations import check_message, start_conversation
+from chatapp.embedding.vectors import embed_question
 from chatapp.errors import Refused, Unclear
 from chatapp.languages import in_words
 from chatapp.models import Conversation
@@ -30,7 +31,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """What the page itself does when this is typed."""
+    """A command that the page itself carries out."""
 
     name: str
     description: Promise
@@ -57,7 +58,7 @@ RESERVED = frozenset(one.name for one in BUILT_IN)
 
 
 def is_built_in(text: str) -> bool:
-    """Whether a text is a command that a conversation's page carries out."""
+    """Return True if a text is a command that a conversation's page carries out."""
     name, arguments = called_in(text) or ("", "")
     return name in RESERVED and (not arguments or name == "condense")
 
@@ -65,7 +66,7 @@ def is_built_in(text: str) -> bool:
 def own_commands(conversation: Conversation) -> dict[str, Command]:
     """Return the commands of the owner and of the workspace, by name.
 
-    Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
+    No command replaces a built-in one, and no command of the workspace one of the owner's.
     """
     found = commands_in(Workspace(folder_of(conversation)))
     allowed = {one.name: one for one in found if one.name not in RESERVED}
@@ -79,10 +80,10 @@ def saved_commands(owner: User) -> dict[str, Command]:
 
 
 async def bring(conversation: Conversation, text: str, *, strict: bool) -> Brought:
-    """Return what the command and the paths in a message stand for.
+    """Return the blocks for the command and the paths in a message.
 
-    What is not understood is text, or raises Unclear where it is ``strict``. Raises Refused where
-    the message is too long.
+    An unclear command or path is text, or raises Unclear if ``strict``. Raises Refused if the
+    message is too long.
     """
     check_message(text, alone=False)
     blocks: list[condense.Block] = []
@@ -93,6 +94,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     tokens = await asyncio.to_thread(COUNTER.count, text)
     if blocks:
         tokens += await asyncio.to_thread(COUNTER.count, tuple(blocks))
+    await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)
 
 
@@ -136,7 +138,7 @@ async def missing_from(conversation: Conversation, text: str) -> str:
 def begin_again(*, conversation: Conversation) -> Conversation:
     """Return a new conversation with the profile and the workspace of another, which stays.
 
-    Raises Refused where the owner may not read that workspace any more.
+    Raises Refused if the owner may not read that workspace any more.
     """
     workspace_of(conversation, make=False)
     return start_conversation(

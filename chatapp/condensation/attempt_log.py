@@ -17,6 +17,7 @@ from chatapp.condensation.costs import predict
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import figures_of
 from chatapp.conversations.locks import find_broken
+from chatapp.embedding import vectors
 from chatapp.models import (
     BackgroundDraft,
     Condensation,
@@ -54,7 +55,7 @@ _PASSED = {
 
 
 def told_by(reduction: condense.Reduction) -> dict[str, Any]:
-    """Return what a reduction tells, in the columns of its record."""
+    """Return the columns that a reduction fills in its record."""
     verdicts = reduction.verdicts
     passed = [one for one in verdicts if not one.issues]
     checked = [
@@ -86,9 +87,9 @@ def receipt_of(
     effective: Sequence[condense.Message],
     on_disk: Callable[[str], bool] | None,
 ) -> condense.Receipt:
-    """Return what becomes of the facts that a reduction hides, once it applies.
+    """Return the receipt for the facts that a reduction hides, as if it were applied.
 
-    The agent's own search looks for them among what is hidden then.
+    The agent's own search looks for them among the messages that are hidden then.
     """
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
@@ -104,7 +105,7 @@ PROGRESS_INTERVAL = 0.5  # seconds
 
 
 class AttemptLog:
-    """The engine's ``CondensationLog``: a row per attempt, and word to the watchers."""
+    """The engine's ``CondensationLog``: a row per attempt, and events for the watchers."""
 
     # Whether what is tried is a draft, which belongs to no turn.
     drafts: ClassVar[bool] = False
@@ -118,8 +119,8 @@ class AttemptLog:
     ) -> None:
         """Take the journal of the run whose attempts are kept.
 
-        ``on_disk`` says whether a file that the agent knew can still be read; ``condensed_at`` is
-        the newest message's seq when it was last tried, 0 where it never was.
+        ``on_disk`` returns True if a file that the agent knew can still be read; ``condensed_at``
+        is the newest message's seq at the last attempt, 0 without one.
         """
         self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
         self.audience = journal.saver.audience
@@ -138,10 +139,7 @@ class AttemptLog:
         self._drafted: dict[str, datetime | None] = {}
 
     async def started(self, attempt: condense.Attempt) -> None:
-        """Write the attempt's row before anything is done.
-
-        Raises SpendingLimitReached where it would ask a model that may not be called any more.
-        """
+        """Store the attempt's row; raise SpendingLimitReached if it may not ask its model."""
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
 
@@ -206,7 +204,7 @@ class AttemptLog:
         }
 
     async def take_over(self, draft: str, situation: condense.Situation) -> bool:
-        """Make the row of a draft this turn's, to be applied; False where it is not there."""
+        """Make the row of a draft this turn's, to be applied; return False if it is gone."""
         taken = await self.saver.save(self._take_over, draft, situation)
         if taken:
             self.condensed_at, self._drafted[draft] = taken
@@ -234,7 +232,7 @@ class AttemptLog:
         return (at_seq, row.finished_at) if row and taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
-        """Tell the watchers how far the summary is, a few times a second at most."""
+        """Publish the summary's progress, a few times a second at most."""
         moment = time.monotonic()
         if moment - self._told_at >= PROGRESS_INTERVAL:
             self._told_at = moment
@@ -263,14 +261,15 @@ class AttemptLog:
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[condense.TokenCount, events.ContextChanged]:
-        """Return the size of what the model sees from now on, and what is told of it.
+        """Return the size of the new effective history, and the event with its figures.
 
-        Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
+        Raises a condense.CondenseError, and applies nothing, if a pin would not hold.
         """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
         self.run.turn.hold()
         message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
+        vectors.enqueue(pk)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
             raise condense.CondenseError(broken)
@@ -301,7 +300,7 @@ class AttemptLog:
         *,
         fell_back_to: str | None = None,
     ) -> None:
-        """Complete the record of an attempt that came to nothing, its cost included."""
+        """Complete the record of a failed attempt, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
         unasked = attempt.kind == "cleared" and self.scope is None
         held = isinstance(error, condense.Vetoed) and attempt.trigger is condense.Trigger.AUTO

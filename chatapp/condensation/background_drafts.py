@@ -1,8 +1,8 @@
 """Summaries that are drafted in the background, and swapped in once they are needed.
 
-A draft is written beside the turns while the conversation goes on, in whichever process. It stands
-for what the model saw when it was begun; what came since stays as it is. Where that, or what the
-draft was made by, is changed, the draft is dropped, and its record says why.
+A draft is written while the conversation goes on, by any process. It stands for the effective
+history at its beginning; messages since stay as they are. If that history or the draft's settings
+change, the draft is dropped, and its record has the reason.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ _CHANGED = {
 
 
 async def begin(run: TurnContext, situation: condense.Situation) -> None:
-    """Have a draft written where one is wanted and none is there that could be used.
+    """Have a draft written if the next condensation is near and no usable draft exists.
 
-    A turn never ends for what goes wrong with it.
+    Errors are logged: no turn fails for them.
     """
     wanted = situation.effective and situation.may_ask
     try:
@@ -64,7 +64,7 @@ async def _begin(run: TurnContext, effective: Sequence[condense.Message]) -> Non
 
 @transaction.atomic
 def _open(run: TurnContext) -> None:
-    """Have a draft written soon, unless there is one, or no strategy has a summary written."""
+    """Request a draft, unless there is one, or no strategy asks a model for a summary."""
     pk, wanted = run.conversation.pk, loaded_configuration(run, folder_of(run.conversation))
     lock(Conversation, pk)
     asks = [not isinstance(one, str) and condense.asks_model(one) for one in wanted.strategies]
@@ -74,7 +74,7 @@ def _open(run: TurnContext) -> None:
 
 
 def _find(conversation_id: uuid.UUID) -> BackgroundDraft | None:
-    """Return the draft of a conversation without what it proposes, None where there is none."""
+    """Return the draft of a conversation without its proposal, None without one."""
     return BackgroundDraft.objects.defer("proposal").filter(conversation=conversation_id).first()
 
 
@@ -83,9 +83,9 @@ def why_useless(
     effective: Sequence[condense.Message],
     terms: TurnSettings | None = None,
 ) -> str:
-    """Say why a draft can't stand for what the model sees, "" where it can.
+    """Return the reason that a draft can't replace the effective history, "" if it can.
 
-    Without ``terms`` it does not count what it was made by.
+    Without ``terms``, changes of settings and pins do not count.
     """
     if draft.written_at is None and is_left(draft.owner):
         return _STOPPED
@@ -117,7 +117,7 @@ async def take(
 def _read(
     run: TurnContext, situation: condense.Situation
 ) -> tuple[str, condense.Reduction | None, str]:
-    """Return attempt and reduction of the draft that is written, and why it can't be used."""
+    """Return attempt and reduction of the written draft, and the reason it can't be used."""
     draft = BackgroundDraft.objects.written().filter(conversation=run.conversation.pk).first()
     if draft is None:
         return "", None, ""
@@ -145,7 +145,7 @@ def refit(
 
 
 async def settled(conversation_id: uuid.UUID) -> bool:
-    """Wait until nobody writes the draft of a conversation; return whether there is one then.
+    """Wait until nobody writes the draft of a conversation; return True if it is written then.
 
     One that nobody has begun to write, or whose writer is gone, is dropped.
     """
@@ -160,17 +160,17 @@ async def settled(conversation_id: uuid.UUID) -> bool:
 
 
 def is_ready(conversation_id: uuid.UUID) -> bool:
-    """Whether a draft of a conversation waits to be needed."""
+    """Return True while a written draft of a conversation waits for its use."""
     return BackgroundDraft.objects.written().filter(conversation=conversation_id).exists()
 
 
 def is_being_written(conversation_id: uuid.UUID) -> bool:
-    """Whether a draft of a conversation is not written yet."""
+    """Return True while a draft of a conversation is not written yet."""
     return BackgroundDraft.objects.unwritten().filter(conversation=conversation_id).exists()
 
 
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
-    """Drop the draft of a conversation, if there is one; whoever writes it stops soon."""
+    """Drop the draft of a conversation, if there is one; its writer stops soon."""
     await finish(RetriedWrites(Nobody()).save(_close, conversation_id, reason))
 
 
@@ -191,7 +191,7 @@ async def drop_all(reason: str) -> None:
 
 
 async def check(conversation_id: uuid.UUID) -> None:
-    """Drop the draft of a conversation where a change has made it useless."""
+    """Drop the draft of a conversation if a change has made it useless."""
     if reason := await reading(_reason)(conversation_id):
         await drop(conversation_id, reason)
 

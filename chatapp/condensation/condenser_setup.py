@@ -22,11 +22,11 @@ HooksFor = Callable[[Path], condense.Hooks]
 
 
 def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses: with all hooks, and strategies that are loaded.
+    """Return the configuration of a run, with all hooks and with loaded strategies.
 
-    Those that are named in the configuration have the user's options. As far as user and server
-    want it, a summary carries the ledger of what it hides, and the files that were read; and one
-    that is unusable is written again, or the ledger stands for it.
+    Strategies that are named in the configuration have the user's options. As user and server
+    choose, a summary carries the ledger of the messages it hides, and the files that were read; and
+    an unusable one is written again, or the ledger stands for it.
     """
     wanted, preferences = terms.configuration, terms.preferences
     wishes = {
@@ -57,7 +57,7 @@ def summarizer_for(
 ) -> ProviderSummarizer:
     """Return the model that writes summaries: ``answers``, unless the profile names another one.
 
-    Raises crypto.DecryptionFailed when its key can't be read.
+    Raises DecryptionFailed when its key can't be read.
     """
     run = journal.run
     apart = run.writer != run.profile
@@ -72,7 +72,7 @@ def condenser_for(
     *,
     answers: Provider | None = None,
 ) -> condense.Condenser:
-    """Return what condenses a conversation with all that user and server want of it."""
+    """Return a conversation's condenser, set up as its user and the server choose."""
     configured = loaded_configuration(journal.run, folder_of(journal.run.conversation))
     summarizer = summarizer_for(journal, answers)
     return configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)

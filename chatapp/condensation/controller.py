@@ -39,7 +39,7 @@ CLOSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Condensing:
-    """What condenses in one turn: the condenser, its log, and who reviews."""
+    """The parts that condense in one turn: the condenser, its log, and the reviewer."""
 
     condenser: condense.Condenser
     log: AttemptLog
@@ -49,7 +49,7 @@ class Condensing:
 class ContextController:
     """The agent's ``ContextPort`` over ``condense.Condenser``; one per run.
 
-    What condenses is built when a condensation may be due, or somebody asks for one.
+    The condenser is built when a condensation may be due, or somebody requests one.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ContextController:
         self.puts_off = False
 
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
-        """Return what is known of ``history``, which the model sees now."""
+        """Return the figures of ``history``, which is the model's context now."""
         size = await self.weigh(history)
         return await asyncio.to_thread(figures_of, self.run, history, size)
 
@@ -78,7 +78,7 @@ class ContextController:
         return await asyncio.to_thread(self.scale.weigh, history)
 
     def build(self) -> Condensing:
-        """Return what condenses, by the user's settings; reads the database."""
+        """Return the parts that condense, by the user's settings; reads the database."""
         tried = Condensation.objects.filter(conversation=self.run.conversation.pk)
         tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
         newest = tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
@@ -88,7 +88,7 @@ class ContextController:
         return Condensing(condenser, log, reviewer)
 
     async def _condensing(self) -> Condensing:
-        """Return what condenses, built once."""
+        """Return the parts that condense, built once."""
         if self._parts is None:
             self._parts = await self.journal.saver.read(self.build)
             if self._leaving:
@@ -96,23 +96,23 @@ class ContextController:
         return self._parts
 
     def leave(self) -> None:
-        """Wait for nobody any more: a review that waits raises LeftWaiting."""
+        """End the wait for a person: a review that waits raises LeftWaiting."""
         self._leaving = True
         if self._parts:
             self._parts.reviewer.leave()
 
     def wake(self) -> None:
-        """Have a review that waits look for the person's answer."""
+        """Have a waiting review read the person's answer."""
         if self._parts:
             self._parts.reviewer.wake()
 
     async def fit(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
     ) -> Sequence[condense.Message]:
-        """Return the history to send: the same, or what is left after a reduction.
+        """Return the history to send: the same, or the rest after a reduction.
 
-        Raises a condense.CondenseError when it does not fit and could not be made to, and
-        CondensingCancelled when the user cancelled what was needed.
+        Raises a condense.CondenseError if it does not fit and can't be made to, and
+        CondensingCancelled if the user cancelled a necessary condensation.
         """
         run, automatic = self.run, trigger is condense.Trigger.AUTO
         if automatic and (wish := run.wishes.take()):
@@ -152,9 +152,9 @@ class ContextController:
         return await self.journal.effective_history()
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
-        """Condense because the user asked for it, and return what was applied.
+        """Condense at the user's request, and return the applied reduction, None if cancelled.
 
-        Raises a condense.CondenseError where it fails; None where it was cancelled.
+        Raises a condense.CondenseError if it fails.
         """
         try:
             return await self._cancellable(self._condense(scope))
@@ -177,7 +177,7 @@ class ContextController:
             parts.log.scope = None
 
     async def _fulfil(self, wish: CondenseRequest) -> Sequence[condense.Message]:
-        """Condense as the user asked, and return the history then; a failure is only on record."""
+        """Condense as the user requested, and return the new history; failures are on record."""
         reviewer = (await self._condensing()).reviewer
         self.focus, reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
@@ -187,10 +187,10 @@ class ContextController:
         return await self.journal.effective_history()
 
     async def _can_wait(self, parts: Condensing, situation: condense.Situation) -> bool:
-        """Whether a condensation is due, but the request fits without it, and it may come later.
+        """Return True if a due condensation may come later, as the request fits without it.
 
-        It may where the user put it off, and while a background draft of it is written; but not
-        where the user was asked to review its summary before a restart.
+        It may if the user put it off, and while a background draft of it is written; but not if the
+        user was asked to review its summary before a restart.
         """
         if not situation.reason or await parts.reviewer.left_open():
             return False
@@ -205,9 +205,9 @@ class ContextController:
     async def _fit(
         self, parts: Condensing, situation: condense.Situation
     ) -> condense.Reduction | None:
-        """Take up the review that another process left open, apply a draft, or see what is due.
+        """Continue a review that another process left open, apply a draft, or condense if due.
 
-        Returns None where nothing is. A background draft is applied only where it is enough.
+        Returns None if nothing is due. A background draft is applied only if it is enough.
         """
         if review := await parts.reviewer.left_open():
             return await parts.condenser.resume(situation, *parts.reviewer.take_up(review))
@@ -226,7 +226,7 @@ class ContextController:
         return await parts.condenser.fit(situation)
 
     async def draft_ahead(self) -> None:
-        """Have a summary drafted after the turn's answer, where it may soon be needed."""
+        """Have a summary drafted after the turn's answer, if it may soon be needed."""
         measured = self.scale.measured_tokens or 0
         if not is_draft_near(self.run, measured, self.run.budget()):
             return
@@ -250,7 +250,7 @@ class ContextController:
     async def _cancellable(
         self, work: Coroutine[Any, Any, condense.Reduction | None]
     ) -> condense.Reduction | None:
-        """Return what a condensation applies; raise CondensingDeclined where a person wants none.
+        """Return the applied reduction; raise CondensingDeclined if a person declines it.
 
         While this runs, ``cancel`` ends it, also before the attempt is on record.
         """
@@ -295,12 +295,12 @@ class ContextController:
         )
 
     def _describe_surroundings(self) -> str:
-        """Return what would go beside a message that the user sent now."""
+        """Return the surroundings that would be sent with a message of the user now."""
         fresh = message_store.read_conversation(self.run.conversation.pk)
         return describe_surroundings(fresh, self.run.zone, self.run.preferences)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        """Return the size of the next request, counted by the provider where that may matter."""
+        """Return the size of the next request, counted by the provider if that may matter."""
         size, run, scale = await self.weigh(history), self.run, self.scale
         close = size.value >= CLOSE * run.budget(history).condenses_at
         if scale.measured_tokens is not None or not (self._may_count and history and close):

@@ -1,4 +1,4 @@
-"""Costs: what a condensation, a draft and the next request may cost, now and later."""
+"""Costs: prices of a condensation, a draft and the next request, now and later."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ CACHED_FOR = timedelta(minutes=5)
 
 
 def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
-    """Return what calls will take that are expected to take this.
+    """Return the usage of calls that is to be billed, from the usage expected of them.
 
-    What the conversation's own calls have sent before is read from the provider's cache where it is
-    ``unchanged`` since, and the last call is not long ago.
+    The provider reads from its cache the part that the conversation's own calls have sent before,
+    if it is ``unchanged`` since, and the last call is not long ago.
     """
     calls = ModelCall.objects.filter(
         conversation=terms.conversation.pk,
@@ -35,10 +35,10 @@ def predict(terms: TurnSettings, expected: condense.Usage, *, unchanged: bool) -
 
 
 def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, datetime | None]:
-    """Return how much of the next request the provider has in its cache, and about until when.
+    """Return the cached tokens of the next request, and the approximate end of the cache.
 
-    That is what the last answer's call read from there or wrote to it, where nothing of that has
-    changed since; otherwise, and where nothing is known of a cache, it is none.
+    They are those that the last answer's call read from the cache or wrote to it. It is (0, None)
+    if the messages before have changed since, or nothing is known of a cache.
     """
     if not profile.spec.caches_prompts or conversation.measured_tokens is None:
         return 0, None
@@ -53,7 +53,7 @@ def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, dat
 
 
 def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
-    """Return what a draft costs at most: nothing of it is cached, and it is as long as can be."""
+    """Return the highest cost of a draft: nothing is cached, and it has the greatest length."""
     read = turn_context.budget_for(profile, preferences).condenses_at
     writer = profile.summaries_by or profile
     return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
@@ -62,7 +62,8 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
 def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
     """Return tokens as a profile's provider bills them.
 
-    Where to write to its cache is billed apart, what is not read from it is written to it.
+    If writing to its cache costs more than input, all tokens that are not read from the cache are
+    written to it.
     """
     if not profile.spec.caches_prompts:
         return replace(usage, input=usage.prompt, cache_read=0)
@@ -90,10 +91,10 @@ LEAST = 0.5
 
 
 def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool:
-    """Whether a summary now, and a short prompt later, cost less than the whole prompt later.
+    """Return True if a summary now and a short prompt later cost less than the whole prompt later.
 
     Now the provider reads the prompt from its cache; later it reads all of it anew. The prices are
-    those of the profile: where it charges nothing, nothing is saved, and unknown ones say nothing.
+    those of the profile: without charges nothing is saved, and with unknown prices it is False.
     """
     if not terms.condenses_idle or terms.writer != terms.profile:
         return False

@@ -1,7 +1,7 @@
-"""The writer of background drafts: a job that any process does, from what is stored.
+"""The writer of background drafts: a job that any process does, from stored rows.
 
-It looks each second whether the draft was dropped: then it stops, and nothing more is spent. All
-calls stay accounted for.
+It checks each second that the draft was not dropped: if it was, it stops, and nothing more is
+spent. All calls stay accounted for.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ _UNUSED = Condensation.Status.UNUSED
 
 
 def basis_of(terms: TurnSettings) -> Mapping[str, str]:
-    """Return digests of what a draft is made by; where one differs, the draft is of no use."""
+    """Return digests of a draft's inputs; if one differs later, the draft is useless."""
     profile, writer, wanted = terms.profile, terms.writer, terms.preferences
     pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
     told = (terms.conversation.system_prompt, profile.system_prompt, wanted.about_me)
@@ -71,7 +71,7 @@ def basis_of(terms: TurnSettings) -> Mapping[str, str]:
 
 
 def seen_in(history: Sequence[condense.Message]) -> str:
-    """Return a digest of what makes a history the same: its messages, their words and pins."""
+    """Return a digest of a history's identity: its messages, their contents and pins."""
     to_api = condense.content_to_api
     return _digest([(one.id, to_api(one.content), one.tags.pinned) for one in history])
 
@@ -87,7 +87,7 @@ class DraftDropped(AgentError):
 class DraftJournal(ConversationJournal):
     """A journal whose calls belong to no turn: one that is stopped does not end them.
 
-    ``effective`` is what the model saw when it was made.
+    ``effective`` is the effective history when it was made.
     """
 
     in_turn = goes_on = False
@@ -106,9 +106,9 @@ class DraftJournal(ConversationJournal):
 
 
 class DraftLog(AttemptLog):
-    """A log that keeps what succeeded in the row of a draft, and does not apply it.
+    """A log that keeps a finished reduction in the row of a draft, and does not apply it.
 
-    Each write raises DraftDropped where that row is not there any more, or is another writer's.
+    Each write raises DraftDropped if that row is gone, or is another writer's.
     """
 
     drafts = True
@@ -168,7 +168,7 @@ class DraftLog(AttemptLog):
 
     @override
     async def cancelled(self, attempt: condense.Attempt) -> None:
-        """Leave the row to whoever cancels it, and says why."""
+        """Leave the row alone: the code that cancels it stores the reason."""
 
 
 # The drafts that are written here.
@@ -176,7 +176,7 @@ written_here: set[int] = set()
 
 
 async def write_draft(conversation_id: uuid.UUID) -> None:
-    """Write the draft that a conversation waits for, to its end, or until it is dropped."""
+    """Write the draft that a conversation waits for, unless it is dropped meanwhile."""
     waiting = BackgroundDraft.objects.filter(conversation=conversation_id, condensation=None)
     if (draft := await reading(waiting.first)()) is None:
         return
@@ -222,7 +222,7 @@ async def _write(draft: BackgroundDraft) -> None:
 
 
 def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situation]:
-    """Return what writes the draft, and what of: the conversation as it is stored."""
+    """Return the condenser for the draft, and the situation: the conversation as it is stored."""
     pk = draft.conversation_id
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
@@ -251,7 +251,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
 
 @transaction.atomic
 def close(draft: BackgroundDraft, reason: str) -> None:
-    """Take a draft away; its record says why it was not used, and what it cost."""
+    """Remove a draft; its record keeps the reason it was not used, and its cost."""
     lock(Conversation, draft.conversation_id)
     own = BackgroundDraft.objects.filter(pk=draft.pk, condensation=draft.condensation_id)
     own.delete()
@@ -262,7 +262,7 @@ def close(draft: BackgroundDraft, reason: str) -> None:
 
 
 def close_attempt(attempt: Condensation, reason: str) -> None:
-    """Say why an attempt was not used, unless that was said before, and what it has cost by now."""
+    """Store an attempt's cost by now, and the reason it was not used, unless it has one."""
     ended = attempt.finished_at or timezone.now()
     columns = taken_by(attempt, ended)
     if attempt.status != _UNUSED:

@@ -1,10 +1,10 @@
-"""The engine's reviewer, kept in the database: what a person is shown outlives this process."""
+"""The engine's reviewer, kept in the database: a review outlives this process."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,7 +12,6 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import LeftWaiting
 from chatapp.context import sizes
 from chatapp.conversations.conversations import check_spending
 from chatapp.errors import Refused
@@ -20,6 +19,7 @@ from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
 from chatapp.models.turns import leave_unclaimed
 from chatapp.sentences import translate as _
+from chatapp.storage.answers import AnswerWait, refuse_unless_same, store_answer
 from chatapp.storage.journal import ConversationJournal
 
 # Seconds from one state of a summary that is shown to the next.
@@ -29,7 +29,7 @@ _PENDING = Review.Status.PENDING
 
 
 class SummaryReviewer:
-    """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
+    """The engine's ``Reviewer`` over one run: by hand if requested, else by the settings."""
 
     def __init__(self, journal: ConversationJournal) -> None:
         """Take the journal of the run that waits."""
@@ -40,20 +40,11 @@ class SummaryReviewer:
         self.by_hand = self.run.wish.review
         self._shows_all = False
         self._told, self._text = 0.0, ""
-        self._news = asyncio.Event()
-        self._leaving = False
-
-    def leave(self) -> None:
-        """Wait for nobody any more: what waits raises LeftWaiting."""
-        self._leaving = True
-        self.wake()
-
-    def wake(self) -> None:
-        """Look at what the person said."""
-        self._news.set()
+        self._answers = AnswerWait(self.saver)
+        self.leave, self.wake = self._answers.leave, self._answers.wake
 
     async def left_open(self) -> Review | None:
-        """Return what this turn waited for in another process, until it is taken up."""
+        """Return the review that this turn waited for in another process, until it is taken up."""
         if not self.run.turn.waits:
             return None
         return await self.saver.read(_newest, self.run.turn)
@@ -65,7 +56,7 @@ class SummaryReviewer:
         return str(review.condensation_id), proposal.reduction, proposal.refused
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
-        """Show how far the summary is, a few times a second at most."""
+        """Publish the summary so far to its reviewers, a few times a second at most."""
         moment = time.monotonic()
         if self._is_wanted(attempt) and moment - self._told >= INTERVAL:
             self._told, told, self._text = moment, self._text, read()
@@ -76,7 +67,7 @@ class SummaryReviewer:
     async def review(
         self, attempt: condense.Attempt, proposal: condense.Proposal
     ) -> condense.Accept | condense.WriteAgain:
-        """Return what a person says; raise Discarded where they do not want it."""
+        """Return a person's answer; raise Discarded if they do not want the summary."""
         if not self._is_wanted(attempt, proposal.can_be_written_again):
             return condense.Accept()
         review = await self._wait(attempt, proposal)
@@ -92,28 +83,18 @@ class SummaryReviewer:
         raise condense.Discarded(condense.noop("The summary was discarded before it was applied."))
 
     def _is_wanted(self, attempt: condense.Attempt, by_model: bool = True) -> bool:
-        """Whether somebody wants to see this; what was done by rule, and unasked, nobody does."""
+        """Return True if this summary is to be reviewed; one by rule only on request."""
         if self._shows_all or attempt.trigger is condense.Trigger.MANUAL:
             return self._shows_all or self.by_hand
         return by_model and self.run.preferences.review_automatic
 
     async def _wait(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:
-        self._news.clear()
-        review = await self.saver.save(self._open, attempt, proposal)
-        if review.status == _PENDING:
-            self.audience.publish(events.ReviewAsked(review.pk))
-        while review.status == _PENDING and not self._leaving:
-            until = review.applies_at
-            left = await self.saver.read(_seconds_until, until) if until else None
-            try:
-                await asyncio.wait_for(self._news.wait(), left)
-            except TimeoutError:
-                await self.saver.save(self._expire, review)
-            self._news.clear()
-            review = await self.saver.read(Review.objects.get, pk=review.pk)
-        if self._leaving:
-            # Also where it is answered now: whoever takes the turn up hears that.
-            raise LeftWaiting(condense.noop("The server is being stopped. The summary waits."))
+        review = await self._answers.wait(
+            partial(self._open, attempt, proposal),
+            asked=lambda review: events.ReviewAsked(review.pk),
+            expire=self._expire,
+            stays=condense.noop("The server is being stopped. The summary waits."),
+        )
         await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
         self.audience.publish(events.ReviewAnswered())
         return review
@@ -140,7 +121,7 @@ class SummaryReviewer:
         return review
 
     def _expire(self, review: Review) -> None:
-        """Have it applied, unless somebody has said something at that very moment."""
+        """Apply the review's draft, unless somebody has answered at that very moment."""
         with self.run.turn.holding():
             overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=now())
             overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())
@@ -150,10 +131,6 @@ def _newest(turn: Turn) -> Review | None:
     """Return the review that a turn waits for, or that was answered since nobody works on it."""
     running = Condensation.objects.filter(turn=turn, status=Condensation.Status.RUNNING)
     return Review.objects.filter(condensation__in=running).order_by("ordinal").last()
-
-
-def _seconds_until(moment: datetime) -> float:
-    return max(0.0, (moment - now()).total_seconds())
 
 
 # Characters.
@@ -175,9 +152,9 @@ def answer_review(
 ) -> None:
     """Store a person's answer; raise Refused after another answer or without a question.
 
-    The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
-    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard". The
-    same once more does no harm. A turn that waits without a process is handed to ``enqueue``, in
+    The decision is "accept", with their own ``summary`` if that differs, "again" for a new draft
+    that keeps the ``focus`` above all, "use" for the summary that a rule refused, or "discard".
+    Repeating it changes nothing. A turn that waits without a process is handed to ``enqueue``, in
     the same transaction.
     """
     if decision not in _SAME:
@@ -197,22 +174,18 @@ def answer_review(
     elif decision == USE:
         said = _used(review)
     with transaction.atomic():
-        turn = Turn.objects.locked(waiting)
-        answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
-        changed = asked.change(**said, **answered)
-        if changed and decision == AGAIN:
-            attempt = Condensation.objects.filter(pk=review.condensation_id)
-            attempt.change(focus=said["focus"])
-        if changed:
-            turn.offer(enqueue)
-    if not changed:
-        _refuse_unless_same(review, decision)
+        if store_answer(asked, waiting, enqueue, **said, answered_by=user, typed=None):
+            if decision == AGAIN:
+                attempt = Condensation.objects.filter(pk=review.condensation_id)
+                attempt.change(focus=said["focus"])
+            return
+    _refuse_unless_same(review, decision)
 
 
 def hold_review(*, review: Review, summary: str, focus: str) -> bool:
-    """Have a summary wait for a person who is at work on it, however long; False where it does.
+    """Have a summary wait for a person who is at work on it; return False if it waits already.
 
-    What they have typed so far is kept for when they come back.
+    The text that they have typed so far is kept for their return.
     """
     asked = Review.objects.pending().filter(pk=review.pk)
     typed = {"summary": plain_text(summary)[:LONGEST_SUMMARY], "focus": focus[:LONGEST_FOCUS]}
@@ -240,7 +213,7 @@ def _is_edited(review: Review, proposal: condense.Proposal, text: str) -> bool:
 
 
 def plain_text(summary: str) -> str:
-    """Return a text as it is kept, whatever line ends a browser gave it."""
+    """Return a text as it is kept, with uniform line ends."""
     return condense.well_formed(summary).replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
@@ -290,8 +263,5 @@ _SAME = {
 
 
 def _refuse_unless_same(review: Review, decision: str) -> None:
-    review.refresh_from_db(fields=["status"])
-    if review.status in {Review.Status.PENDING, Review.Status.WITHDRAWN}:
-        raise Refused(_("Nobody waits for this any more: the condensation was stopped."))
-    if review.status not in _SAME[decision]:
-        raise Refused(_("This was decided already, in another tab."))
+    nobody_waits = _("Nobody waits for this any more: the condensation was stopped.")
+    refuse_unless_same(review, _SAME[decision], nobody_waits=nobody_waits)

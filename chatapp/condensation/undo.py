@@ -57,7 +57,7 @@ class DoesNotFit(Refused):
 class Undo:
     """The result of an undo: the number of ``later`` condensations it includes, and the new size.
 
-    ``allowed`` is what fits; both are None in a conversation without a profile.
+    ``allowed`` is the largest size that fits; both are None in a conversation without a profile.
     """
 
     later: int
@@ -180,8 +180,8 @@ def _undo(
 def redo_condensation(*, condensation: Condensation) -> None:
     """Take an undo back: the summary stands for its messages again, and newer ones follow it.
 
-    Condensations that were undone together are redone together. Refused where one of them hid
-    messages that are not all visible now, or where another one stands between.
+    Condensations that were undone together are redone together. Refused if one of them hid messages
+    that are not all visible now, or if another one stands between.
     """
     with _locked(condensation) as (locked, attempt):
         if attempt.status == _SUCCEEDED:
@@ -231,7 +231,7 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
         return None, None
     allowed = sizes.capacity_of(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
-    history = message_store.read_effective(conversation.pk)
+    history = message_store.read_outline(conversation.pk)[0]
     tokens = sizes.context_size(conversation, profile, history)
     if tokens.value <= allowed:
         return tokens, allowed

@@ -13,10 +13,10 @@ from condense import noop
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is to be condensed: the messages from ``first`` to ``last``, by their numbers.
+    """The part to condense: the messages from ``first`` to ``last``, by their numbers.
 
-    With a ``call`` it is what that call, made in message ``first``, returned. It is done ``again``
-    where message ``first`` is a summary, which is to be written from all its originals.
+    With a ``call`` it is the result of that call, which message ``first`` made. ``again`` says that
+    message ``first`` is a summary, which is to be written from all its originals.
     """
 
     first: int
@@ -33,17 +33,17 @@ class Scope:
 
     @classmethod
     def from_json(cls, scope: Mapping[str, Any]) -> Self:
-        """Return what ``to_json`` was made of."""
+        """Return the scope that ``to_json`` has written."""
         return cls(**scope)
 
 
 @dataclass(frozen=True, slots=True)
 class CondenseRequest:
-    """A condensation by hand: ``focus`` is what its summary should keep above all.
+    """A condensation by hand; its summary should keep ``focus`` above all.
 
-    With ``review`` a person looks at it before it applies. It is of all that the model has read,
-    unless it has a ``scope``. One made ``while_idle`` was asked for once and for all, in the
-    settings. Asked for again with the same ``nonce``, it is the same one.
+    With ``review`` a person looks at it before it applies. It covers all messages that the model
+    has read, unless it has a ``scope``. One made ``while_idle`` was asked for once and for all, in
+    the settings. Requests with the same ``nonce`` are the same one.
     """
 
     nonce: uuid.UUID
@@ -60,7 +60,7 @@ class CondenseRequest:
 
     @classmethod
     def from_json(cls, nonce: uuid.UUID, said: Mapping[str, Any]) -> Self:
-        """Return what was stored in ``TurnRequest.details``."""
+        """Return the request that is stored in ``TurnRequest.details``."""
         scope = Scope.from_json(said["scope"]) if said["scope"] else None
         return cls(nonce, said["focus"], said["review"], scope, said["idle"])
 
@@ -69,23 +69,23 @@ NO_WISH = CondenseRequest(uuid.UUID(int=0))
 
 
 def keep_request(turn: Turn, wish: CondenseRequest) -> None:
-    """Store what a condensation by hand is to do, for the process that will run its turn."""
+    """Store a condensation by hand, for the process that will run its turn."""
     # Nobody has to be told of what the turn was opened for.
     columns = {"kind": TurnRequest.Kind.CONDENSE, "details": wish.to_json(), "taken_at": now()}
     TurnRequest.objects.create(turn=turn, nonce=turn.nonce, **columns)
 
 
 def read_request(turn: Turn) -> CondenseRequest:
-    """Return what a condensation by hand was opened for, NO_WISH where nothing is known of it."""
+    """Return the condensation that a turn was opened for, NO_WISH if none is known."""
     row = turn.requests.filter(nonce=turn.nonce).first() if turn.condenses else None
     return CondenseRequest.from_json(row.nonce, row.details) if row else NO_WISH
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A message up to which one may condense: how many that are, and about how many tokens.
+    """A message up to which one may condense, with the number of messages and estimated tokens.
 
-    ``said`` is how it begins, or the name of the tool that was called.
+    ``said`` is its beginning, or the name of the tool that was called.
     """
 
     seq: int
@@ -96,23 +96,24 @@ class End:
 
 
 def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
-    """Return where a range may end that begins with message ``first``.
+    """Return the possible ends of a range that begins with message ``first``.
 
     Never between a tool call and its result, and with nothing that the model has not read. Raises
-    condense.NothingToCondense where there is none.
+    condense.NothingToCondense if there is none.
     """
     start = _place_of(history, first)
     read = condense.unread_tail(history)
     cuts = [cut for cut in condense.safe_cuts(history) if start < cut <= read]
     if not cuts:
         raise condense.NothingToCondense(noop("The model has not read this message yet."))
-    ends, tokens, messages, done = [], 0, 0, start
+    ends, tokens, messages, done, shown = [], 0, 0, start, history[start]
     for cut in cuts:
         added = history[done:cut]
         tokens += sum(one.tokens or 0 for one in added)
         messages += len(added)
         done = cut
-        ends.append(_end(history[start:cut], messages, tokens))
+        shown = next((one for one in reversed(added) if one.words.strip() or one.tool_uses), shown)
+        ends.append(_end(shown, added[-1].seq, messages, tokens))
     return ends
 
 
@@ -123,20 +124,19 @@ def _place_of(history: Sequence[condense.Message], first: int) -> int:
     raise condense.NothingToCondense(noop("The model does not see this message any more."))
 
 
-def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
-    """Describe the last message that people see of these."""
-    shown = next((one for one in reversed(chosen) if one.words.strip() or one.tool_uses), chosen[0])
+def _end(shown: condense.Message, seq: int, messages: int, tokens: int) -> End:
+    """Describe an end by the last message before it that people see."""
     said = shown.words or ", ".join(use.name for use in shown.tool_uses)
     by_user = shown.role == "user" and not shown.is_marker and not shown.is_summary
-    return End(chosen[-1].seq, " ".join(said.split()), by_user, messages, tokens)
+    return End(seq, " ".join(said.split()), by_user, messages, tokens)
 
 
 def find_chosen(
     conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: Scope
 ) -> condense.Chosen:
-    """Return what a scope means in what the model sees of a conversation.
+    """Return the messages of the effective history that a scope names.
 
-    Raises condense.NothingToCondense with the reason where it means nothing.
+    Raises condense.NothingToCondense with the reason if it names none.
     """
     if scope.again:
         return _find_originals(conversation_id, history, scope.first)
@@ -164,7 +164,7 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
 def _find_originals(
     conversation_id: uuid.UUID, history: Sequence[condense.Message], seq: int
 ) -> condense.Chosen:
-    """Return a summary with the messages that it stands for, through all that it went on from."""
+    """Return a summary with its originals, through all earlier summaries that it continues."""
     visible = any(one.seq == seq for one in history)
     made = Message.objects.filter(conversation=conversation_id, seq=seq).first()
     originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()

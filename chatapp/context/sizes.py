@@ -28,19 +28,19 @@ COUNTER: condense.TokenCounter = condense.PromptCounter()
 
 
 def warm_up() -> None:
-    """Begin to load the vocabulary, in a thread, so that no page and no turn waits for it."""
+    """Load the vocabulary in a thread, so that no page and no turn waits for it."""
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
 
 
 class Overhead(NamedTuple):
-    """Estimated tokens of what every request repeats."""
+    """Estimated tokens of the parts that every request repeats."""
 
     system: int
     tools: int
 
 
 def overhead_of(conversation: Conversation, profile: Profile, system: str) -> Overhead:
-    """Return the estimate of what every request repeats for a provider's model."""
+    """Return the overhead of every request, as estimated for a provider's model."""
     tools = toolbox.offered(conversation, profile)
     tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
     return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
@@ -57,7 +57,7 @@ def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
-    """Return the messages' estimates, as stored; only what was cleared is counted here."""
+    """Return the messages' estimates, as stored; only cleared results are counted here."""
     return condense.count_messages(history, COUNTER)
 
 
@@ -79,15 +79,15 @@ def room_in(conversation: Conversation) -> float:
     profile = conversation.answering
     if profile is None:
         return math.inf
-    size = context_size(conversation, profile, message_store.read_effective(conversation.pk))
+    size = context_size(conversation, profile, message_store.read_outline(conversation.pk)[0])
     return capacity_of(conversation, profile) - size.value
 
 
 @dataclass(slots=True)
 class Scale:
-    """Weighs one conversation's context, from what the provider last measured of it.
+    """Weighs one conversation's context, from the provider's latest measurement.
 
-    ``overhead`` is the estimate of system prompt and tools, used where nothing was measured;
+    ``overhead`` is the estimate of system prompt and tools, used if nothing was measured;
     ``measured_tokens`` covers them and all messages up to ``measured_seq``; ``reply`` is the
     provider's name for the last reply that its model wrote.
     """
@@ -100,8 +100,19 @@ class Scale:
 
     @classmethod
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
-        """Return the scale for what ``profile`` answers in a conversation as it is stored."""
+        """Return the scale for ``profile`` in a conversation as it is stored."""
         prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
+        return cls.of(conversation, profile, system, prompts)
+
+    @classmethod
+    def of(
+        cls,
+        conversation: Conversation,
+        profile: Profile,
+        system: str,
+        prompts: Sequence[tuple[int, int, int, str]],
+    ) -> "Scale":
+        """Return the scale as ``read`` does, from prompts that were read before."""
         calibration = condense.Calibration()
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)
@@ -114,7 +125,7 @@ class Scale:
         )
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        """Return the context's size: what was measured plus estimates of what came since."""
+        """Return the context's size: the measured part plus estimates of the messages since."""
         if self.measured_tokens is None:
             media = condense.count_media(history)
             return self.calibration.apply(self.overhead + sum_tokens(history), media=media)
@@ -127,32 +138,38 @@ class Scale:
         self.measured_tokens, self.measured_seq = tokens, seq
 
     def observe(self, estimated: int, prompt: int, *, media: int) -> None:
-        """Learn how far an estimate was from the prompt that the provider measured."""
+        """Learn the difference between an estimate and the prompt that the provider measured."""
         self.calibration = self.calibration.observe(estimated, prompt, media=media)
 
     def forget(self) -> None:
-        """Drop what was measured: the model sees something else now."""
+        """Drop the measurement: the effective history has changed."""
         self.measured_tokens, self.measured_seq = None, 0
 
 
-def hideable(history: Sequence[condense.Message]) -> tuple[Mapping[str, int] | None, bool]:
-    """Count what a condensation may hide of an effective history: what the model has read of it.
+def hideable(
+    history: Sequence[condense.Message], beyond: Mapping[str, int] | None = None
+) -> tuple[Mapping[str, int] | None, bool]:
+    """Count the messages that a condensation may hide, those ``beyond`` included.
 
-    None where that is too little, and then whether the model has not said anything yet.
+    None if they are too few; the second value is True if the model has not said anything yet.
     """
     read = history[: condense.unread_tail(history)]
     try:
         condense.require_enough(history, read)
     except condense.NothingToCondense:
         return None, not any(one.is_summary for one in history)
-    return message_store.count_seen(read), False
+    seen = message_store.count_seen(read)
+    return {name: count + (beyond or {}).get(name, 0) for name, count in seen.items()}, False
 
 
 def figures_of(
-    terms: TurnSettings, history: Sequence[condense.Message], size: condense.TokenCount
+    terms: TurnSettings,
+    history: Sequence[condense.Message],
+    size: condense.TokenCount,
+    beyond: Mapping[str, int] | None = None,
 ) -> ContextChanged:
-    """Return a context that is known, as figures; it takes ``size``."""
-    budget, (hides, said_nothing) = terms.budget(history), hideable(history)
+    """Return the figures of a known context; it takes ``size``, with the messages ``beyond``."""
+    budget, (hides, said_nothing) = terms.budget(history), hideable(history, beyond)
     system, tools = overhead_of(terms.conversation, terms.profile, terms.system)
     return ContextChanged(
         tokens=size.value,
@@ -180,7 +197,7 @@ SOURCES = {"profile": _("Profile"), "global": _("Settings"), "adaptive": _("Adap
 
 
 def source_label(source: str) -> str:
-    """Return where a threshold was set, in words."""
+    """Return the source of a threshold, in words."""
     return str(SOURCES.get(source, _("Operator")))
 
 
@@ -188,7 +205,7 @@ def source_label(source: str) -> str:
 class CondensingPoint:
     """The tokens ``at`` which a window is condensed, or truncated if nothing is automatic.
 
-    ``percent`` is their share of the whole window. Where no later point is possible, so much of the
+    ``percent`` is their share of the whole window. If no later point is possible, so much of the
     window is ``reserved`` for the reply and ``spare`` for estimates that are too low.
     """
 
@@ -201,7 +218,7 @@ class CondensingPoint:
 
     @classmethod
     def of_budget(cls, budget: condense.Budget, *, automatic: bool) -> Self:
-        """Return what holds for a budget: the user's percentage, or where a request is too long."""
+        """Return the point for a budget: the user's percentage, or the longest possible request."""
         allowed = max(0, math.floor(budget.allowed))
         at = min(budget.condenses_at, allowed) if automatic else allowed
         kept = (budget.reserved, budget.capacity - allowed) if at == allowed else (0, 0)
@@ -215,26 +232,26 @@ class CondensingPoint:
 
     @classmethod
     def of_attempt(cls, attempt: Condensation) -> Self:
-        """Return what held when an attempt was made."""
+        """Return the point that was in force for an attempt."""
         window = attempt.context_window
         at = max(0, min(math.ceil(window * attempt.threshold / 100), attempt.allowed))
         return cls(at, window, 100 * at / window if window else 0.0)
 
     def __str__(self) -> str:
-        """Say it, with numbers as the reader writes them."""
+        """Return the point as a sentence, with numbers as the reader writes them."""
         said = str((LATEST if self.reserved else CONDENSES) if self.automatic else TRUNCATES)
         sizes = {name: number(getattr(self, name)) for name in ("at", "reserved", "spare")}
         return said.format(percent=percent(self.percent), **sizes)
 
 
 def is_draft_near(terms: TurnSettings, tokens: int, budget: condense.Budget) -> bool:
-    """Whether a draft is wanted for a context of this size."""
+    """Return True if a draft is wanted for a context of this size."""
     share = terms.preferences.draft_share / 100
     return tokens >= share * budget.condenses_at and wants_drafts(terms)
 
 
 def wants_drafts(terms: TurnSettings) -> bool:
-    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
+    """Return True if summaries are drafted: by the user's choice, or if that is free."""
     wanted, writer = terms.preferences, terms.writer
     if not wanted.auto_condense or wanted.clear_tool_output:
         return False

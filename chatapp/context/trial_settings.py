@@ -16,9 +16,9 @@ CLEAR = "clear"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What could be set: ``threshold`` is a percentage, a blank ``prompt`` is the default one.
+    """Possible settings: ``threshold`` is a percentage, a blank ``prompt`` is the default one.
 
-    ``writer`` writes summaries; of the ``strategy`` "clear" is what goes before any other.
+    ``writer`` writes summaries; the ``strategy`` "clear" comes before any other.
     """
 
     strategy: str
@@ -28,7 +28,7 @@ class Variant:
 
     @classmethod
     def in_force(cls, terms: TurnSettings) -> Self:
-        """Return what is set."""
+        """Return the settings in force."""
         return cls(
             strategy=terms.preferences.strategy or settings.CONDENSE_STRATEGY,
             threshold=terms.budget().threshold,
@@ -37,7 +37,7 @@ class Variant:
         )
 
     def of(self, terms: TurnSettings) -> TurnSettings:
-        """Return the terms of a conversation as they would be with it."""
+        """Return the terms of a conversation with this variant in force."""
         preferences, profile = copy.copy(terms.preferences), copy.copy(terms.profile)
         for name, value in self.preferences(terms).items():
             setattr(preferences, name, value)
@@ -46,7 +46,7 @@ class Variant:
         return replace(terms, profile=profile, preferences=preferences)
 
     def preferences(self, terms: TurnSettings) -> dict[str, object]:
-        """Return what the preferences would be, as far as they would be others."""
+        """Return the preferences that would change, with their new values."""
         wanted: dict[str, object] = {}
         if self.prompt != terms.configuration.prompt:
             wanted["condensing_prompt"] = self.prompt
@@ -56,7 +56,7 @@ class Variant:
         return wanted
 
     def profile(self, terms: TurnSettings) -> dict[str, object]:
-        """Return what the answering profile would have, as far as it would be something else."""
+        """Return the columns of the answering profile that would change, with their new values."""
         wanted: dict[str, object] = {}
         if self.writer != terms.writer:
             wanted["summaries_by"] = None if self.writer == terms.profile else self.writer
@@ -73,7 +73,7 @@ class Variant:
 
     @property
     def is_clearing(self) -> bool:
-        """Whether it only clears results, before the strategy that is set."""
+        """True if it only clears results, before the strategy that is set."""
         return self.strategy == CLEAR
 
     def _is_other_threshold(self, terms: TurnSettings) -> bool:
@@ -82,7 +82,7 @@ class Variant:
 
 @transaction.atomic
 def use_variant(*, terms: TurnSettings, variant: Variant) -> None:
-    """Condense in this way from now on; conversations stay as they are."""
+    """Store the variant in the settings; conversations stay as they are."""
     wanted = variant.preferences(terms)
     Preferences.objects.filter(pk=terms.preferences.pk).update(**wanted)
     if changed := variant.profile(terms):

@@ -1,7 +1,7 @@
 """The settings and the context of a turn, as they were when it began.
 
-Its model is told a system prompt first and, beside each message, environment details: the time,
-files, the to-do list, the context's size.
+Its model reads a system prompt first and, with each message, environment details: the time, files,
+the to-do list, the context's size.
 """
 
 import itertools
@@ -86,24 +86,24 @@ class TodoList:
 
     @property
     def done(self) -> int:
-        """How many are done."""
+        """The number of items that are done."""
         return sum(state == "x" for state, _text in self.items)
 
     @property
     def current(self) -> str:
-        """What is in progress, or else the first thing to do; "" where all is done."""
+        """The item in progress, or else the first open one; "" if all are done."""
         texts = dict(reversed(self.items))
         return texts.get("-") or texts.get(" ", "")
 
 
 def read_todo(conversation: Conversation) -> TodoList | None:
-    """Return the list as it stands in a conversation, None where there is none."""
+    """Return the latest list of a conversation, None without one."""
     runs = good_runs(conversation.pk, SPEC.name, LOOKED_AT)
     return next(filter(None, map(_call_of, runs)), None)
 
 
 def _call_of(run: ToolRun) -> TodoList | None:
-    """Return the list that a run was called with, None where its call was taken back."""
+    """Return the list that a run was called with, None if its call was taken back."""
     said = Message.objects.filter(turn=run.turn_id, role=Message.Role.ASSISTANT, rewind_parent=None)
     for row in said.filter(created_at__lte=run.started_at).order_by("-seq")[:LOOKED_AT]:
         for call in message_store.to_engine(row).tool_uses:
@@ -116,11 +116,11 @@ def _call_of(run: ToolRun) -> TodoList | None:
 
 
 def describe_surroundings(conversation: Conversation, zone: str, preferences: Preferences) -> str:
-    """Return what goes beside a message that is sent now, "" where its owner wants nothing."""
+    """Return the surroundings to send with a message now, "" if its owner wants none."""
     if not preferences.environment_details:
         return ""
     now = timezone.now().astimezone(place := zone_named(zone))
-    known = read_todo(conversation) if conversation.last_seq else None
+    known = read_todo(conversation) if conversation.last_seq and conversation.has_todo else None
     todo = known.items if known else ()
     profile, used = conversation.answering, conversation.measured_tokens
     context = ""
@@ -138,7 +138,7 @@ def describe_surroundings(conversation: Conversation, zone: str, preferences: Pr
 
 
 def _list_files(folder: Path) -> str:
-    """Return the first entries of a folder, one a line; "" where there is none."""
+    """Return the first entries of a folder, one a line; "" if it does not exist."""
     if not folder.is_dir():
         return ""
     found = []
@@ -169,7 +169,7 @@ def budget_for(
 
 
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
-    """Return what user and server want of condensing; its strategies are names to be loaded."""
+    """Return the configuration of user and server; its strategies are names to be loaded."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     rungs = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
     asked, wanted = profile.find_contradictions, preferences.find_contradictions
@@ -199,7 +199,7 @@ def configuration_for(profile: Profile, preferences: Preferences) -> condense.Co
 
 
 def _operators(resolve: condense.Resolver) -> condense.Resolver:
-    """Return a resolver that tells the operator's percentages from the user's."""
+    """Return a resolver that marks the operator's percentages as such, unlike the user's."""
 
     def resolved(query: condense.ThresholdQuery) -> condense.Threshold | None:
         found = resolve(query)
@@ -212,7 +212,7 @@ def _operators(resolve: condense.Resolver) -> condense.Resolver:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSettings:
-    """What a conversation's next turn would work with."""
+    """The settings of a conversation's next turn."""
 
     conversation: Conversation
     profile: Profile
@@ -236,18 +236,18 @@ class TurnSettings:
 
     @property
     def condenses_idle(self) -> bool:
-        """Whether to condense while nobody says anything, where that is cheaper."""
+        """True if condensing while idle is allowed, whenever that is cheaper."""
         wanted = self.preferences
         return wanted.condense_idle and not (wanted.review_automatic or self.conversation.put_off)
 
     @cached_property
     def system(self) -> str:
-        """What the model is told before the conversation; it stays as it is read first."""
+        """The system prompt; it stays as it is at the first use."""
         return system_of(self.conversation, self.profile, self.preferences)
 
     @cached_property
     def configuration(self) -> condense.Configuration:
-        """What user and server want of condensing."""
+        """The configuration of condensing by user and server."""
         return configuration_for(self.profile, self.preferences)
 
     def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
@@ -260,13 +260,13 @@ class TurnSettings:
 
 @dataclass(slots=True)
 class CondenseRequests:
-    """What people asked for while a turn goes on, and did not begin yet; the latest counts."""
+    """Requests to condense that were made during a turn and have not begun; the latest counts."""
 
     awaited: CondenseRequest | None = None
     heard: set[uuid.UUID] = field(default_factory=set)
 
     def ask(self, wish: CondenseRequest) -> bool:
-        """Have it begin after the step; False where it was asked for before."""
+        """Have it begin after the step; return False if it was made before."""
         if wish.nonce in self.heard:
             return False
         self.heard.add(wish.nonce)
@@ -274,18 +274,18 @@ class CondenseRequests:
         return True
 
     def take(self) -> CondenseRequest | None:
-        """Return what is to begin now, None where nothing was asked for, or it was taken back."""
+        """Return the condensation to begin now, None if none waits."""
         wish, self.awaited = self.awaited, None
         return wish
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnContext(TurnSettings):
-    """What a turn works with; what is changed meanwhile comes too late, but for spending limits.
+    """The settings of a running turn; changes since come too late, but for spending limits.
 
     ``question`` is the message that began it, unless that took the place of another; ``wish`` is
-    what began one that only condenses. ``wishes`` are what people ask for while it goes on.
-    ``zone`` is the time zone of whoever said something last, "" where nobody knows.
+    the request of a turn that only condenses. ``wishes`` are requests made while it goes on.
+    ``zone`` is the time zone of the person who said something last, "" if unknown.
     """
 
     turn: Turn
@@ -295,12 +295,12 @@ class TurnContext(TurnSettings):
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Have it found while it goes on: whoever shows the turn need not read all anew."""
+        """Register the turn while it goes on, so that its viewers need not read all anew."""
         known_runs[self.turn.pk] = self
 
     @property
     def asks_title(self) -> bool:
-        """Whether the model is to name the conversation after this turn, its first."""
+        """True if the model is to name the conversation after this turn, its first."""
         first = self.turn.at_seq == 0 and self.turn.origin == Turn.Origin.SENT
         wanted = self.preferences.name_conversations
         return first and wanted and self.profile.spec.names_conversations
@@ -316,22 +316,17 @@ def read_run(
     turn: Turn,
     question: condense.Message | None = None,
     wish: CondenseRequest = NO_WISH,
-    preferences: Preferences | None = None,
 ) -> TurnContext:
-    """Return the context of a run; raise Refused if it can't begin.
-
-    The owner's ``preferences`` are read unless they are given.
-    """
-    fresh = message_store.read_conversation(conversation.pk)
-    if fresh.deleted_at:
+    """Return the context of a run in a conversation as it is now; raise Refused if none begins."""
+    if conversation.deleted_at:
         raise errors.Refused(condense.noop("This conversation was deleted."))
-    profile = _answering(fresh, turn)
+    profile = _answering(conversation, turn)
     if profile is None:
         raise errors.Refused(NO_PROFILE)
     return TurnContext(
-        conversation=fresh,
+        conversation=conversation,
         profile=profile,
-        preferences=preferences or preferences_of(fresh.owner),
+        preferences=preferences_of(conversation.owner, conversation.preferences),
         turn=turn,
         question=question,
         wish=wish,
@@ -352,5 +347,5 @@ def read_terms(conversation_id: uuid.UUID, turn: str = "") -> TurnSettings | Non
     running = Turn.objects.filter(pk=turn).first() if turn else None
     if (profile := _answering(fresh, running)) is None:
         return None
-    preferences = preferences_of(fresh.owner)
+    preferences = preferences_of(fresh.owner, fresh.preferences)
     return TurnSettings(conversation=fresh, profile=profile, preferences=preferences)

@@ -1,1 +1,1 @@
-"""Conversations and what people do with them: rewind, fork, pin, share."""
+"""Operations on conversations: rewind, fork, pin, share."""

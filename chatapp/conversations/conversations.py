@@ -57,9 +57,9 @@ def decide(
     budget: Decimal | None = None,
     auto_recall: bool | None = None,
 ) -> None:
-    """Let these tools run and tell the model this from the next turn on; "" is the profile's.
+    """Store tool policies and system prompt for later turns; "" is the profile's.
 
-    All calls together may cost the ``budget``. What ``auto_recall`` leaves open, settings say.
+    All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
     """
     changed: dict[str, Any] = {
         "tool_policies": dict(policies),
@@ -74,7 +74,7 @@ def decide(
 
 
 def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
-    """Let another profile answer from now on."""
+    """Choose the profile that answers from now on."""
     # What one tokenizer measured says little about another's.
     Conversation.objects.filter(pk=conversation.pk).update(
         profile=profile, measured_tokens=None, measured_seq=None, named_window=None
@@ -82,27 +82,24 @@ def choose_profile(*, conversation: Conversation, profile: Profile) -> None:
 
 
 def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
-    """Give a conversation the title that a model found, unless a person has given it another.
-
-    Without one it has what its first ``question`` begins with. Returns whether it was changed.
-    """
-    untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
+    """Store a model's title unless a person has given one; return True if it was changed."""
+    untouched = Conversation.objects.filter(pk=conversation.pk, title=title_of(question))
     return bool(title) and untouched.exclude(title=title).update(title=title) > 0
 
 
 def delete_conversation(*, conversation: Conversation) -> None:
-    """Hide the conversation everywhere; ``restore_conversation`` brings it back."""
+    """Hide the conversation everywhere; ``restore_conversation`` shows it again."""
     present = Conversation.objects.filter(pk=conversation.pk, deleted_at=None)
     present.update(deleted_at=timezone.now())
 
 
 def restore_conversation(*, conversation: Conversation) -> None:
-    """Bring a deleted conversation back as it was."""
+    """Restore a deleted conversation as it was."""
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
 
 
 def check_message(text: str, *, alone: bool = True) -> None:
-    """Refuse what no conversation takes as a message: nothing at all, and too much.
+    """Refuse an empty message and one that is too long.
 
     Unless it stands ``alone``, something is attached, and may be all.
     """
@@ -118,27 +115,22 @@ def check_message(text: str, *, alone: bool = True) -> None:
         raise Refused(words)
 
 
-def check_spending(conversation_id: uuid.UUID) -> None:
-    """Refuse what calls a model where no more may be spent."""
+def check_spending(conversation_id: uuid.UUID, limits: spending.Limits | None = None) -> None:
+    """Refuse a model call if its limits allow no more."""
     try:
-        spending.check_spending(conversation_id)
+        spending.check_spending(conversation_id, limits)
     except SpendingLimitReached as spent:
         raise Refused(str(spent)) from spent
 
 
-def set_title_from(conversation: Conversation, text: str) -> None:
-    """Give a conversation without a title what its first message begins with."""
-    if not conversation.title:
-        Conversation.objects.filter(pk=conversation.pk).update(title=_title_of(text))
-
-
-def _title_of(question: str) -> str:
+def title_of(question: str) -> str:
+    """Return the title of a conversation that begins with a message."""
     line = " ".join(question.split())
     return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
 
 
 def place_conversation(*, conversation: Conversation, action: str) -> None:
-    """Pin or archive a conversation, or take that back; anything else is refused."""
+    """Pin, unpin, archive or unarchive a conversation; other actions are refused."""
     now = timezone.now()
     changes: dict[str, dict[str, Any]] = {
         "pin": {"pinned_at": now},
@@ -187,8 +179,8 @@ def _folder_name(name: str) -> str:
 def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
     """Return the token of a new link, in clear this once; one that there was opens nothing more.
 
-    It shows what was said until now, with what ``tools`` were given and answered only if that is
-    asked for. Refused where nothing was said.
+    It shows the messages until now, and the input and output of ``tools`` only if that is
+    requested. Refused without messages.
     """
     own = Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
     if not own.last_seq:
@@ -202,5 +194,5 @@ def share_conversation(*, conversation: Conversation, tools: bool = False) -> st
 
 
 def stop_sharing(*, conversation: Conversation) -> None:
-    """Take the link of a conversation back; nothing happens where there is none."""
+    """Remove the link of a conversation, if there is one."""
     Share.objects.filter(conversation=conversation).delete()

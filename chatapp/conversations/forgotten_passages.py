@@ -1,7 +1,7 @@
 """Forgotten passages: stored per message, and left out of everything that the model reads.
 
-The messages themselves do not change. The message with the request names the passages, and a
-rewind to before it brings them back.
+The messages themselves do not change. The message with the request names the passages, and a rewind
+to before it restores them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ import condense
 from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
 from chatapp.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.embedding import vectors
 from chatapp.errors import Refused
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
 from chatapp.models.errors import IndexDamaged
@@ -53,6 +54,7 @@ def forget(row: Message) -> None:
     facts = {"seq": row.seq, "messages": seqs}
     audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
     message_store.mark_changed(row.conversation_id)
+    vectors.enqueue(row.conversation_id)
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
@@ -85,7 +87,7 @@ class _Stored(StoredRecall):
 
     @override
     def look_up(self, wanted: Sequence[condense.Terms], most: int) -> list[list[int]]:
-        """Return the messages of each group; raise Refused where the index can't be searched."""
+        """Return the messages of each group; raise Refused if the index can't be searched."""
         try:
             return super().look_up(wanted, most)
         except IndexDamaged as damage:

@@ -1,8 +1,8 @@
 """Forks: a conversation goes on twice from one place, and neither changes the other.
 
 The copy has every message that was part of the conversation at that place, under its number, with
-its tags: what was condensed before stays so, on record, and can be undone there as well. What a
-rewind or an edit set aside stays with the original.
+its tags: condensations before it stay in force, on record, and can be undone there as well.
+Messages that a rewind or an edit set aside stay with the original.
 """
 
 import os
@@ -19,6 +19,7 @@ import condense
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
 from chatapp.conversations.rewind import show_version
+from chatapp.embedding import vectors
 from chatapp.errors import Refused
 from chatapp.models import (
     Condensation,
@@ -77,11 +78,12 @@ def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
                 conversation=own, other=other.pk, is_copy=own is copy, seq=rows[-1].seq
             ).enter()
         _copy_records(rows, copied)
+        vectors.enqueue(copy.pk)
     return copy
 
 
 def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
-    """Return what the conversation held when a message was the newest; nothing is changed."""
+    """Return the conversation's messages when one was the newest; nothing is changed."""
     with transaction.atomic():
         _bring_back(origin, there.rewind_parent)
         present = origin.messages.filter(rewind_parent=None)
@@ -92,7 +94,7 @@ def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
 
 
 def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
-    """Have what a rewind set aside in the place of all that came instead of it."""
+    """Restore the messages that a rewind set aside, in place of all that followed it."""
     if rewind_pk is None:
         return
     _bring_back(origin, Rewind.objects.get(pk=rewind_pk).rewind_parent)
@@ -107,7 +109,7 @@ def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
 def _end_of(present: MessageQuerySet, there: Message) -> int:
     """Return the number of the message, or of the one that holds the results of its calls.
 
-    What a condensation made is left out: the fork begins before it.
+    Messages that a condensation made are left out: the fork begins before it.
     """
     if there.is_summary or there.is_marker:
         return there.seq - 1
@@ -124,7 +126,7 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
 def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:
     """Store copies of some messages, and return them by the keys of the originals.
 
-    What the engine made names other messages by their keys, so it comes after those.
+    Messages that the engine made name others by their keys, so they come after those.
     """
     rows = list(rows)
     made = {name for row in rows for name in (row.condense_id, row.truncation_id) if name}
@@ -140,7 +142,7 @@ def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Mes
 
 
 def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a message says in the copy, without what is only part of the original."""
+    """Return a message's columns for the copy, without parts that only the original has."""
     columns = {name: getattr(row, name) for name in _SAID}
     for name in ("condense_parent", "truncation_parent"):
         if columns[name] not in made:
@@ -155,7 +157,7 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
 def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:
     """Put condensations and pins of some messages on record for their copies as well.
 
-    What a condensation cost was paid once, in the original.
+    The cost of a condensation was paid once, in the original.
     """
     ids = {str(old): str(new.pk) for old, new in copied.items()}
     for row in rows:
@@ -177,7 +179,7 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
 
 @contextmanager
 def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
-    """Let the model read long outputs in the copy with this key, if there comes to be one."""
+    """Link the outputs for the copy with this key; remove the links if the fork fails."""
     kept, linked = outputs_of(origin.pk), outputs_of(pk)
     try:
         if kept.is_dir():
@@ -192,7 +194,7 @@ def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
 
 
 def _link(kept: str, linked: str) -> None:
-    """Link a file, or copy it where a disk has no links; one that is gone meanwhile is left out."""
+    """Link a file, or copy it if the disk has no links; a file that is gone is left out."""
     try:
         os.link(kept, linked)
     except FileNotFoundError:

@@ -15,7 +15,7 @@ CLIENTS = noop("Another program writes this conversation. Choose “Continue her
 
 
 def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message]) -> str:
-    """Return what is wrong with the first pin that does not hold, "" where all do."""
+    """Return the problem with the first pin that does not hold, "" if all do."""
     for pin in Pin.objects.in_force(conversation_id).select_related("message").order_by("seq"):
         if not pin.holds:
             said = noop("Message {seq} is not what it was when it was pinned. Unpin it first.")
@@ -33,9 +33,9 @@ def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message
 def with_unpinned(
     conversation_id: uuid.UUID, effective: Sequence[condense.Message]
 ) -> tuple[condense.Message, ...]:
-    """Return what the model sees with the messages that a summary carries and need not any more.
+    """Return the effective history with unpinned messages that a summary still carries.
 
-    Nothing where there are none: then what is visible says all about pins.
+    It is empty without such messages: then the visible ones are enough to check pins.
     """
     carried = [int(one) for one in condense.carried_pin_ids(effective) if one.isdecimal()]
     rows = Message.objects.filter(conversation=conversation_id, pk__in=carried, pinned=None)
@@ -45,9 +45,9 @@ def with_unpinned(
 
 @contextmanager
 def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Conversation]:
-    """Lock a conversation for one transaction; refused where a pin would not hold after it.
+    """Lock a conversation for one transaction; refused if a pin would not hold after it.
 
-    Without ``keeps_pins`` nobody looks: what only takes pins off is open however many are broken.
+    Without ``keeps_pins`` nothing is checked: pins can be taken off even while some are broken.
     """
     with transaction.atomic():
         yield Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)

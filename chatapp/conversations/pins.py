@@ -34,10 +34,10 @@ LONGEST_SELECTION = 100_000
 
 
 def find_passage(texts: Iterable[str], selected: str) -> str:
-    """Return the passage of a text that was selected, "" where there is none.
+    """Return the selected passage of a text, "" if it is not found.
 
-    The page shows Markdown without its marks, so only letters and digits have to be the same; what
-    is returned is the text as it was written.
+    The page shows Markdown without its marks, so only letters and digits have to be the same; the
+    result is the text as it was written.
     """
     selected = selected.strip()
     wanted = "".join(filter(str.isalnum, selected))
@@ -57,7 +57,7 @@ def find_passage(texts: Iterable[str], selected: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PinsTake:
-    """The tokens that pins take, and may take in a window; 0 where no profile answers."""
+    """The tokens that pins take, and may take in a window; 0 without an answering profile."""
 
     tokens: int
     most: int
@@ -66,10 +66,10 @@ class PinsTake:
 
 
 def pin_message(*, conversation: Conversation, seq: int) -> None:
-    """Have the model keep a message word for word; nothing happens where it does already.
+    """Have the model keep a message word for word; nothing happens if it does already.
 
-    Refused while something runs, where the model does not see the message, and where it takes too
-    much of the window.
+    Refused while something runs, if the model does not see the message, and if it takes too much of
+    the window.
     """
     with lock(conversation) as own:
         message = _find_pin(own, seq)
@@ -91,7 +91,7 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
 def pin_rule(*, conversation: Conversation, text: str) -> None:
     """Have the model keep a rule word for word, from the end of the conversation on.
 
-    Nothing before it changes, so what a provider has cached of that holds.
+    Nothing before it changes, so a provider's cache of that holds.
     """
     # The lines of a form end as in Windows.
     text = text.replace("\r\n", "\n")
@@ -104,7 +104,7 @@ def pin_rule(*, conversation: Conversation, text: str) -> None:
 
 
 def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> None:
-    """Have the model keep what was selected of a message word for word, as it was written there.
+    """Have the model keep a selected part of a message word for word, as written there.
 
     It is said again at the end, so it may be a passage that the model does not see any more.
     """
@@ -128,7 +128,7 @@ def pin_whole(own: Conversation, row: Message) -> None:
 
 
 def unpin_message(*, conversation: Conversation, seq: int) -> None:
-    """Take a pin off: what is condensed from now on need not carry the message any more."""
+    """Take a pin off: later condensations need not carry the message any more."""
     with lock(conversation, keeps_pins=False) as own:
         message = _find_pin(own, seq)
         if not message.pinned:
@@ -140,7 +140,7 @@ def unpin_message(*, conversation: Conversation, seq: int) -> None:
 
 
 def adopt_rules(*, conversation: Conversation) -> None:
-    """Have the model told the rules of an imported file as the user's own, who pins them now."""
+    """Give the model the rules of an imported file as the user's own, pinned by them now."""
     with lock(conversation) as own:
         refuse_while_running(own)
         claimed = own.messages.filter(claimed=True)
@@ -162,7 +162,7 @@ def mark(message: Message) -> None:
 
 
 def what_pins_take(conversation: Conversation) -> PinsTake:
-    """Return how much of the window pins take, and may take."""
+    """Return the tokens that pins take of the window, and may take."""
     pins = Pin.objects.in_force(conversation.pk)
     window = profile.context_window if (profile := conversation.answering) else 0
     taken = pins.aggregate(sum=Sum("tokens", default=0))["sum"]

@@ -1,4 +1,4 @@
-"""Rewinds, and the versions of a message or an answer: what is set aside can be shown again.
+"""Rewinds, and the versions of a message or an answer: set aside, and shown again.
 
 Each function is idempotent: to repeat a request changes nothing, and is no refusal.
 """
@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 
 def preview_rewind(*, conversation: Conversation, first_hidden_seq: int) -> Rewind:
-    """Return a rewind that nobody makes, with the counts of what it would hide."""
+    """Return an unsaved rewind, with the counts of the messages that it would hide."""
     return Rewind(**hidden_messages.rewindable(conversation.pk, first_hidden_seq).count_seen())
 
 
 def files_to_bring_back(
     *, conversation: Conversation, first_hidden_seq: int
 ) -> tuple[list[Change], str]:
-    """Return which files of the workspace would change with a rewind, and a diff of them."""
+    """Return the files of the workspace that a rewind would change, and a diff of them."""
     name = _checkpoint_before(conversation, first_hidden_seq)
     if not name:
         return [], ""
@@ -45,7 +45,7 @@ def _checkpoint_before(conversation: Conversation, seq: int) -> str:
 
 
 def _bring_back(conversation: Conversation, name: str) -> str:
-    """Make the files what a checkpoint has; return the name of one with the files until now."""
+    """Restore the files of a checkpoint; return the name of one with the files until now."""
     try:
         return Checkpoints(workspace_of(conversation)).bring_back(name)
     except CheckpointFailed as error:
@@ -62,8 +62,8 @@ def rewind_conversation(
 ) -> Rewind:
     """Hide message ``first_hidden_seq`` and all since, and return the record of it.
 
-    Refused while a turn runs, and without such a message. With ``files`` those of the workspace
-    are what they were then, too. Where the client's ``key`` is known, nothing happens.
+    Refused while a turn runs, and without such a message. With ``files`` the workspace's files are
+    restored, too. If the client's ``key`` is known, nothing happens.
     """
     with lock(conversation) as locked:
         key = key or uuid.uuid4()
@@ -81,7 +81,7 @@ def rewind_conversation(
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
-    """Show again what the rewind hid; refused once something new was written."""
+    """Show again the messages that the rewind hid; refused once something new was written."""
     with lock(rewind.conversation) as locked:
         fresh = Rewind.objects.filter(pk=rewind.pk)
         if fresh.exclude(undone_at=None).exists():
@@ -137,7 +137,7 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
 
 
 def set_tail_aside(conversation: Conversation, first_seq: int, root_seq: int) -> None:
-    """Make room for what a client says behind ``root_seq`` instead of all since ``first_seq``."""
+    """Set aside all since ``first_seq``, for another version behind ``root_seq`` from a client."""
     if conversation.messages.questions().in_force().filter(seq=first_seq).exists():
         set_message_aside(conversation, first_seq)
     else:
@@ -148,7 +148,7 @@ def set_tail_aside(conversation: Conversation, first_seq: int, root_seq: int) ->
 def _set_aside(
     conversation: Conversation, cause: Rewind.Cause, *, root_seq: int, first_seq: int
 ) -> None:
-    """Rewind the version that is shown, which begins at ``first_seq`` where it is the only one."""
+    """Rewind the version that is shown; ``first_seq`` is its beginning if it is the only one."""
     versions = read_versions(conversation.pk).get((cause, root_seq))
     hidden_messages.rewind(
         conversation.pk,

@@ -1,8 +1,8 @@
-"""Snapshots of a workspace's files: taken before they are changed, and brought back on request.
+"""Snapshots of a workspace's files: taken before they are changed, and restored on request.
 
 They are commits of a repository of the server's own, one for each folder; a ``.git`` of the user's
-is neither used nor touched. What git would do to files of itself (line ends, filters, hooks, what
-a folder ignores) is switched off: a file comes back with the bytes that it had.
+is neither used nor touched. Git's own changes to files (line ends, filters, hooks, ignore rules)
+are switched off: a file comes back with the bytes that it had.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ _SWITCHED_OFF = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would become of a file: lines added and removed, None for what is no text."""
+    """A file's change: the numbers of lines added and removed, None unless it is text."""
 
     path: str
     added: int | None
@@ -65,7 +65,7 @@ class Checkpoints:
 
     @staticmethod
     def repositories_of(folders: Collection[Path]) -> Iterator[Path]:
-        """Yield the repositories of these folders, and of all that were ever below them."""
+        """Yield the repositories of these folders, and of all past folders below them."""
         places = {folder.resolve() for folder in folders}
         for repository in (Path(settings.DATA_DIR) / "checkpoints").glob("*"):
             asked = ["git", "config", "--file", str(repository / "config"), "core.worktree"]
@@ -76,23 +76,23 @@ class Checkpoints:
 
     @staticmethod
     def are_possible() -> bool:
-        """Whether there is git on this server."""
+        """Return True if git is installed on this server."""
         return shutil.which("git") is not None
 
     def take(self) -> str:
-        """Keep the files as they are and return the snapshot's name; raise CheckpointFailed."""
+        """Store the files and return the snapshot's name; raise CheckpointFailed."""
         with self._locked():
             return self._take()
 
     def bring_back(self, name: str) -> str:
-        """Make the files what they were, and return a snapshot of what they are now."""
+        """Restore the files of a snapshot, and return a snapshot of the replaced ones."""
         with self._locked():
             now = self._take()
             self._git("read-tree", "--reset", "-u", _checked(name))
             return now
 
     def changes(self, name: str) -> tuple[list[Change], str]:
-        """Return what bringing a snapshot back would change, by file and line by line."""
+        """Return the changes of restoring a snapshot: by file, and as a diff."""
         with self._locked():
             between = (self._take(), _checked(name))
             plain = ("--no-ext-diff", "--no-textconv", "--no-renames", "--text")
@@ -113,7 +113,7 @@ class Checkpoints:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one at a time work with the repository, which is made when it is missing."""
+        """Lock the repository for one user at a time; make it if it is missing."""
         self.repository.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.repository / "palimpsest.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

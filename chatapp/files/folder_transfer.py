@@ -1,7 +1,7 @@
 """Files of a workspace: put there by people, one by one or as an archive, and taken out again.
 
 An archive is as hostile as a path that a model writes: each entry goes through the same checks,
-links and devices are left out, and all that has to be unpacked counts, whether it is kept or not.
+links and devices are left out, and all unpacked bytes count, of files that are left out, too.
 """
 
 import bz2
@@ -51,7 +51,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many files were put into a workspace, and those that were left out, each with why."""
+    """The number of files put into a workspace, and each one left out with the reason."""
 
     count: int
     left_out: list[tuple[str, str]]
@@ -69,14 +69,14 @@ def too_much() -> Refused:
 
 @dataclass(slots=True)
 class _Total:
-    """What an upload has come to so far."""
+    """The sums of an upload so far."""
 
     files: int = 0
     entries: int = 0
     size: int = 0
 
     def add(self, *, files: int = 0, entries: int = 0, size: int = 0) -> None:
-        """Count more of it; refused beyond what an upload may have."""
+        """Add to the sums; refused beyond the limits of an upload."""
         self.files += files
         self.entries += entries
         self.size += size
@@ -87,7 +87,7 @@ class _Total:
 def import_files(*, folder: Path, files: Iterable[tuple[str, IO[bytes]]]) -> Imported:
     """Put files into a workspace under their paths; archives are unpacked.
 
-    Refused where there is more than an upload may have; what was put there by then stays.
+    Refused beyond the limits of an upload; files that were put there by then stay.
     """
     workspace, total, left_out = WritableWorkspace(folder), _Total(), list[tuple[str, str]]()
     for path, data in _unpacked(files, total):
@@ -125,7 +125,7 @@ class _Bounded:
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        """Return what comes next; refused where it is too much."""
+        """Return the next bytes; refused beyond the limit."""
         data = self._file.read(min(size, self.left + 1) if size >= 0 else self.left + 1)
         self.left -= len(data)
         if self.left < 0:
@@ -170,7 +170,7 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
 
 
 def list_files(workspace: Workspace) -> Iterator[Entry]:
-    """Yield the files of a workspace, the first of them where there are many."""
+    """Yield the files among the first ``MAX_LISTED`` entries of a workspace."""
     with suppress(ToolError):
         for entry in islice(workspace.walk("."), MAX_LISTED):
             if entry.kind == "file":
@@ -178,7 +178,7 @@ def list_files(workspace: Workspace) -> Iterator[Entry]:
 
 
 def pack_workspace(folder: Path) -> bytes:
-    """Return the files of a workspace as a zip; refused where they are too many or too large."""
+    """Return the files of a workspace as a zip; refused if they are too large."""
     workspace, packed, size = Workspace(folder), io.BytesIO(), 0
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry in list_files(workspace):

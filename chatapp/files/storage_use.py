@@ -22,7 +22,7 @@ FRESH = 600
 
 
 def check_room(owner: User, more: int = 0) -> None:
-    """Raise LimitReached where a user has no room for so many ``more`` bytes.
+    """Raise LimitReached if a user has no room for so many ``more`` bytes.
 
     Folders are measured once in a while, and again before anything is refused.
     """
@@ -60,12 +60,12 @@ def room_for(owner: User, more: int) -> Iterator[None]:
 
 
 def measure_again(owner: User) -> None:
-    """Have a user's folders measured when it next matters: something was put there or removed."""
+    """Have a user's folders measured at the next check, since their files have changed."""
     caches["visits"].delete(f"folders-{owner.pk}")
 
 
 def _attached(owner: User) -> int:
-    """Return the bytes of what a user has sent with messages, and of what waits to be sent."""
+    """Return the bytes of a user's attachments, both sent and waiting to be sent."""
     sent = AttachmentTotal.objects.filter(owner=owner).values_list("size", flat=True).first()
     waiting = Attachment.objects.filter(owner=owner).aggregate(size=Sum("size"))["size"]
     return (sent or 0) + (waiting or 0)
@@ -86,7 +86,7 @@ def _in_folders(owner: User) -> int:
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    """Yield the size of each file below a folder; what is gone meanwhile takes no room."""
+    """Yield the size of each file below a folder; files that vanish meanwhile are skipped."""
     for place, _folders, names in os.walk(folder):
         for name in names:
             try:

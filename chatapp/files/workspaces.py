@@ -20,11 +20,10 @@ from condense import open_folder
 
 LONGEST = 400
 
-# What the files take together with the system prompt and the tools: the last one fills the offline
-# stand-in's window, and with the answer there is still room for all of them where the condensation
-# is undone.
+# With system prompt and tools the last file fills the offline stand-in's window; all of them and
+# the answer fit after an undo.
 TOKENS = 11_200
-# What a file takes beside its text, called for and answered.
+# A file's tokens without its text: a call and its result.
 FRAME = 85
 # What they take at least, however much the tools do: less would not be worth reading.
 LEAST = 4_000
@@ -32,10 +31,7 @@ _CUT = "[The rest of {name} is left out of these samples.]\n"
 
 
 def choose_workspace(*, conversation: Conversation, folder: str) -> None:
-    """Let the tools read another folder of the owner's; "" is the conversation's own.
-
-    Refused when there is no such folder, or when it is somebody else's.
-    """
+    """Let the tools read another folder of the owner's, or "" for its own; refused if missing."""
     found = _find(conversation.owner, folder) if folder else ""
     Conversation.objects.filter(pk=conversation.pk).update(workspace=found)
 
@@ -81,5 +77,5 @@ def lay_out_samples(*, beside: int) -> Path:
 
 
 def _size(text: str) -> int:
-    """Return about what a text takes when it is read: each line comes with its number."""
+    """Return the approximate tokens of a text when it is read, with a number for each line."""
     return sizes.COUNTER.count(text) + 2 * text.count("\n")

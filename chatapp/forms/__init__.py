@@ -1,4 +1,4 @@
-"""Forms: what people may enter, and in which bounds."""
+"""Forms: the possible input of people, and its limits."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
@@ -27,7 +27,7 @@ else:
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that may not be called; where its name leads is seen at each call."""
+    """Refuse an address that may not be called; its name is resolved at each call only."""
     try:
         if url:
             Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
@@ -38,13 +38,13 @@ def check_address(url: str) -> None:
 class SecretInput(forms.Widget):
     """Makes a widget one for a secret, which no page shows.
 
-    Where another field was wrong, the page holds it sealed, and only its ``owner`` can send it.
+    If another field is wrong, the page holds the secret sealed, and only its ``owner`` can send it.
     """
 
     owner: int | None = None
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        """Return what was typed, or else what the page held."""
+        """Return the typed text, or else the sealed text of the page."""
         typed = super().value_from_datadict(data, files, name)
         with suppress(DecryptionFailed):
             whose, _sign, held = fields.decrypt(data.get(f"sealed_{name}", "")).partition(":")
@@ -52,7 +52,7 @@ class SecretInput(forms.Widget):
         return typed
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        """Return the field empty, and beside it what was typed."""
+        """Return the field empty, followed by the typed text, sealed."""
         field = super().render(name, None, attrs, renderer)
         hidden = '{}<input type="hidden" name="sealed_{}" value="{}"><p class="key-state">{}</p>'
         said = _("What you typed is kept. Save to store it.")

@@ -34,7 +34,7 @@ class CommandForm(ModelForm[SavedCommand]):
     """A name and the text that it is short for."""
 
     def clean_name(self) -> str:
-        """Return a name that nothing built in has."""
+        """Return the name; refuse that of a built-in command."""
         name: str = self.cleaned_data["name"]
         if name in RESERVED:
             raise forms.ValidationError(_("/{name} is built in. Choose another name.", name=name))
@@ -77,13 +77,13 @@ ChangedForm, FirstForm, LinkedForm, SessionsForm = (
 
 
 class NewKeyForm(AddWebAuthnForm):  # type: ignore[misc] # it has no types
-    """What a new passkey or security key is called, in the reader's language too."""
+    """The name of a new passkey or security key, with labels in the reader's language."""
 
     name = forms.CharField(label=_lazy("Name"), required=False)
 
 
 class KeyForm(EditWebAuthnForm):  # type: ignore[misc] # the same
-    """The same of a key that is there."""
+    """Another name for a stored key."""
 
     name = forms.CharField(label=_lazy("Name"))
 
@@ -92,7 +92,7 @@ type SavedTexts = "forms.BaseInlineFormSet[Any, User, Any]"
 
 
 def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
-    """Return the forms of all that the owner saved under a name, by their prefix."""
+    """Return the forms of the owner's named texts, by their prefix."""
     typed = forms.TextInput({"autocapitalize": "none", "spellcheck": "false"})
     text = forms.Textarea({"rows": 8, "spellcheck": "false"})
     kinds: dict[str, tuple[Any, ...]] = {

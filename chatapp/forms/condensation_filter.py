@@ -27,7 +27,7 @@ _DAY = forms.DateInput({"type": "date"}, "%Y-%m-%d")
 
 
 class AttemptFilter(forms.Form):
-    """Narrows a list of attempts; what can't be meant narrows nothing."""
+    """Narrows a list of attempts; an invalid value narrows nothing."""
 
     text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
     title = forms.CharField(label=_("conversation"), max_length=200, required=False)
@@ -61,13 +61,13 @@ class AttemptFilter(forms.Form):
 
     @property
     def kept(self) -> list[tuple[str, Any]]:
-        """What is chosen without a field to see, by name, for the form to send along."""
+        """The chosen values of hidden fields, by name, for the form to send along."""
         hidden = (field.name for field in self.hidden_fields())
         return [(name, self.chosen[name]) for name in hidden if name in self.chosen]
 
     @property
     def narrows(self) -> bool:
-        """Whether anything but the outcome and the order is chosen."""
+        """True if anything but the outcome and the order is chosen."""
         return bool(self.chosen.keys() - {"outcome", "sort"})
 
     @property
@@ -77,11 +77,11 @@ class AttemptFilter(forms.Form):
 
     @property
     def fills_more_fields(self) -> bool:
-        """Whether something is chosen in one of these."""
+        """True if one of these fields has a value."""
         return any(field.name in self.chosen for field in self.more_fields)
 
     def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
-        """Return those that fit, whatever their outcome."""
+        """Return the attempts that match, with any outcome."""
         wanted = Q()
         for name, value in self.chosen.items():
             match name:
@@ -100,9 +100,8 @@ class AttemptFilter(forms.Form):
         found = attempts.filter(wanted)
         if "text" not in self.chosen:
             return found
-        # Where they are few, which they are, they are named: so all summaries are looked through
-        # once, and not again for the totals and for the list. Told whose those few are as well,
-        # SQLite would read all that the owner has instead.
+        # A few attempts are named by key, so that the summaries are searched once, and not again
+        # for the totals. Without the owner: else SQLite would read all attempts of theirs.
         few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
         return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
 

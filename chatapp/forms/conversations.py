@@ -39,9 +39,9 @@ class RewindForm(forms.Form):
 
 
 class ConversationForm(ModelForm[Conversation]):
-    """What holds in one conversation: whether it recalls, and what its calls may cost, in USD.
+    """Settings of one conversation: automatic recall, and the budget of its calls in USD.
 
-    Without a word it recalls as its owner's settings say, and costs as much as it does.
+    Empty fields mean the owner's setting of recall, and no limit.
     """
 
     auto_recall = forms.NullBooleanField(
@@ -54,7 +54,7 @@ class ConversationForm(ModelForm[Conversation]):
         labels: ClassVar[dict[str, Any]] = {"budget": _("Budget (USD)")}
 
     def __init__(self, *args: Any, recalls: bool = True, **kwargs: Any) -> None:
-        """Offer to recall as the settings say, where it ``recalls`` or not."""
+        """Offer the owner's setting of recall, with its value ``recalls``, as the default."""
         super().__init__(*args, **kwargs)
         inherited = _("as in Settings: on") if recalls else _("as in Settings: off")
         choices = [("", inherited), (True, _("on")), (False, _("off"))]
@@ -62,7 +62,7 @@ class ConversationForm(ModelForm[Conversation]):
 
 
 class SystemPromptForm(forms.Form):
-    """What the model is told before a conversation, where that is not the profile's."""
+    """The system prompt of a conversation, in place of its profile's."""
 
     system_prompt = prompt_field(_("System prompt"))
 
@@ -71,7 +71,7 @@ class SystemPromptForm(forms.Form):
         self.inherited = inherited
 
     def prompt(self) -> str:
-        """Return what to store, "" for what is inherited."""
+        """Return the prompt to store, "" for the inherited one."""
         return own_prompt(self.cleaned_data["system_prompt"], self.inherited)
 
 
@@ -112,5 +112,5 @@ class PoliciesForm(forms.Form):
             )
 
     def policies(self) -> dict[str, str]:
-        """Return what was decided, by the names of the tools."""
+        """Return the decisions by the names of the tools."""
         return {name: policy for name, policy in self.cleaned_data.items() if policy}

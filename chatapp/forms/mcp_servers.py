@@ -1,4 +1,4 @@
-"""An MCP server: how it is reached, what it is given, and which of its tools are offered."""
+"""MCP servers: address or command, secrets, and the tools to offer."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _NOT_ONES_OWN = frozenset({"host", "content-length", "transfer-encoding", "conne
 
 
 class McpServerForm(ModelForm[McpServer]):
-    """A server; what it is given as a secret can be set and removed, and is never shown."""
+    """A server; its secrets can be set and removed, and are never shown."""
 
     secrets = forms.CharField(
         label=_("Headers or variables"),
@@ -75,7 +75,7 @@ class McpServerForm(ModelForm[McpServer]):
         return at.isoformat() if at else ""
 
     def clean_name(self) -> str:
-        """Refuse a name that the model could not be told, or that another server has."""
+        """Refuse a name that does not fit in a tool's name, or that another server has."""
         name: str = self.cleaned_data["name"]
         if not _NAME.fullmatch(name):
             raise forms.ValidationError(_("Use small letters, digits and hyphens."))
@@ -85,7 +85,7 @@ class McpServerForm(ModelForm[McpServer]):
         return name
 
     def clean_address(self) -> str:
-        """Refuse an address that may not be called, and a command where none may run."""
+        """Refuse an address that may not be called, and a command if none may run."""
         address: str = self.cleaned_data["address"]
         if self.cleaned_data.get("way") != Way.COMMAND:
             check_address(address)
@@ -114,7 +114,7 @@ class McpServerForm(ModelForm[McpServer]):
         return "\n".join(lines)
 
     def columns(self) -> list[str]:
-        """Return what is to be stored anew, by the names of columns; the server has it by now."""
+        """Set the server's secrets and tools, and return the names of the columns to save."""
         server, given = self.instance, self.cleaned_data
         columns = ["name", "is_on", "switched_off"]
         moved = self.was is None or self.was != (server.way, server.address)

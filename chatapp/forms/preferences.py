@@ -1,4 +1,4 @@
-"""Preferences: how condensing and the agent work for one user."""
+"""Preferences: a user's settings of condensing and the agent."""
 
 from itertools import chain
 from typing import Any, ClassVar
@@ -66,7 +66,7 @@ class ThresholdChoice(ModelForm[Profile]):
         return {"window": budget.window, "allowed": allowed, "reserved": budget.reserved}
 
     def clean(self) -> dict[str, Any]:
-        """Take the number where an own value was chosen, and ask for it when it is missing."""
+        """Take the number if an own value was chosen, and ask for it when it is missing."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("mode") != OWN:
             self.instance.threshold = condense.INHERIT
@@ -78,7 +78,7 @@ class ThresholdChoice(ModelForm[Profile]):
 
 
 class ProfileChoice(ThresholdChoice):
-    """What the settings page sets of a profile: its threshold, and what asks for its summaries."""
+    """The settings page's part of a profile: its threshold and its condensing prompt."""
 
     class Meta(ThresholdChoice.Meta):
         fields = ("condensing_prompt",)
@@ -92,14 +92,14 @@ class ProfileChoice(ThresholdChoice):
 
     @property
     def source(self) -> str:
-        """Whose threshold is in force, in a word."""
+        """The source of the threshold in force, in a word."""
         preferences = self.instance.owner.preferences
         source = turn_context.budget_for(self.instance, preferences).threshold_source
         return source_label("adaptive" if source == "global" and preferences.adaptive else source)
 
 
 def own_prompt(text: str, default: str) -> str:
-    """Return what to store: nothing where the text is the default, so that a better one arrives."""
+    """Return the text to store: "" for the default, so that a better default takes effect."""
     text = "\n".join(text.strip().splitlines())
     return "" if text == default else text
 
@@ -146,7 +146,7 @@ DASH = " \N{EN DASH} "
 
 
 def default_prompt(preferences: Preferences) -> str:
-    """Return the condensing prompt that is used where the user wrote none."""
+    """Return the condensing prompt that is used if the user wrote none."""
     beside_ledger = settings.CONDENSE_DEFAULT_HOOKS and preferences.attach_ledger
     key = condense.BESIDE_LEDGER if beside_ledger else condense.CONDENSE
     return condense.condense_instruction(key=key)
@@ -166,7 +166,7 @@ def strategy_choices(*, clearing: bool = False) -> list[tuple[str, Any]]:
 
 
 class PreferencesForm(ModelForm[Preferences]):
-    """How condensing and the agent work, wherever a profile has no own value."""
+    """Settings of condensing and the agent, in force unless a profile has its own value."""
 
     strategy = forms.ChoiceField(
         label=_("Method"), choices=strategy_choices, widget=forms.RadioSelect, required=False
@@ -217,12 +217,12 @@ class PreferencesForm(ModelForm[Preferences]):
         return made
 
     def clean_strategy(self) -> str:
-        """Store nothing where the choice is the server's: it then follows the server."""
+        """Store nothing for the server's strategy: the setting then follows the server."""
         chosen: str = self.cleaned_data["strategy"]
         return "" if chosen == settings.CONDENSE_STRATEGY else chosen
 
     def clean_condensing_prompt(self) -> str:
-        """Store nothing where the text is the default."""
+        """Store nothing for the default text."""
         return own_prompt(self.cleaned_data["condensing_prompt"], default_prompt(self.instance))
 
     def clean(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Profiles: how a model is reached, its limits and prices."""
+"""Profiles: the address, key, limits and prices of a model."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def model_defaults() -> dict[str, dict[str, Any]]:
 
 
 def provider_traits() -> dict[str, dict[str, Any]]:
-    """Return what the profile form asks for, by provider."""
+    """Return each provider's fields in the profile form."""
     traits = {}
     for spec in provider_specs().values():
         takes = {"effort": spec.takes_effort, "temperature": spec.takes_temperature}
@@ -65,7 +65,7 @@ def provider_traits() -> dict[str, dict[str, Any]]:
 
 
 def describe_surcharge(prices: condense.Prices) -> str:
-    """Say what a long prompt costs more, "" where it costs the same."""
+    """Return the higher price of a long prompt as a sentence, "" if there is none."""
     if prices.surcharge is None:
         return ""
     return translate(
@@ -106,7 +106,7 @@ def key_field() -> forms.CharField:
 
 
 def connectable() -> list[tuple[str, Any]]:
-    """Return where a first model can be connected, and the words for it."""
+    """Return the places to connect a first model, with their labels."""
     keyed = [spec for spec in provider_specs().values() if spec.needs_key]
     # One whose API others speak has a label for all of them.
     named = [(one.name, one.first_profile if one.presets else one.label) for one in keyed]
@@ -114,7 +114,7 @@ def connectable() -> list[tuple[str, Any]]:
 
 
 def remote_servers() -> list[Preset]:
-    """Return the servers whose addresses are known, but those of this machine."""
+    """Return the servers with known addresses, except those of this machine."""
     presets = (one for spec in provider_specs().values() for one in spec.presets)
     return [one for one in presets if not one.is_local]
 
@@ -123,7 +123,7 @@ class AddressField(forms.CharField):
     """The address of an API, as people have it at hand."""
 
     def to_python(self, value: Any) -> str | None:
-        """Return it whole; where only a host is named, its API begins there as everybody's does."""
+        """Return the whole address; a host alone gets a scheme and the usual path."""
         typed = (value or "").strip().rstrip("/").removesuffix("/chat/completions")
         if typed and "://" not in typed:
             host = re.split("[/:]", typed)[0]
@@ -141,7 +141,7 @@ class ConnectForm(forms.Form):
     model = forms.CharField(required=False, max_length=100)
 
     def clean(self) -> dict[str, Any]:
-        """Ask for what is missing; refuse an address that no profile may call."""
+        """Require the missing field; refuse an address that no profile may call."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("to") != ELSEWHERE:
             cleaned["address"] = ""
@@ -153,7 +153,7 @@ class ConnectForm(forms.Form):
         return cleaned
 
     def profile(self, owner: User) -> Profile:
-        """Return what was entered as a profile that lacks its figures."""
+        """Return the entered values as a profile that lacks its figures."""
         given = self.cleaned_data
         others = (spec.name for spec in provider_specs().values() if spec.presets)
         made = Profile(
@@ -229,7 +229,7 @@ class ProfileForm(ThresholdChoice):
         return [self[name] for name in PRICES]
 
     def surcharge(self) -> str:
-        """Say what a long prompt to the stored profile's model costs more, for the template."""
+        """Return the surcharge of a long prompt to the stored profile's model, for the template."""
         return describe_surcharge(self.instance.prices)
 
     def clean_name(self) -> str:
@@ -244,7 +244,7 @@ class ProfileForm(ThresholdChoice):
         return name
 
     def clean_system_prompt(self) -> str:
-        """Store nothing where the text is the default."""
+        """Store nothing for the default text."""
         return own_prompt(self.cleaned_data["system_prompt"], SYSTEM_PROMPT)
 
     def clean_base_url(self) -> str:
@@ -254,7 +254,7 @@ class ProfileForm(ThresholdChoice):
         return url
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a reply that could not fit into the window; drop an address nobody calls."""
+        """Refuse a reply that could not fit into the window; drop an unused address."""
         cleaned = super().clean()
         spec = provider_spec(cleaned.get("provider", ""))
         if not spec.url:
@@ -271,7 +271,7 @@ class ProfileForm(ThresholdChoice):
     def unsaved(self) -> Profile | None:
         """Return the profile as the form says, to be tried and not saved; None without a model.
 
-        What is missing or wrong besides is as it was, or made up.
+        Missing figures are the stored ones, or safe guesses.
         """
         if {"provider", "model", "base_url"} & self.errors.keys():
             return None
@@ -284,7 +284,7 @@ class ProfileForm(ThresholdChoice):
         return profile
 
     def _set_key(self) -> None:
-        """Give the profile the new key, or none where that was asked for and none typed since."""
+        """Set the profile's new key, or remove it unless a new one was typed."""
         removes = self.cleaned_data.get("remove_key") and not self.data.get("key")
         key = "" if removes else self.cleaned_data.get("key", "")
         if key or removes:

@@ -1,4 +1,4 @@
-"""What the operators decide for everybody who uses this server."""
+"""The settings of the operators for all users of this server."""
 
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ def deniable() -> list[str]:
 
 
 class ServerSettingsForm(ModelForm[ServerSettings]):
-    """The limits of each user, of which an empty field sets none; and what everybody is given."""
+    """The limits of each user, with no limit for an empty field, and the shared profiles."""
 
     profiles = forms.MultipleChoiceField(
         label=_("Shared profiles"), required=False, widget=forms.CheckboxSelectMultiple

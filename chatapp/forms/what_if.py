@@ -1,4 +1,4 @@
-"""The what-if form: strategies, thresholds, a prompt and a writer to try on a conversation."""
+"""The what-if form: strategies, thresholds, a prompt and a writer to compare."""
 
 import re
 from typing import Any, cast
@@ -32,7 +32,7 @@ def free_strategies() -> list[str]:
 
 
 def tried_strategies() -> list[tuple[str, Any]]:
-    """Return what can be tried, with those first that ask no model."""
+    """Return the strategies to compare, first those that ask no model."""
     free = free_strategies()
     return sorted(strategy_choices(clearing=True), key=lambda one: one[0] not in free)
 
@@ -79,7 +79,7 @@ class WhatIfForm(forms.Form):
         return own_prompt(self.cleaned_data["prompt"], default_prompt(self.terms.preferences))
 
     def variants(self) -> list[Variant]:
-        """Return what to try: with another prompt, each summary with that in force as well."""
+        """Return the variants: with a new prompt, each summary with the prompt in force as well."""
         now, entered = self.terms.configuration.prompt, self.cleaned_data["prompt"]
         free = free_strategies()
         return [
@@ -89,9 +89,9 @@ class WhatIfForm(forms.Form):
         ]
 
     def chosen(self, button: str) -> Variant | None:
-        """Return what a button stands for: a strategy, a threshold, and whether the prompt is new.
+        """Return a button's variant: a strategy, a threshold, and the new prompt or the old.
 
-        None for what was not compared.
+        None for one that was not compared.
         """
         strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
         now: str = self.terms.configuration.prompt

@@ -1,4 +1,4 @@
-"""The gateway's application: who may pass, and each answer byte for byte as it comes."""
+"""The gateway's application: it admits requests, and passes answers on byte for byte."""
 
 import asyncio
 import json
@@ -155,7 +155,7 @@ def _admit(call: Call) -> ApiToken:
 
 
 def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
-    """Return a request's token, and where it goes; raise Refusal."""
+    """Return a request's token and its upstream; raise Refusal."""
     token, dialect = _admit(call), call.dialect
     if call.path not in dialect.paths | dialect.beside:
         raise Refusal(404, _("There is nothing at this address."))

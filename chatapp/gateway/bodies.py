@@ -26,7 +26,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _value_at = json.JSONDecoder().raw_decode
 
 
-# What decodes a copy, by the encoding's name; requests come in those that can be limited.
+# Decoders by the encoding's name. Requests may use those whose output can be limited.
 _DECODERS: Mapping[str, Callable[[], Any]] = {
     "gzip": lambda: zlib.decompressobj(31),
     "deflate": lambda: zlib.decompressobj(15),
@@ -62,7 +62,7 @@ def decoded(body: bytes, encoding: str) -> bytes:
 
 
 def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
-    """Return what decodes a copy of an answer, chunk by chunk; both raise ValueError."""
+    """Return a function that decodes a copy of an answer by chunks; both raise ValueError."""
     name = encoding.strip().lower()
     if name not in {*_PLAIN, *_DECODERS}:
         raise ValueError(name)
@@ -108,7 +108,7 @@ def read_body(data: bytes, name: str, *, any_value: bool = False) -> Body:
 
 
 def _read_object(text: str, name: str) -> tuple[dict[str, Any], list[int]]:
-    """Return an object, and where the bracket, commas and bracket of its list stand."""
+    """Return an object, and the places of its list's opening bracket, commas and closing one."""
     value, cuts = dict[str, Any](), list[int]()
 
     def field(at: int) -> int:

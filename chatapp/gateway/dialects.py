@@ -1,4 +1,4 @@
-"""Dialects: what the gateway has to know of an API to record its requests and answers."""
+"""Dialects: the parts of an API that the gateway reads to record requests and answers."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,10 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a request says of itself: its history, its session, or an answer that it follows.
+    """The facts in a request's body: its history, its session, and the answer that it follows.
 
-    One that ``is_part`` leaves the rest of its history to the provider. With ``keeps_thinking`` the
-    provider refuses the results of tools behind an answer whose thinking is gone.
+    If it ``is_part``, the provider has the rest of its history. With ``keeps_thinking`` the provider
+    refuses results of tools behind an answer without its thinking.
     """
 
     items: Sequence[Any]

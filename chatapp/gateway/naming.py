@@ -53,7 +53,7 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
 
 
 def asks_for_summary(headers: Mapping[str, str], told: Told) -> bool:
-    """Whether a client is about to replace its history: no part of the talk."""
+    """Return True if the client asks for a summary to replace its history with."""
     last = next((one for one in reversed(told.items) if _role(one) != "system"), None)
     is_trigger = fields(last).get("type") == "compaction_trigger"
     begins = any(_SUMMARY.match(text) for text in texts_in(last))
@@ -123,7 +123,7 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
 
 
 def are_alike(one: Told, other: Told) -> bool:
-    """Whether two requests are of the same agent, by the lines that it is told and its tools."""
+    """Return True if two requests are of the same agent, by its prompt's lines and its tools."""
     here, there = ({*told.system.splitlines(), *told.tools} for told in (one, other))
     likeness = len(here & there) / len(here | there) if here or there else 1
     return bool(one.tools) == bool(other.tools) and likeness >= ALIKE

@@ -1,4 +1,4 @@
-"""Recordings: what goes through the gateway is stored beside it, and never holds it up."""
+"""Recordings: requests and answers are stored while they pass, and never held up."""
 
 import asyncio
 import contextvars
@@ -40,7 +40,7 @@ OK = range(200, 300)
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer; what is no part of a conversation is not ``is_kept``."""
+    """One request and its answer; it is not ``is_kept`` if it is no part of a conversation."""
 
     request: Request
     is_kept: bool = True
@@ -71,7 +71,7 @@ class Recording:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the answer comes as events."""
+        """True if the answer is a stream of events."""
         return "text/event-stream" in self.headers.get("content-type", "")
 
     async def _reads(self) -> AsyncIterator[bytes]:
@@ -89,7 +89,7 @@ class Recording:
                 await async_tasks.tick()
 
     async def run(self) -> None:
-        """Store the request, what has come of the answer twice a second, and its end."""
+        """Store the request, drafts of the answer twice a second, and its end."""
         saver, request = RetriedWrites(Nobody()), self.request
         try:
             opened = await self._open(saver, request)
@@ -169,7 +169,7 @@ class Recording:
 
 @dataclass(slots=True)
 class Ended:
-    """How far an answer was read, and why no further."""
+    """The part of an answer that was read, and the error that ended it."""
 
     reply: StreamedReply
     error: str = ""
@@ -182,7 +182,7 @@ class Ended:
                 self.reply_id = str(told.facts.get("reply_id") or self.reply_id)
 
     def draft(self) -> PartialReply:
-        """Return what is there of the answer as it is stored until it is whole."""
+        """Return the answer so far, as it is stored until it is whole."""
         blocks = []
         for block in self.reply.blocks():
             match told := block.to_api():
@@ -205,7 +205,7 @@ _running: dict[asyncio.Task[None], Recording] = {}
 
 
 def _start(recording: Recording) -> asyncio.Task[None]:
-    """Record beside everything else, behind what of its owner has come to its end."""
+    """Start a task that records, after its owner's recordings that have ended."""
     owner = recording.request.owner.pk
     before = [one for one, of in _running.items() if of.is_over and of.request.owner.pk == owner]
 

@@ -35,7 +35,7 @@ class Request:
 
     @cached_property
     def body(self) -> Body:
-        """Its JSON, and where in its decoded bytes the history is."""
+        """Its JSON, with the places of the history in its decoded bytes."""
         try:
             plain = decoded(self.raw, self.headers.get("content-encoding", ""))
         except Refusal:
@@ -44,7 +44,7 @@ class Request:
 
     @cached_property
     def told(self) -> Told:
-        """What it says of itself."""
+        """The facts in its body."""
         return self.dialect.read(self.body.value)
 
     @property
@@ -69,5 +69,5 @@ class Request:
 
     @property
     def problem(self) -> str:
-        """Say what of it is not on record as messages, "" for nothing."""
+        """A sentence on its parts that are not on record as messages, "" if all are."""
         return UNREADABLE if not self.body.value else ODD if self.history.odd else ""

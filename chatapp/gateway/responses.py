@@ -17,7 +17,7 @@ _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
 
 
 class _Transcript(Rollout):
-    """The input of a request, item by item: what the model thought stays apart, tools are none."""
+    """The input of a request, item by item: reasoning apart, without offers of tools."""
 
     @override
     def take(self, index: int, item: Any, /) -> None:
@@ -32,7 +32,7 @@ class _Transcript(Rollout):
 
 
 class _Reply(StreamedReply):
-    """What one answer has said so far."""
+    """One answer so far."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ AT_ONCE = 50
 
 @transaction.atomic
 def find_conversation(request: Request) -> tuple[Conversation, bool]:
-    """Return the conversation of a request, and whether it is new.
+    """Return the conversation of a request, and True if it is new.
 
     A name decides, then what is stored of the history. Within a session, a request of another kind
     is a conversation beside it.
@@ -72,7 +72,7 @@ def _with_history(
 
 
 def _head_of(conversation: Conversation, request: Request) -> Told:
-    """Return what the newest request of a conversation says, without its history."""
+    """Return the facts of a conversation's newest request, without its history."""
     call = conversation.calls.filter(manifest__isnull=False).order_by("-pk").first()
     if call is None:
         return Told(())
@@ -85,7 +85,7 @@ def _is_alike(conversation: Conversation, request: Request) -> bool:
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:
-    made = insert(Conversation(owner=request.owner, profile=request.profile))
+    made: Conversation = insert(Conversation(owner=request.owner, profile=request.profile))
     columns = {"program": request.program, "session": request.name.session}
     insert(ClientConversation(conversation=made, dialect=request.dialect.name, **columns))
     _put_beside(made, parent)
@@ -93,7 +93,7 @@ def _begin(request: Request, parent: Conversation | None) -> Conversation:
 
 
 def _put_beside(conversation: Conversation, parent: Conversation | None) -> None:
-    """Make a conversation one beside another, in the archive, or one of its own."""
+    """Make a conversation a side request of another, in the archive, or one of its own."""
     ClientConversation.objects.filter(pk=conversation.pk).update(parent=parent)
     at = timezone.now() if parent else None
     Conversation.objects.filter(pk=conversation.pk).update(archived_at=at)

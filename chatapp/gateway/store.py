@@ -1,4 +1,4 @@
-"""Rows of what the gateway passes on: messages of clients, and calls with their bytes."""
+"""Rows of requests that passed: messages of clients, and calls with their bytes."""
 
 import hashlib
 import json
@@ -9,12 +9,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from django.db import transaction
-
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.context import sizes
-from chatapp.conversations.conversations import set_title_from
+from chatapp.conversations.conversations import title_of
+from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.errors import Refused
 from chatapp.gateway import naming
@@ -31,7 +30,7 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.models.database import insert, now
+from chatapp.models.database import insert, now, together
 from chatapp.models.processes import this_process
 from chatapp.providers import provider_spec
 from chatapp.storage.request_log import RequestLog
@@ -52,10 +51,9 @@ class Opened:
 
 
 def open_call(request: Request, conversation: Conversation) -> Opened:
-    """Store what is new in a request and the call, before the answer is there."""
+    """Store the new messages of a request and its call, before the answer is there."""
     entries = request.history.entries
-    with transaction.atomic():
-        locked = message_store.lock_conversation(conversation.pk)
+    with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
         # What asks for a summary is no part of the talk that it is of.
         summarises = locked.last_seq and naming.asks_for_summary(request.headers, request.told)
@@ -65,11 +63,12 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        insert(call)
-        log = _log_of(locked.pk)
+        log, sent = _log_of(locked.pk), _as_sent(request, seqs)
         new = [one for one in seqs if one and not log.knows(one)]
         log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
-        written = log.write(call.pk, _as_sent(request, seqs))
+        compared = log.compare(sent)
+        (stored,) = together(log.looking(compared))
+        written = log.store(call, sent, compared, stored)
         used = {"used_at": now(), "program": request.program}
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
     log.written = written
@@ -78,7 +77,7 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
 
 
 def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
-    """Store what a history has beyond the stored one; return the number of each message, or 0.
+    """Store the new messages of a history; return the number of each of its messages, or 0.
 
     Where the two part, what is stored is set aside: as a version, or as a history that the client
     has replaced. A version that the client went back to is shown again.
@@ -105,7 +104,7 @@ def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
 
 
 def _in_common(entries: Sequence[Entry], known: Mapping[bytes, Message]) -> int:
-    """Return how many messages of a history end with one that is stored and shown."""
+    """Return the length of a history's beginning that is stored and shown."""
     for place in range(len(entries), 0, -1):
         one = entries[place - 1]
         found = None if one.is_told else known.get(one.digest)
@@ -115,7 +114,7 @@ def _in_common(entries: Sequence[Entry], known: Mapping[bytes, Message]) -> int:
 
 
 def _brought_back(locked: Conversation, rewind: uuid.UUID | None) -> bool:
-    """Show a version again to which the client went back; False where that can't be."""
+    """Show a version again to which the client went back; return False if that fails."""
     known = Rewind.objects.filter(version__isnull=False)
     record = known.filter(pk=rewind).first() if rewind else None
     try:
@@ -129,7 +128,7 @@ def _brought_back(locked: Conversation, rewind: uuid.UUID | None) -> bool:
 def _part(
     locked: Conversation, common: Sequence[Entry], known: Mapping[bytes, Message], fresh: int
 ) -> None:
-    """Set aside what is stored behind the common beginning of two histories."""
+    """Set aside the stored messages behind the common beginning of two histories."""
     last = known[common[-1].digest].seq if common else 0
     shown = locked.messages.in_force()
     tail = shown.filter(seq__gt=last, history_link__isnull=False).order_by("seq").first()
@@ -149,8 +148,8 @@ def _append(locked: Conversation, entry: Entry) -> int:
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
     if entry.role == "user" and not locked.title and message.words:
-        locked.title = message.words
-        set_title_from(Conversation(pk=locked.pk), message.words)
+        locked.title = title_of(message.words)
+        Conversation.objects.filter(pk=locked.pk).update(title=locked.title)
     return row.seq
 
 
@@ -176,7 +175,7 @@ def _as_sent(request: Request, seqs: Sequence[int]) -> SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a request ended; a ``turn`` of this status says why no more of it is on record."""
+    """The end of a request; a ``turn`` of this status explains missing parts of its record."""
 
     blocks: Sequence[condense.Block]
     usage: condense.Usage
@@ -186,10 +185,9 @@ class Outcome:
 
 
 def close_call(opened: Opened, outcome: Outcome) -> None:
-    """Store an answer as far as it came, what it took, and why there is no more of it."""
+    """Store an answer as far as it came, its usage and cost, and the error that ended it."""
     call, columns = opened.call, dict(outcome.columns)
-    with transaction.atomic():
-        locked = message_store.lock_conversation(opened.conversation.pk)
+    with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
@@ -199,12 +197,13 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
         columns |= message_store.usage_columns(outcome.usage) | {"message": message, "cost": cost}
         running = ModelCall.objects.filter(pk=call.pk, status=ModelCall.Status.RUNNING)
         running.update(**columns)
+        call.pieces.all().delete()
         message_store.note_record(locked.pk)
     note_call(call.purpose, columns["status"], outcome.usage, cost)
 
 
 def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
-    """Store an answer as the newest message; None where the client has gone on without it."""
+    """Store an answer as the newest message; None if the client has gone on without it."""
     is_talk = opened.call.purpose == ModelCall.Purpose.CHAT
     if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, opened.digest}:
         return None
@@ -215,7 +214,7 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:
-    """Return what a call cost: by the profile of its model, or else by the provider's list."""
+    """Return the cost of a call: by the profile of its model, or else by the provider's list."""
     profile, provider = request.profile, request.dialect.provider
     if profile is None or profile.model != request.model:
         known = request.owner.profiles.filter(provider=provider, model=request.model)

@@ -38,7 +38,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_r
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An address with its ``guard`` and ``credentials``, None where the client's are passed on."""
+    """An address with its ``guard`` and ``credentials``, None if the client's are passed on."""
 
     profile: Profile | None
     base: str
@@ -64,7 +64,7 @@ class Upstream:
 
 
 def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) -> Upstream:
-    """Return where a request goes: by its token, or its model; a client's ``own_key`` is enough."""
+    """Return the upstream of a request, by its token or its model; an ``own_key`` is enough."""
     profile = token.profile
     if profile is None or profile.provider != provider:
         usable = token.owner.profiles.filter(provider=provider, model=model)
@@ -97,7 +97,7 @@ class _Pinned(AbstractResolver):
         self._addresses = addresses
 
     async def resolve(self, host: str, port: int = 0, family: Any = None) -> list[ResolveResult]:
-        """Return the addresses, whatever the name is."""
+        """Return the addresses for any name."""
         del family
         told: Any = {"hostname": host, "port": port, "proto": 0, "flags": socket.AI_NUMERICHOST}
         families = {False: socket.AF_INET, True: socket.AF_INET6}

@@ -1,10 +1,10 @@
 """Importers of recorded conversations, one file per format and named after it.
 
-A format is a file of this folder with three things; nothing else names it. ``LABEL`` is what people
-call it. ``recognise`` tells whether a file with this sample at its beginning is of this format.
-``read_transcript`` yields the messages of a path in order, and what could not be used. Where files
-hold many conversations, there is a ``read_chat`` for one of them instead. ``WHERE`` may say where
-people find such files.
+A format is a file of this folder with three things; nothing else names it. ``LABEL`` is its name
+for people. ``recognise`` returns True if a file with this sample at its beginning is of this
+format. ``read_transcript`` yields the messages of a path in order, and the unusable parts. If files
+hold many conversations, there is a ``read_chat`` for one of them instead. ``WHERE`` may describe
+the place of such files.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def load_importer(name: str) -> ModuleType:
 
 
 def read_file(form: str, path: Path) -> Iterator[Piece]:
-    """Return what a file holds; raises OSError without one, and Unusable where it can't be used."""
+    """Return the pieces of a file; raise OSError without one, and Unusable for an unusable one."""
     found = load_importer(form)
     if hasattr(found, "read_chat"):
         return read_chats(path, found.read_chat)
@@ -49,14 +49,14 @@ def read_file(form: str, path: Path) -> Iterator[Piece]:
 
 
 async def import_files(run: str) -> None:
-    """Import what was sent for an ``ImportRun``, as a background job."""
+    """Import the files of an ``ImportRun``, as a background job."""
     await run_import(run, read_file)
 
 
 def recognise(path: Path) -> str | None:
-    """Return the format of a file or of a task's folder by its name, None where none is known.
+    """Return the format's name for a file or a task's folder, None if it is unknown.
 
-    Several files, or those in an archive, are only known where a format's files hold many
+    Several files, or those in an archive, are only recognised if a format's files hold many
     conversations. Raises Unusable for an archive that can't be read.
     """
     if found := _recognise(take_sample(path)):

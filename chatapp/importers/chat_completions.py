@@ -21,7 +21,7 @@ _PARTS = {"image_url", "input_text", "output_text", "input_image"}
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether something in it is only said there."""
+    """Return True if a role, a part or a call has a form that only this API uses."""
     items = [item for item in sample.items if "role" in item]
     parts = [part for item in items for part in listed(item.get("content"))]
     return not sample.in_lines and (

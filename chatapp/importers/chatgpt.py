@@ -27,12 +27,12 @@ _SETTINGS = {"user_editable_context", "model_editable_context"}
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether its items are trees of nodes."""
+    """Return True if an item is a tree of nodes."""
     return any("mapping" in item for item in sample.items)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
-    """Return a conversation, None for what is none."""
+    """Return the conversation of an item, None if it is none."""
     if not isinstance(item, dict) or not isinstance(nodes := item.get("mapping"), dict):
         return None
     times = item.get("create_time"), item.get("update_time")
@@ -45,7 +45,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
 
 
 def _said(chat: Chat, node: Mapping[str, Any]) -> Said:
-    """Return whose message it is, and its blocks: none where it is no part of the talk."""
+    """Return a message's role and blocks; no blocks if it is no part of the talk."""
     message = fields(node.get("message"))
     content, meta = fields(message.get("content")), fields(message.get("metadata"))
     kind, role = content.get("content_type"), fields(message.get("author")).get("role")

@@ -20,12 +20,12 @@ _ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether its items have messages of this form."""
+    """Return True if an item has messages of this form."""
     return any("chat_messages" in item for item in sample.items)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
-    """Return a conversation, None for what is none."""
+    """Return the conversation of an item, None if it is none."""
     if not isinstance(item, dict) or not isinstance(item.get("chat_messages"), list):
         return None
     # It says again what messages say.

@@ -58,19 +58,19 @@ _REFUSED = re.compile(
     re.DOTALL,
 )
 _ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered): ")
-_ANSWER = re.compile(r'"[^"\n]*"\s?=\s?"([^"]*)"')
+_ANSWER, _ANY = r'"{}"\s?=\s?"([^"]*)"', r'[^"\n]*'
 _APPROVED = re.compile(r"User has approved (?:exiting plan mode|your plan)\b")
 _PLAN = re.compile(r"^## Approved Plan[^\n]*\n(.*)", re.DOTALL | re.MULTILINE)
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether its lines name their session, or sum one up."""
+    """Return True if a line names its session, or is a summary of one."""
     marks = ({"sessionId", "uuid"}, {"leafUuid", "summary"})
     return sample.in_lines and any(mark <= item.keys() for mark in marks for item in sample.items)
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield messages with their calls' figures, and summaries with what they hide."""
+    """Yield messages with their calls' figures, and summaries with the tags of hidden messages."""
     return Session().read(read_lines(path))
 
 
@@ -168,7 +168,7 @@ class Session(Transcript):
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:
-        """Set aside the earlier message in this place, with all that followed it."""
+        """Set aside the earlier message in this place, and the messages after it."""
         start = self._ends.get(item.get("parentUuid", ""), len(self.messages))
         newer = self.messages[start:]
         seen = [n for n, one in enumerate(newer, start) if "rewind_parent" not in one]
@@ -179,7 +179,7 @@ class Session(Transcript):
             self.go_back(start, seen[0])
 
     def _say(self, said: dict[str, Any], item: Mapping[Any, Any]) -> None:
-        """Add a message, or to the reply that this is another part of, with what it took."""
+        """Add a message or a further part of the last reply, with its usage."""
         message, role, is_meta = item["message"], said["role"], item.get("isMeta") is True
         blocks = self.mark(role, said["content"])
         blocks = [one | {condense.USER_WORDS: ""} for one in blocks] if is_meta else blocks
@@ -229,7 +229,7 @@ def _sent_by(line: Mapping[Any, Any]) -> str:
 
 
 def _said_to(call: Block, result: Block) -> str:
-    """Return what the user said to a call: a reason, an answer, or an approved plan."""
+    """Return the user's words to a call: a reason, an answer, or an approved plan."""
     name, given = str(call.get("name") or ""), call.get("input")
     answer = result_text(result.get("content"))
     if result.get("is_error") is True:
@@ -237,11 +237,14 @@ def _said_to(call: Block, result: Block) -> str:
         refused = None if name.startswith("mcp__") or not name else _REFUSED.match(answer)
         return refused[1].strip() if refused else ""
     if name == "AskUserQuestion" and _ANSWERED.match(answer):
-        # A question may quote what looks like an answer.
-        for asked in listed(given.get("questions")) if isinstance(given, Mapping) else ():
-            question = asked.get("question") if isinstance(asked, dict) else None
-            answer = answer.replace(f'"{question}"=', '""=')
-        return "\n".join(_ANSWER.findall(answer))
+        # A question, or an option's preview, may quote what looks like an answer.
+        asked = listed(given.get("questions")) if isinstance(given, Mapping) else ()
+        texts = [re.escape(str(one.get("question"))) for one in asked if isinstance(one, dict)]
+        said = [re.search(_ANSWER.format(one), answer) for one in texts]
+        found = (
+            [one[1] for one in said if one] if said else re.findall(_ANSWER.format(_ANY), answer)
+        )
+        return "\n".join(found)
     if name == "ExitPlanMode" and _APPROVED.match(answer):
         plan = _PLAN.search(answer)
         told = given.get("plan") if isinstance(given, Mapping) else ""

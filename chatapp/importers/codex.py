@@ -1,4 +1,4 @@
-"""Rollouts of Codex: JSON Lines, each with a piece of what was said to and by the model."""
+"""Rollouts of Codex: JSON Lines, each with a piece of the talk between user and model."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _SILENT = {"session_meta", "event_msg", "turn_context", "ghost_snapshot", "other
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether its lines are those of a rollout, of today or of before they had envelopes."""
+    """Return True if the lines are those of a rollout, with envelopes or in the older form."""
     kinds = {str(item.get("type")) for item in sample.items}
     bare = {str(item.get("type")) for item in sample.items if "role" not in item}
     has_envelope = bool(kinds & _LINES) and any("payload" in item for item in sample.items)
@@ -32,7 +32,7 @@ def recognise(sample: Sample) -> bool:
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield messages, calls and results, summaries with what they hide, and the newest usage."""
+    """Yield messages, calls and results, summaries with the hidden ones' tags, and the usage."""
     return Rollout().read(read_lines(path))
 
 
@@ -90,7 +90,7 @@ class Rollout(transcripts.Transcript):
             )
 
     def _roll_back(self, turns: int) -> None:
-        """Set aside so many of the user's newest messages, with all that followed them."""
+        """Set aside so many of the user's newest messages, and the messages after them."""
         seen = [n for n, one in enumerate(self.messages) if not _HIDDEN & one.keys()]
         asked = [n for n in seen if _is_asked(self.messages[n])]
         start = first = asked[-turns:][0] if asked else 0
@@ -125,7 +125,7 @@ def _is_asked(message: Mapping[str, Any]) -> bool:
 
 
 def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
-    """Return the role of whose item it is, and its blocks; none where nothing can be used."""
+    """Return an item's role and its blocks; no blocks if nothing can be used."""
     blocks = [*transcripts.blocks_in([item])]
     match item:
         case {"type": "message", "role": str(said_by)} if said_by != "assistant":
@@ -142,7 +142,7 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
 
 
 def _answers(output: str) -> str:
-    """Return what the user answered, one answer a line."""
+    """Return the user's answers, one a line."""
     given = request_bytes.decode_input(output).get("answers")
     if not isinstance(given, dict):
         return ""

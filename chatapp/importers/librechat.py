@@ -22,12 +22,12 @@ _MARKS = re.compile(
 
 
 def recognise(sample: Sample) -> bool:
-    """Return True if it begins as they do, or has their messages."""
+    """Return True if the file begins like an export, or has the fields of its messages."""
     return bool(_MARKS.match(sample.head))
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
-    """Return a conversation, None for what is none."""
+    """Return the conversation of an item, None if it is none."""
     found = (item.get("messagesTree") or item.get("messages")) if isinstance(item, dict) else None
     if not isinstance(found, list):
         return None

@@ -17,7 +17,7 @@ WHERE = gettext_lazy("A JSON file with a list of messages.")
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether it may be a list of such messages: what has its own marks is asked first."""
+    """Return True if an item has such a message's role; formats with marks are tried before."""
     return any(str(item.get("role")) in {"user", "assistant"} for item in sample.items)
 
 

@@ -1,6 +1,6 @@
 """Exports of Open WebUI: a list of chats, whose ``history`` has all branches.
 
-What a model thought and which tools it called stands in its text, between tags.
+A model's thoughts and tool calls are in its text, between tags.
 """
 
 import html
@@ -28,12 +28,12 @@ _SUMMARY = re.compile("<summary>[^<]*</summary>")
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether its items are chats with a history."""
+    """Return True if an item is a chat with a history."""
     return any(_messages(item) for item in sample.items)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:
-    """Return a conversation, None for what is none."""
+    """Return the conversation of an item, None if it is none."""
     if not (messages := _messages(item)):
         return None
     inner = fields(item.get("chat", item))

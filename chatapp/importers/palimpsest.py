@@ -1,4 +1,4 @@
-"""Conversations that Palimpsest has written, with all that is on record of them: docs/export.md."""
+"""Conversations that Palimpsest has written, with all their records: docs/export.md."""
 
 import re
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ _LONG = re.compile(rb"\d{%d}" % MOST_DIGITS)
 
 
 def recognise(sample: transcript_files.Sample) -> bool:
-    """Whether it says so at its beginning."""
+    """Return True if the file's beginning names this format."""
     return '"format"' in sample.head[:200] and "palimpsest conversation" in sample.head[:200]
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield messages and the rest; raise Unusable, at the end as well, where it is not as written.
+    """Yield messages and the other items; raise Unusable, possibly late, for a damaged file.
 
     No more than one item is held at a time.
     """
@@ -62,7 +62,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
 
 def _has_long_digits(path: Path) -> bool:
-    """Whether it may have an integer that Python refuses to make: the parser crashes over it."""
+    """Return True if the file may have an integer too long for Python: the parser crashes on it."""
     with transcript_files.opened(path) as unbounded:
         file, before = transcript_files.BoundedFile(unbounded, transcript_files.LARGEST), b""
         while data := file.read(transcript_files.SAMPLED_BYTES):
@@ -73,7 +73,7 @@ def _has_long_digits(path: Path) -> bool:
 
 
 def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tuple[str, Any]]:
-    """Yield what stands under each key of a file's object, of a list each item by itself."""
+    """Yield the values of a file's object with their keys, and each item of a list by itself."""
     depth, level, section, values = 0, 0, "", 0
     builder: Any = None
     for event, value in transcript_files.limit_depth(

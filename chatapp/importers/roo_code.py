@@ -1,9 +1,9 @@
-"""Task folders of Roo Code: what the model was sent with its tags, and what the page showed.
+"""Task folders of Roo Code: the model's messages with their tags, and the page's messages.
 
-``api_conversation_history.json`` is enough; ``ui_messages.json`` has what condensing cost.
-Words of users are in tags of their own, beside results and surroundings. What a tool wrote may hold
-the same tags, so that none counts after a result's heading, but for the tools whose results are
-what the user said.
+``api_conversation_history.json`` is enough; ``ui_messages.json`` has the costs of condensing. Words
+of users are in tags of their own, next to results and surroundings. A tool's output may hold the
+same tags, so that none counts after a result's heading, but for the tools whose results are the
+user's words.
 """
 
 import re
@@ -49,13 +49,13 @@ _CHANGING = {
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether it is such a folder, or the one file of it that is needed."""
+    """Return True for such a folder, or the one file of it that is needed."""
     tagged = any("ts" in item and "role" in item for item in sample.items)
     return bool({HISTORY, PAGE} & sample.names) or (tagged and sample.head.startswith("["))
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield messages with their tags, and condensations with what they cost."""
+    """Yield messages with their tags, and condensations with their cost."""
     history = path / HISTORY if path.is_dir() else path
     if not history.is_file() or history.name == PAGE:
         raise Unusable(say("“{name}” is missing: it has what the model was sent.", name=HISTORY))
@@ -64,7 +64,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
 
 class Task(Transcript):
-    """A task: its history message by message, and what its page showed."""
+    """A task: its history message by message, with the figures of its page."""
 
     strategy = LABEL
 
@@ -104,9 +104,9 @@ class Task(Transcript):
         yield from super().pieces()
 
     def _read_page(self, page: Path) -> dict[str, Mapping[Any, Any]]:
-        """Take the title from what the page showed; return what it says of summaries and markers.
+        """Take the title from the page; return its figures of summaries and markers, by id.
 
-        That is by their ids, with its time as ``ts``.
+        Each has its time as ``ts``.
         """
         told: dict[str, Mapping[Any, Any]] = {}
         for found in read_items(page):
@@ -125,7 +125,7 @@ class Task(Transcript):
         return told
 
     def _record_all(self, told: dict[str, Mapping[Any, Any]]) -> None:
-        """Put each summary and marker on record, with what is told of it by its id."""
+        """Record each summary and marker, with the page's figures for its id."""
         for number, one in enumerate(self.messages, 1):
             if name := one.get("condense_id") or one.get("truncation_id"):
                 figures = told.pop(name, {})
@@ -143,7 +143,7 @@ class Task(Transcript):
 
 
 def _tags_of(item: dict[str, Any]) -> dict[str, str]:
-    """Return the tags: an id is one only on what is a summary or a marker."""
+    """Return the tags; an id is a tag only on a summary or a marker."""
     told = {tag: _id(item[name]) for name, tag in _TAGS.items() if item.get(name)}
     if not item.get("isSummary"):
         told.pop("condense_id", None)
@@ -162,7 +162,7 @@ def _id(name: Any) -> str:
 
 
 def _said(text: str, tool: str) -> str | None:
-    """Return what the user said in a text after a result's heading, or before any; None for all."""
+    """Return the user's words in a text after the heading of ``tool``'s result, None for all."""
     if _RESULT.match(text) or _OWN.match(text):
         return ""
     wrapped = _WRAPPED.match(text)

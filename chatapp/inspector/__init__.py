@@ -1,1 +1,1 @@
-"""The inspector: what the model sees and saw, the parts of a request with what each takes."""
+"""The inspector: the parts and sizes of requests, the next one and sent ones."""

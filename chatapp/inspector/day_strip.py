@@ -32,7 +32,7 @@ class Day:
 def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     """Return the latest ``days``, the oldest first, with the ``most`` saved and spent on one.
 
-    There are none where nothing was saved or spent.
+    There are none if nothing was saved or spent.
     """
     today = timezone.now().astimezone(zone).date()
     dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]

@@ -1,4 +1,4 @@
-"""Next request of a conversation, as it would be sent now, and what is hidden from it."""
+"""Next request of a conversation, as it would be sent now, and the messages it leaves out."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
 class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
-    ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside; ``starts`` is where it would be condensed. The first
-    ``cached`` tokens should be in the provider's cache until about the moment ``cached_until``,
-    None where nothing is known of one.
+    ``hiders`` are the records that hide something of the conversation from it, ``rewound`` counts
+    the messages that rewinds have set aside; ``starts`` is the size at which it would be condensed.
+    The first ``cached`` tokens should be in the provider's cache until about the moment
+    ``cached_until``, None if no time is known.
     """
 
     cards: Sequence[parts.Card]
@@ -48,17 +48,17 @@ class NextRequest:
 
     @property
     def percent(self) -> float:
-        """How full the window is."""
+        """The filled share of the window, in percent."""
         return 100 * self.tokens / self.window
 
 
 def read_next_request(conversation: Conversation) -> NextRequest | None:
-    """Return what the model would be sent next, None where no profile answers."""
+    """Return the next request to the model, None if no profile answers."""
     profile = conversation.answering
     if profile is None:
         return None
     system = system_of(conversation, profile)
-    history = message_store.read_effective(conversation.pk)
+    history, beyond = message_store.read_outline(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     messages = [
         parts.Sized(
@@ -73,6 +73,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     ]
     found = (*_frame(conversation, profile, system), *parts.message_pieces(messages))
     cached, until = still_cached(conversation, profile)
+    read, more = cached if until else None, beyond.get("count", 1) - 1
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
     )
@@ -80,7 +81,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     counts = ("messages_hidden", "results_hidden", "condensations_hidden")
     rewound = Rewind(**in_force.aggregate(**{one: models.Sum(one, default=0) for one in counts}))
     return NextRequest(
-        cards=parts.cards_of(found, size.value, profile.context_window, cached if until else None),
+        cards=parts.cards_of(found, size.value, profile.context_window, read, more),
         tokens=size.value,
         measured=size.measured,
         window=profile.context_window,

@@ -36,7 +36,7 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
 
 
 def label_of(kind: str) -> str:
-    """Return what a kind is called."""
+    """Return the name of a kind."""
     return str(_WORDS[kind][0])
 
 
@@ -51,9 +51,9 @@ _BLOCK = 200
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a request; ``tokens`` are its weight beside the others.
+    """A part of a request; ``tokens`` are its weight among the others.
 
-    ``seq`` is the stored message that it is or begins with, 0 where that is not known.
+    ``seq`` is the stored message that it is or begins with, 0 if that is unknown.
     """
 
     kind: str
@@ -87,7 +87,7 @@ def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:
 
 
 def recalled_ranks(blocks: Iterable[condense.Block]) -> dict[str, list[int]]:
-    """Return how well each passage fits that some blocks recall, 1 the best, by their texts."""
+    """Return the ranks of the passages in recalled blocks, 1 the best, by the blocks' texts."""
     found = {}
     for block in blocks:
         if isinstance(block, condense.TextBlock) and kind_of(block) == condense.RECALLED:
@@ -101,7 +101,7 @@ def recalled_ranks(blocks: Iterable[condense.Block]) -> dict[str, list[int]]:
 def frame_pieces(
     system: str, tools: Mapping[str, object], weigh: Callable[[str, str], float]
 ) -> Iterator[Piece]:
-    """Yield what stands before the messages; ``weigh`` tells a text of a kind."""
+    """Yield the pieces before the messages; ``weigh`` returns the tokens of a text of a kind."""
     if system.strip():
         yield Piece(SYSTEM, system, weigh(SYSTEM, system))
     for name, tool in tools.items():
@@ -152,7 +152,7 @@ def _pieces(one: Sized, default: str) -> Iterator[Piece]:
 def _recalled_pieces(
     blocks: Iterable[condense.Block], ranks: Mapping[str, Sequence[int]], tokens: float
 ) -> Iterator[Piece]:
-    """Yield each passage with its rank; they share the tokens of what stands before them."""
+    """Yield each passage with its rank; the passages share the tokens of their preface."""
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     for text in texts:
         before, told = condense.split_recalled(text)
@@ -177,9 +177,9 @@ def _weight(block: condense.Block) -> int:
 
 
 def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
-    """Yield a message's blocks, each with what it is where somebody else than its author wrote it.
+    """Yield a message's blocks, each with its kind if its author did not write it.
 
-    Only what the engine wrote is looked into for its parts: words that begin like one are words.
+    Only the engine's own text is searched for parts: words that begin like one are words.
     """
     for block in one.message.blocks:
         match block:
@@ -196,7 +196,7 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
 
 
 def _apart(text: str, pinned: frozenset[str]) -> Iterator[tuple[bool, str]]:
-    """Yield what is pinned and what is not, of what may have been sent as one text."""
+    """Yield the pinned and other parts of a text, each with True if it is pinned."""
     every = "|".join(map(re.escape, pinned))
     parts = re.split(rf"(?:\A|\n\n)({every})(?=\n\n|\Z)", text) if pinned else [text]
     for index, part in enumerate(parts):
@@ -219,9 +219,9 @@ def _text_parts(
 class Card:
     """The part of a request that is of one kind; ``percent`` is its share of the window.
 
-    ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
-    is known of that. ``segment`` is the colour of the context bar that it belongs to, ``shade`` how
-    many kinds before it have that colour.
+    ``cached`` are the tokens of it that were read from the provider's cache, None if unknown.
+    ``segment`` is the colour of the context bar that it belongs to, ``shade`` the number of earlier
+    kinds with that colour.
     """
 
     kind: str
@@ -233,6 +233,7 @@ class Card:
     percent: float
     cached: int | None
     pieces: Sequence[Piece] = field(repr=False)
+    beyond: int = 0
 
     @property
     def listed(self) -> Sequence[Piece]:
@@ -241,8 +242,8 @@ class Card:
 
     @property
     def unlisted(self) -> int:
-        """How many pieces are not shown."""
-        return len(self.pieces) - len(self.listed)
+        """The number of pieces that are not shown."""
+        return len(self.pieces) - len(self.listed) + self.beyond
 
     @property
     def cached_percent(self) -> float | None:
@@ -251,12 +252,12 @@ class Card:
 
 
 def cards_of(
-    found: Sequence[Piece], total: int, window: int, cached: int | None = None
+    found: Sequence[Piece], total: int, window: int, cached: int | None = None, beyond: int = 0
 ) -> tuple[Card, ...]:
     """Return the cards of a request of ``total`` tokens, in the order in which their kinds begin.
 
     Of the request the first ``cached`` tokens were read from a cache. Pieces share the total by
-    their weight.
+    their weight. One stands for so many messages ``beyond`` itself.
     """
     scale = total / (sum(piece.tokens for piece in found) or 1)
     kinds: dict[str, list[Piece]] = {}
@@ -280,6 +281,7 @@ def cards_of(
             percent=100 * tokens[kind] / (window or total or 1),
             cached=None if cached is None else round(hits[kind]),
             pieces=those,
+            beyond=beyond if kind == MESSAGES else 0,
         )
         for place, (kind, those) in enumerate(kinds.items())
     )

@@ -1,4 +1,4 @@
-"""Chart of what the latest requests of a conversation were made of, one column each."""
+"""Chart of the composition of a conversation's latest requests, one column each."""
 
 import itertools
 import json
@@ -49,12 +49,12 @@ class Column:
 
     @property
     def measured(self) -> bool:
-        """Whether the provider told its size."""
+        """True if the provider reported its size."""
         return bool(self.call.tokens_prompt)
 
     @property
     def middle(self) -> float:
-        """Where a mark of the whole column stands."""
+        """The place of a mark for the whole column."""
         return self.x + self.width / 2
 
 
@@ -62,7 +62,7 @@ class Column:
 class Chart:
     """The columns, oldest first; the chart is ``most`` tokens high.
 
-    The ``limit`` is where the context is condensed now, None without a profile.
+    The ``limit`` is the size at which the context is condensed now, None without a profile.
     """
 
     columns: Sequence[Column]
@@ -79,7 +79,7 @@ class Chart:
 
 
 def draw_chart(conversation: Conversation) -> Chart | None:
-    """Return what the latest answers' requests were made of, None where none is on record."""
+    """Return the composition of the latest answers' requests, None if none is on record."""
     answers = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT, manifest__isnull=False)
     newest = answers.select_related("manifest").order_by("-created_at", "-pk")
     calls = [*reversed(newest[:CALLS])]
@@ -119,7 +119,7 @@ def _slices(weights: Mapping[str, float], total: int, most: int) -> Iterator[Sli
 
 
 class _Weights:
-    """How much of each call's request is of which kind, without reading what messages say."""
+    """The weights of each call's parts by kind, without reading the texts of messages."""
 
     def __init__(self, conversation: Conversation, calls: Sequence[ModelCall]) -> None:
         self._reader = RequestReader(conversation.pk)
@@ -146,13 +146,13 @@ class _Weights:
         return weights
 
     def made(self, call: ModelCall) -> set[object]:
-        """Return what names the summaries and markers that a call was sent."""
+        """Return the keys of the summaries and markers in a call's request."""
         items, _tail = self._items[call.pk]
         weighed = itertools.chain.from_iterable(self._weigh(one, call.provider) for one in items)
         return {key for key, _tokens, made in weighed if made}
 
     def _weigh(self, item: Item, provider: str) -> Iterator[tuple[object, float, bool]]:
-        """Yield what an item is made of: its name, its tokens, whether the engine wrote it."""
+        """Yield an item's parts: key, tokens, and True if the engine wrote it."""
         if pk := fragment_of(item):
             if pk not in self._loose:
                 self._loose[pk] = _begins_made(provider, self._bytes[pk])
@@ -174,7 +174,7 @@ class _Weights:
 
 
 def _begins_made(provider: str, fragment: bytes) -> bool:
-    """Whether bytes that no message holds are a summary or a marker."""
+    """Return True if bytes that no message holds are a summary or a marker."""
     try:
         said = next(read_messages(request_format(provider), fragment), None)
     except (ValueError, condense.InvalidMessage):

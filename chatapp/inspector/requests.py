@@ -16,7 +16,7 @@ class StoredRequest:
     """A call with the bytes of its request; they ``match`` the hash that was stored with it.
 
     In neutral words the request is a ``frame``, and ``messages`` with those that each is made of;
-    what nobody can read says nothing.
+    both are empty if it can't be read.
     """
 
     call: ModelCall
@@ -28,7 +28,7 @@ class StoredRequest:
 
 
 def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
-    """Read at once the records of a conversation's last calls up to one, as an index has them."""
+    """Read the records of a conversation's last calls up to one, in one query."""
     calls = ModelCall.objects.filter(
         conversation=newest.conversation_id, created_at__lte=newest.created_at
     )
@@ -37,7 +37,7 @@ def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
 
 
 def read_body(call: ModelCall) -> bytes | None:
-    """Return the bytes of a call's request, None where they are not on record any more."""
+    """Return the bytes of a call's request, None if they are not on record any more."""
     parts = _read(RequestReader(call.conversation_id), call)
     return parts.body if parts else None
 
@@ -53,7 +53,7 @@ def _read(reader: RequestReader, call: ModelCall) -> Parts | None:
 
 
 def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
-    """Return a call's request, None where it is not on record or its parts are lost."""
+    """Return a call's request, None if it is not on record or its parts are lost."""
     parts = _read(reader, call)
     if parts is None:
         return None

@@ -1,4 +1,4 @@
-"""Sent calls: what the model saw in a call, beside what it saw in the call before."""
+"""Sent calls: the request of a call, compared with the call before."""
 
 import itertools
 from collections import Counter
@@ -35,10 +35,10 @@ _counter = condense.CachedCounter(sizes.COUNTER)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is new in a request, and what of the one before is not in it.
+    """The new parts of a request, and the parts of the one before that are not in it.
 
-    The first ``same`` of its messages are those of the request before; ``parameters`` are the
-    names of what else differs.
+    The first ``same`` of its messages are those of the request before; ``parameters`` are the names
+    of the other differences.
     """
 
     same: int
@@ -51,12 +51,12 @@ class Comparison:
 
     @property
     def begins_the_same(self) -> bool:
-        """Whether the request begins with the whole one before."""
+        """True if the request begins with the whole one before."""
         return self.same == self.before and not self.system_changed and not self.tools
 
     @property
     def prefix_words(self) -> str:
-        """Say where what both have in common ends."""
+        """The end of the common beginning, as a sentence."""
         if self.system_changed:
             return _("What both begin with ends in the system prompt.")
         if names := in_a_row(self.tools):
@@ -73,7 +73,7 @@ class Comparison:
 
 
 def compare(before: StoredRequest, now: StoredRequest) -> Comparison:
-    """Return what a request has that the one before had not, and the other way round."""
+    """Return the differences between a request and the one before."""
     keys, earlier = [*_keys(now)], [*_keys(before)]
     pairs = zip(keys, earlier, strict=False)
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -89,7 +89,7 @@ def compare(before: StoredRequest, now: StoredRequest) -> Comparison:
 
 
 def _keys(request: StoredRequest) -> Iterator[bytes]:
-    """Yield the messages as they are told apart: text is the same as a block of text."""
+    """Yield the messages as bytes to compare: text is the same as a block of text."""
     for message, _sources in request.messages:
         yield request_bytes.encode([message.role, [block.to_api() for block in message.blocks]])
 
@@ -111,7 +111,7 @@ def _changed(one: Mapping[str, object], other: Mapping[str, object]) -> Sequence
 
 
 def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | None) -> str:
-    """Say how the provider's cache served a call, and why not better."""
+    """Return a sentence on the cached part of a call's prompt, with the reason of a miss."""
     if said := labels.cache_miss(call):
         return _("The provider says why it was not read from its cache: {why}.", why=said)
     if not call.tokens_prompt:
@@ -143,11 +143,11 @@ def why_missed(call: ModelCall, before: ModelCall | None, found: Comparison | No
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """What the model saw in a call, in cards, beside what it saw in the call before.
+    """The request of a call, in cards, compared with the call before.
 
-    ``hiders`` are the records whose summary or marker it was sent.
-    ``seen`` is None where no request is on record or its parts are lost. Its size is the
-    provider's measure or our estimate, and 0 where nobody knows the window.
+    ``hiders`` are the records of the summaries and markers in it.
+    ``seen`` is None if no request is on record or its parts are lost. Its size is the provider's
+    measure or our estimate, and 0 if no profile knows the window.
     """
 
     call: ModelCall
@@ -164,12 +164,12 @@ class SentCall:
 
     @property
     def percent(self) -> float | None:
-        """How full the window was."""
+        """The filled share of the window in percent, None if its size is unknown."""
         return 100 * self.tokens / self.window if self.window else None
 
 
 def read_call(call: ModelCall) -> SentCall:
-    """Return what the model saw in a call; costs what it saw, whatever else is stored."""
+    """Return a call's request in cards; the cost follows its size, not the conversation's."""
     reader = RequestReader(call.conversation_id)
     # Those that answered, as far as their requests are on record.
     calls = ModelCall.objects.filter(
@@ -244,7 +244,7 @@ class _Messages:
         return {made for one in self.told if (made := self._made_of(*one))}
 
     def sized(self) -> list[parts.Sized]:
-        """Return the messages with their sizes, and whether the engine wrote them."""
+        """Return the messages with their sizes, marked if the engine wrote them."""
         return [
             parts.Sized(
                 message,
@@ -258,7 +258,7 @@ class _Messages:
         ]
 
     def _made_of(self, message: condense.Message, sources: Sequence[int]) -> int:
-        """Return the number of the summary or marker that a message is, 0 where it is none."""
+        """Return the number of the summary or marker in a message, 0 if it is none."""
         if sources:
             return next((seq for seq in sources if seq in self._made), 0)
         if message.role != "user" or not any(condense.split_parts(message.text)):
@@ -268,7 +268,7 @@ class _Messages:
 
     @cached_property
     def _beginnings(self) -> Sequence[tuple[str, int]]:
-        """How the latest summaries and markers begin, for requests that name no numbers."""
+        """The first texts of the latest summaries and markers, for requests without numbers."""
         rows = self.rows.filter(created_at__lte=self.call.created_at).made_by_engine()
         latest = rows.order_by("-seq").values_list("content", "seq")[:LATEST]
         firsts = ((next(iter(_blocks(content)), None), seq) for content, seq in latest)

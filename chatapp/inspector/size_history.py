@@ -32,12 +32,12 @@ class Moment:
 
     @property
     def saved(self) -> int:
-        """By how many tokens it made the context smaller."""
+        """The tokens by which it made the context smaller."""
         return self.before - self.tokens
 
     @property
     def measured(self) -> bool:
-        """Whether none of its sizes is an estimate."""
+        """True if none of its sizes is an estimate."""
         one = self.drop
         return one is None or (one.tokens_before_measured and one.tokens_after_measured)
 
@@ -84,13 +84,13 @@ class SizeHistory:
 
     @property
     def line(self) -> str:
-        """The path through all steps, as SVG has it."""
+        """The path through all steps, as an SVG path."""
         ends = [(one.x, one.top if one.moment.drop else one.y, one.y) for one in self.steps]
         return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, *both in ends for y in dict.fromkeys(both))
 
 
 def draw_size_history(conversation: Conversation) -> SizeHistory | None:
-    """Return how large the context was, None where nothing made it smaller."""
+    """Return the context's size over time, None if nothing made it smaller."""
     moments = sorted([*_calls(conversation), *_drops(conversation)], key=lambda one: one.when)
     # Of a turn's calls in a row, the last stands for all.
     rows = itertools.groupby(moments, lambda one: one.drop or one.turn)
@@ -112,7 +112,7 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
 
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:
-    """Yield the calls for an answer of which the provider told how much it read."""
+    """Yield the calls for an answer whose prompt the provider measured."""
     prompt = F("tokens_input") + F("tokens_cache_read") + F("tokens_cache_write")
     calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
     found = calls.annotate(prompt=prompt).filter(prompt__gt=0)

@@ -1,4 +1,4 @@
-"""The channel: carries a running turn's events to those who watch it, and hints to all processes.
+"""The channel: carries a running turn's events to its watchers, and hints to all processes.
 
 Nothing in it is the truth: that is in the rows. A turn's events are kept only as far as somebody
 who comes late needs them, and may be lost at any moment.
@@ -53,13 +53,13 @@ _REPLACES: dict[type, tuple[type, ...]] = {
 
 
 class EventLog:
-    """What has to be told of a running turn to somebody who comes now, in its order."""
+    """The events of a running turn that a new reader needs, in order."""
 
     def __init__(self) -> None:
         self._told: list[TurnEvent] = []
 
     def add(self, event: TurnEvent) -> None:
-        """Take an event, and drop what it makes needless."""
+        """Add an event, and drop those that it makes needless."""
         needless = _REPLACES.get(type(event), ())
         if isinstance(event, events.MessageAppended):
             # Results are shown on the cards of the calls before them.
@@ -78,7 +78,7 @@ class EventLog:
         self._told.append(event)
 
     def read(self) -> list[TurnEvent]:
-        """Return what there is to tell; pieces in a row are one."""
+        """Return the events for a new reader; adjacent pieces are joined."""
         self._told = [*events.joined(self._told)]
         return self._told
 
@@ -87,10 +87,10 @@ class Publisher(Protocol):
     """The writing end of one turn: an ``Audience`` of the agent's."""
 
     def publish(self, event: TurnEvent) -> None:
-        """Tell whoever watches; returns at once."""
+        """Send an event to all watchers; returns at once."""
 
     def close(self) -> None:
-        """Tell nothing more: it ended, or goes on elsewhere."""
+        """Publish nothing more: the turn ended, or goes on elsewhere."""
 
 
 Events = asyncio.Queue[TurnEvent]
@@ -103,7 +103,7 @@ KEPT_AFTER_END = 120
 class Channel(ABC):
     """Events of turns, and hints. Its methods belong to the event loop, except ``tell``.
 
-    While it ``is_away``, nothing of other processes is heard.
+    While it ``is_away``, no hints or events of other processes arrive.
     """
 
     is_away = False
@@ -117,17 +117,17 @@ class Channel(ABC):
         self.loop = asyncio.get_running_loop()
 
     async def close(self) -> None:  # noqa: B027 - in memory all is told at once
-        """Tell what is still to be told, and nothing more."""
+        """Send everything that is pending, then nothing more."""
 
     def tell(self, hint: Hint) -> None:
-        """Tell every process something, this one first; callable from any thread."""
+        """Send a hint to every process, this one first; callable from any thread."""
         if self.loop and not self.loop.is_closed():
             # A request's own context ends with it, and takes the threads for its queries along.
             context = contextvars.Context()
             self.loop.call_soon_threadsafe(self.deliver, hint, context=context)
 
     def deliver(self, hint: Hint) -> None:
-        """Pass a hint on to those in this process who listen, whatever goes wrong with one."""
+        """Pass a hint to every listener in this process; log those that fail."""
         for listener in self.listeners:
             try:
                 listener(hint)
@@ -136,18 +136,15 @@ class Channel(ABC):
 
     @abstractmethod
     def open(self, turn: uuid.UUID, attempt: int) -> Publisher:
-        """Return what tells the events of a turn's attempt; those of an earlier one are void."""
+        """Return a publisher for a turn's attempt; those of earlier attempts become void."""
 
     @abstractmethod
     def read(self, turn: uuid.UUID) -> AbstractAsyncContextManager[Events]:
-        """Give a turn's events meanwhile: how it stands, then all that comes.
-
-        What follows ``Restarted`` takes the place of all before it.
-        """
+        """Yield a queue: a turn's state, then later events; ``Restarted`` voids all before it."""
 
 
 class _TurnInMemory:
-    """What is told of one turn, and who reads it; ``forget`` drops it."""
+    """The events and readers of one turn; ``forget`` drops it."""
 
     def __init__(self, forget: Callable[[], object]) -> None:
         self._forget = forget
@@ -158,18 +155,18 @@ class _TurnInMemory:
         self.is_kept = False
 
     def tell(self, event: TurnEvent) -> None:
-        """Tell all readers."""
+        """Send an event to all readers."""
         self.log.add(event)
         for reader in self.readers:
             reader.put_nowait(event)
 
     def let_go(self) -> None:
-        """Forget it, unless it is read or told again."""
+        """Drop the turn, unless it has readers or is kept."""
         if not (self.readers or self.is_kept):
             self._forget()
 
     def keep_no_longer(self) -> None:
-        """Forget it once nobody reads it, unless it is told again."""
+        """Drop the turn once it has no readers, unless it has a publisher again."""
         self.is_kept = self.publisher is not None
         self.let_go()
 
@@ -181,12 +178,12 @@ class _PublisherInMemory:
         self._turn, self.attempt = turn, attempt
 
     def publish(self, event: TurnEvent) -> None:
-        """Tell all readers."""
+        """Send an event to all readers, unless a later attempt has begun."""
         if self._turn.publisher is self:
             self._turn.tell(event)
 
     def close(self) -> None:
-        """Tell nothing more; it can be read for a while."""
+        """Publish nothing more; the events stay readable for a while."""
         if self._turn.publisher is self:
             self._turn.publisher = None
             asyncio.get_running_loop().call_later(KEPT_AFTER_END, self._turn.keep_no_longer)

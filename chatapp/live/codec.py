@@ -1,7 +1,7 @@
 """The encoding of events and hints, for another process that may be older or newer than this one.
 
-Each is a JSON array of its name and its fields. Who does not know a name skips it; a field that
-one side does not know has its default on the other.
+Each is a JSON array of its name and its fields. A process that does not know a name skips it; a
+field that one side does not know has its default on the other.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ Told = TurnEvent | Hint
 
 
 def _reader_of(kind: type) -> Callable[[dict[str, Any]], Any]:
-    """Return what makes an object of this class from its fields as JSON has them."""
+    """Return a function that makes an object of this class from its JSON fields."""
     known = {one.name for one in dataclasses.fields(kind)}
     ids = [name for name, of in get_type_hints(kind).items() if uuid.UUID in (of, *get_args(of))]
 
@@ -58,7 +58,7 @@ def encode(told: Iterable[Told]) -> bytes:
 
 
 def decode(text: bytes) -> list[Any]:
-    """Return the events or hints that were encoded; leave out what is unknown."""
+    """Return the decoded events or hints; unknown ones are left out."""
     found = []
     for name, fields in orjson.loads(text):
         if reader := _READERS.get(name):
@@ -73,5 +73,5 @@ def decode(text: bytes) -> list[Any]:
 
 @functools.cache
 def _say_once(what: str, name: str) -> None:
-    """Tell the log: a newer process may say it many times a second."""
+    """Log once per name: a newer process may send it many times a second."""
     log.warning("a newer process said something that is not %s: %s", what, name)

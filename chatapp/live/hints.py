@@ -31,21 +31,21 @@ class TurnRequested:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A person answered what a turn waits for."""
+    """A person answered a question of a conversation's turn, or its review."""
 
     conversation: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationChanged:
-    """Something else than its running turn changed a conversation."""
+    """A conversation was changed by something other than its running turn."""
 
     conversation: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
 class ContextNews:
-    """What the line at the composer says of a conversation's context is different now."""
+    """The line about a conversation's context, at the composer, has changed."""
 
     conversation: uuid.UUID
 
@@ -66,7 +66,7 @@ class TitleChanged:
 
 @dataclass(frozen=True, slots=True)
 class SavingDelayed:
-    """What follows a turn could not be stored, and is tried again ``until`` then (Unix seconds).
+    """A turn's follow-up could not be stored; it is tried again ``until`` then (Unix seconds).
 
     With 0 it is stored.
     """
@@ -84,7 +84,7 @@ class ConversationDeleted:
 
 @dataclass(frozen=True, slots=True)
 class ListChanged:
-    """A user's list of conversations is different now, which pages ``but`` one's own show."""
+    """A user's list of conversations has changed, except on pages of the one ``but``."""
 
     user: int
     but: uuid.UUID | None = None
@@ -92,7 +92,7 @@ class ListChanged:
 
 @dataclass(frozen=True, slots=True)
 class UserChanged:
-    """What a user set up is different now: settings, profiles, servers for tools."""
+    """A user's settings, profiles or tool servers have changed."""
 
     user: int
 
@@ -106,7 +106,7 @@ class SessionsEnded:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRestored:
-    """This process hears hints again, and may have missed some."""
+    """This process receives hints again, and may have missed some."""
 
 
 Hint = (

@@ -2,11 +2,11 @@
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
-``condense.cancel``, ``condense.put_off``, ``ping``. What begins something has a nonce,
-what ends something names the turn, so that one sent twice, or late, does no harm.
-Server → browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made
-by the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
-``epoch``: a page shows each once, in order, and comes back for what is missing.
+``condense.cancel``, ``condense.put_off``, ``ping``. A frame that begins something has a nonce, and
+one that ends something names the turn, so that one sent twice, or late, does no harm. Server →
+browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made by the
+page's own templates. Frames to all watchers are numbered by ``change``, from 1 in each ``epoch``: a
+page shows each once, in order, and comes back for those it missed.
 """
 
 import json
@@ -37,10 +37,9 @@ class SendMessage:
     """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
-    ``attachments`` are the ids of what goes with it; the blocks in the places that it ``drops`` do
-    not come along from that one. Where something runs already, one that may
-    wait is ``queued``. What is not understood in a ``literal`` text is text. ``zone`` is the time
-    zone of whoever sends it, as their browser says.
+    ``attachments`` are the ids of its files; the blocks in the places that it ``drops`` are not
+    copied from that one. While a turn runs, one that may wait is ``queued``. A ``literal`` text has
+    no commands or paths. ``zone`` is the time zone of its sender's browser.
     """
 
     text: str
@@ -55,9 +54,9 @@ class SendMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChangeQueued:
-    """Give the queued message of this nonce another text, or remove it where that is None.
+    """Change the text of the queued message of this nonce; None removes the message.
 
-    What is not understood in a ``literal`` text is text.
+    A ``literal`` text has no commands or paths: it is taken as it is.
     """
 
     nonce: uuid.UUID
@@ -67,7 +66,7 @@ class ChangeQueued:
 
 @dataclass(frozen=True, slots=True)
 class SendQueued:
-    """Send the queued message of this nonce now; what runs is stopped first."""
+    """Send the queued message of this nonce now; a running turn is stopped first."""
 
     nonce: uuid.UUID
 
@@ -76,7 +75,7 @@ class SendQueued:
 class TakeUp:
     """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
 
-    ``seq`` is the answer to regenerate, for once by another ``profile`` where one is given.
+    ``seq`` is the answer to regenerate, for once by another ``profile`` if one is given.
     """
 
     how: str
@@ -181,7 +180,7 @@ def _stopped(frame: object) -> Command | None:
 
 
 def _scope(fields: Mapping[Any, Any]) -> Scope | None:
-    """Return what is to be condensed, None for all: numbers of messages, or a call in one."""
+    """Return the scope to condense, None for all: numbers of messages, or a call in one."""
     match fields:
         case {"first": int(first), "last": int(last)} if type(first) is type(last) is int:
             return Scope(first, last)
@@ -203,7 +202,7 @@ def _places(drops: Any) -> tuple[int, ...]:
 
 
 def _ids(attachments: Any) -> tuple[uuid.UUID, ...]:
-    """Return the ids of what is attached, each once."""
+    """Return the ids of the attachments, each once."""
     match attachments:
         case [*ids] if len(ids) <= MOST_ATTACHMENTS and all(isinstance(one, str) for one in ids):
             return tuple(dict.fromkeys(map(uuid.UUID, ids)))

@@ -1,8 +1,8 @@
-"""The live views of this process: what the open pages of a conversation see, in order.
+"""The live views of this process: the open pages of its conversations, kept current.
 
 There is one for each conversation that somebody watches here. A task of its own follows the turn's
-events, coalesces streamed text, and does all that reads the database or renders a template,
-whatever goes wrong in showing.
+events, coalesces streamed text, and does all that reads the database or renders a template. Errors
+in showing are logged and do not end it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from chatapp.live.channel import Events, channel
 from chatapp.live.outgoing_frames import LINGER, Watchers
 from chatapp.live.status_panel import Notice, QueueView
 from chatapp.live.turn_view import TurnView
-from chatapp.models import Conversation, Turn
+from chatapp.models import Conversation, Message, Turn
 from chatapp.models.database import reading
 from chatapp.transcript import row_pages
 from condense import noop
@@ -45,7 +45,7 @@ UNCLAIMED = 3.0
 
 
 class LiveView:
-    """The live view of one conversation: whatever it is told, its watchers see."""
+    """The live view of one conversation: shows events and hints to its watchers."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers | None = None) -> None:
         self.conversation_id = conversation_id
@@ -65,7 +65,7 @@ class LiveView:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def follow(self, turn: uuid.UUID, *, question: int = 0, waits: bool = False) -> None:
-        """Show a turn from now on, and first what it answers; one that ``waits`` does so."""
+        """Show a turn and its question from now on; ``waits`` says that it waits for a person."""
         if self.followed != turn:
             self.followed = turn
             self.turns += 1
@@ -75,14 +75,14 @@ class LiveView:
             self._following = asyncio.create_task(work)
 
     def leave(self) -> None:
-        """Follow nothing any more: nobody watches."""
+        """Stop following: the view has no watchers."""
         self.followed = None
         for task in (self._following, *self._tasks):
             if task:
                 task.cancel()
 
     async def catch_up(self) -> None:
-        """Show what runs by now, whatever was not heard of it."""
+        """Show the turn that runs now, or the end of the one shown before, as the rows have it."""
         before = self.followed
         turn = await reading(_find_unfinished)(self.conversation_id)
         # What was heard of while this was read is newer.
@@ -112,7 +112,7 @@ class LiveView:
             self.followed = None
 
     async def _end_unheard(self, turn: uuid.UUID) -> None:
-        """Show that a turn is over whose end was not heard, nor is a moment later."""
+        """Show the end of a turn whose last event was missed, unless it arrives a moment later."""
         if self._following:
             await asyncio.wait({self._following}, timeout=LONGEST_CATCHING_UP)
         row = await reading(Turn.objects.filter(pk=turn).first)()
@@ -122,6 +122,9 @@ class LiveView:
         if self._following:
             self._following.cancel()
         said = row.get_status_display().capitalize() if row else ""
+        if reply := await reading(_find_reply)(turn):
+            # As much of the streamed text as could be saved.
+            await self._safely(self.turn_view.show, events.MessageAppended(reply, "assistant"))
         await self._safely(self.turn_view.settle)
         await self._safely(self.turn_view.end, f"{said}.", None, changed=True)
 
@@ -150,7 +153,7 @@ class LiveView:
             await self._safely(self.turn_view.show, event)
 
     async def _end(self, ended: events.TurnEnded) -> None:
-        """Show that nothing runs any more, and why."""
+        """Show that nothing runs any more, with the reason."""
         notice = Notice(ended.kind, ended.reason, ended.details) if ended.reason else None
         await self._safely(self.turn_view.settle)
         status = in_words(ended.status)
@@ -158,7 +161,7 @@ class LiveView:
         self._caught_up.set()
 
     async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
-        """Return the frame that brings a page up to date as of ``place``, whatever it shows."""
+        """Return the frame with the whole state of a page as of ``place``."""
         turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
         articles, panel = await turn_view.articles(), await turn_view.panel()
@@ -177,7 +180,7 @@ class LiveView:
 
     @functools.singledispatchmethod
     def hear(self, _hint: hints.Hint) -> None:
-        """Show what a hint tells of."""
+        """Show the change that a hint announces."""
 
     @hear.register
     def _(self, hint: hints.TurnOpened) -> None:
@@ -225,7 +228,7 @@ class LiveView:
         self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
-        """Show something beside the turn's events."""
+        """Show something independently of the turn's events."""
         task = asyncio.create_task(self._safely(show))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -242,7 +245,7 @@ class LiveView:
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
-        """Show something; a defect in showing must not end the turn, whose words are stored."""
+        """Show something; log a defect, since it must not end the turn."""
         self.watchers.reader.enter()
         try:
             await show(*told, **how)
@@ -302,17 +305,17 @@ class LiveViews:
         view.leave()
 
     def newest(self, conversation_id: uuid.UUID) -> int:
-        """Return the number of the last change that pages of a conversation were told of."""
+        """Return the number of the last change that was sent to pages of a conversation."""
         view = self.views.get(conversation_id)
         return view.watchers.change if view else 0
 
     @property
     def watchers(self) -> int:
-        """How many pages watch; callable from any thread."""
+        """Return the number of pages that watch; callable from any thread."""
         return sum(view.watchers.count for view in [*self.views.values()])
 
     def hear(self, hint: hints.Hint) -> None:
-        """Have the pages that a hint concerns show what it tells of."""
+        """Pass a hint to the views that it concerns."""
         for view in self._concerned(hint):
             view.hear(hint)
 
@@ -326,7 +329,7 @@ class LiveViews:
         return [view] if view else []
 
     def _keep_looking(self) -> None:
-        """Look at the rows from time to time, where other processes write them too."""
+        """Read the rows from time to time in a cluster: other processes write them, too."""
         if settings.CLUSTER and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look_again())
 
@@ -350,7 +353,7 @@ class LiveViews:
                 break
 
     async def look(self) -> None:
-        """Show what has changed in the rows without a hint that was heard."""
+        """Show changes of the rows whose hints were missed."""
         for pk, revision, turn, is_unclaimed in await reading(_states)([*self.views]):
             if (view := self.views.get(pk)) is None:
                 continue
@@ -369,8 +372,14 @@ def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:
     return Turn.objects.unfinished().filter(conversation=conversation_id).first()
 
 
+def _find_reply(turn: uuid.UUID) -> int | None:
+    """Return the seq of the reply that ends a turn, None if none is stored."""
+    last = Message.objects.filter(turn=turn).in_force().written().newest()
+    return last.seq if last and last.role == Message.Role.ASSISTANT else None
+
+
 def _states(conversations: list[uuid.UUID]) -> list[tuple[uuid.UUID, int, uuid.UUID | None, bool]]:
-    """Return of each conversation its revision, its unfinished turn, and if that has no worker."""
+    """Return each conversation's revision, unfinished turn, and True if that has no worker."""
     unclaimed = Turn.objects.unclaimed(UNCLAIMED).filter(conversation=OuterRef("pk"))
     unfinished = Turn.objects.unfinished().filter(conversation=OuterRef("pk"))
     found = Conversation.objects.filter(pk__in=conversations)

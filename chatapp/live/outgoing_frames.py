@@ -1,7 +1,7 @@
 """Outgoing frames: the server's messages to the open pages of a conversation, in their order.
 
-Every frame has a number, its *change*. A page gets what is newer than the change that it has, also
-one that comes back; where that is not kept any more, it gets a snapshot.
+Every frame has a number, its *change*. A page gets the frames after the change that it has, also
+when it comes back; if these are not kept any more, it gets a snapshot.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ Frame = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far a page is: the last change that it has shown, of one epoch."""
+    """A page's progress: the last change that it has shown, of one epoch."""
 
     epoch: str
     change: int
 
 
 def read_place(text: str) -> Place | None:
-    """Return the place that a page says it has, None where it has none."""
+    """Return the place that a page has sent, None if it has none."""
     epoch, _, change = text.partition(".")
     usable = change.isascii() and change.isdecimal() and len(change) <= LONGEST_NUMBER
     return Place(epoch, int(change)) if usable else None
@@ -52,10 +52,10 @@ def snapshot(
 ) -> Frame:
     """Everything a page needs to show the present: sent first to one that has nothing of it.
 
-    ``articles`` are (element id, HTML) of what is being written; ``panel`` and each of ``streamed``
-    are frames of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether
-    it does so for a person; ``queue`` shows the messages that wait. A page whose transcript has
-    another ``revision`` fetches it again.
+    ``articles`` are (element id, HTML) of the messages in flight; ``panel`` and each of
+    ``streamed`` are frames of their own. ``turn`` is the id of the one that runs, if any, and
+    ``waits`` is True if it does so for a person; ``queue`` shows the messages that wait. A page
+    whose transcript has another ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
@@ -73,7 +73,7 @@ def snapshot(
 
 
 def resumed(place: Place) -> Frame:
-    """Tell a page that came back that it misses nothing but what follows, up to ``place``."""
+    """Confirm to a page that it lacks only the frames that follow, up to ``place``."""
     return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
 
 
@@ -124,11 +124,11 @@ def panel(
     now: float,
     profile: int | None = None,
 ) -> Frame:
-    """Replace what is shown of the context: bar, when it will condense, condensation, and notice.
+    """Replace the context panel: bar, next condensation, running condensation, and notice.
 
-    A page that shows another ``profile`` as the chosen one fetches the choice again. ``written``
-    says how far the summary is, and ``draft`` is its text where somebody is to review it. Moments
-    in the HTML are Unix seconds of the server's clock, which shows ``now``: so the status of a
+    A page that shows another ``profile`` as the chosen one fetches the choice again. ``written`` is
+    the progress of the summary, and ``draft`` its text if somebody is to review it. Moments in the
+    HTML are Unix seconds of the server's clock, which shows ``now``: so the status of a
     condensation that goes on is the same HTML, and stays in its place.
     """
     return {
@@ -150,25 +150,22 @@ def queue_changed(html: str) -> Frame:
 
 
 def condensing_progressed(written: str) -> Frame:
-    """Say in the condensing status how far the summary is."""
+    """Show the summary's progress in the condensing status."""
     return {"type": "condensing.progressed", "written": written}
 
 
 def draft_streamed(draft: str) -> Frame:
-    """Show what the model has written of a summary that somebody is to review."""
+    """Show the text so far of a summary that somebody is to review."""
     return {"type": "draft.streamed", "draft": draft}
 
 
 def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
-    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops.
-
-    ``waits`` says that a person has to say something before it goes on.
-    """
+    """Announce the status, the ``turn`` to stop ("" for none), and if it ``waits`` for a person."""
     return {"type": "status.changed", "text": text, "turn": turn, "waits": waits}
 
 
 def tool_progressed(seq: int, call: str, output: str) -> Frame:
-    """Show on the card of a call of message ``seq`` the end of what it has put out."""
+    """Show the end of a call's output on its card, in message ``seq``."""
     return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
 
 
@@ -183,20 +180,17 @@ def list_changed() -> Frame:
 
 
 def message_accepted(nonce: uuid.UUID) -> Frame:
-    """Tell the sender that its message is stored, so the composer may be cleared."""
+    """Confirm to the sender that its message is stored, so that the composer is emptied."""
     return {"type": "message.accepted", "nonce": str(nonce)}
 
 
 def noted(text: str) -> Frame:
-    """Tell the sender something about what was taken, which asks for nothing."""
+    """Show the sender a note about an accepted text; it needs no answer."""
     return {"type": "noted", "text": text}
 
 
 def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
-    """Tell the sender why its command was not carried out; its text is kept.
-
-    An ``unclear`` text is taken when it is sent again as a literal one.
-    """
+    """Give the sender the reason; an ``unclear`` text may be sent again as a literal one."""
     told = str(nonce) if nonce else None
     return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
 
@@ -214,8 +208,8 @@ STORED = ("message-", "tool-")
 def encode(frame: Frame, change: int | None = None) -> list[str]:
     """Return the frame as texts of WebSocket messages, none of them larger than LARGEST_FRAME.
 
-    Where it does not fit it becomes several, or word to fetch what the server has stored. They are
-    numbered from ``change`` on, where that is given.
+    If it does not fit it becomes several, or word to fetch the stored state from the server. They
+    are numbered from ``change`` on, if that is given.
     """
     numbered = {} if change is None else {"change": change}
     text = orjson.dumps(frame | numbered)
@@ -273,7 +267,7 @@ class Watchers:
     """All watchers of one conversation; true while frames are worth making."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with nobody; ``clock`` tells the seconds."""
+        """Begin without watchers; ``clock`` returns seconds."""
         self._clock = clock
         # For each that is there, whether there is news for it.
         self._watching: set[asyncio.Event] = set()
@@ -283,18 +277,18 @@ class Watchers:
         self._begin()
 
     def _begin(self) -> None:
-        """Count anew: what was not shown to anybody has no number."""
+        """Begin a new epoch: frames that nobody saw have no number."""
         self._epoch, self.change = uuid.uuid4().hex, 0
         self._recent: deque[str] = deque()
         self._kept = 0
 
     @property
     def count(self) -> int:
-        """How many watch."""
+        """Return the number of watchers."""
         return len(self._watching)
 
     def __bool__(self) -> bool:
-        """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
+        """Return True while there are watchers, or one that left may soon be back."""
         return bool(self._watching) or self._clock() < self._awaited_until
 
     def send(self, frame: Frame) -> None:
@@ -311,7 +305,7 @@ class Watchers:
             news.set()
 
     def dismiss(self) -> None:
-        """Drop every watcher: whoever still may watch comes back."""
+        """Drop every watcher; those that may still watch reconnect."""
         dismissed, self._watching = self._watching, set()
         for news in dismissed:
             news.set()
@@ -321,7 +315,7 @@ class Watchers:
         snapshot: Callable[[Place], Awaitable[Frame]],
         since: Place | None = None,
     ) -> AsyncGenerator[str]:
-        """Yield what brings a page up to date that has everything up to ``since``, then all frames.
+        """Yield the frames after ``since`` or a snapshot, then all later frames.
 
         Ends when the watcher is dropped, or too far behind; it should come back.
         """
@@ -349,7 +343,7 @@ class Watchers:
                 self._awaited_until = self._clock() + LINGER
 
     def _after(self, place: Place) -> Sequence[str] | None:
-        """Return what was sent after a place, None where not all of it is kept."""
+        """Return the frames after a place, None if some are no longer kept."""
         count = self.change - place.change
         if place.epoch != self._epoch or not 0 <= count <= len(self._recent):
             return None

@@ -1,8 +1,8 @@
 """The channel of several processes: short streams in Redis or Valkey, which may be emptied.
 
 Each turn has a stream whose entries are numbered by attempt and place, so that Redis itself refuses
-what an earlier attempt still says. An entry has events, or it is a *keyframe*: all that there is to
-tell by then, for whoever comes late or missed something. Hints share one stream.
+entries of an earlier attempt. An entry has events, or it is a *keyframe*: the whole state by then,
+for readers that come late or missed something. Hints share one stream.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class RedisPublisher:
         self._keyframe = ""
 
     def publish(self, event: TurnEvent) -> None:
-        """Have it written with whatever else there is, soon."""
+        """Add an event to the next write."""
         self.log.add(event)
         self.pending.append(event)
         self.has_ended = isinstance(event, TurnEnded)
@@ -77,7 +77,7 @@ class RedisPublisher:
         self.channel.wants_to_write(self)
 
     def write(self, pipeline: Pipeline) -> int:
-        """Add what there is to write to a pipeline; return how many commands that are."""
+        """Add the pending entries to a pipeline; return the number of its new commands."""
         before, key = len(pipeline), f"{TURN}{self.turn}"
         pending, self.pending = self.pending, []
         if pending and self._written:
@@ -106,14 +106,14 @@ class RedisPublisher:
 
 
 class Follower:
-    """Somebody in this process who reads a turn's events."""
+    """A reader of a turn's events in this process."""
 
     def __init__(self) -> None:
         self.events = Events()
         self._place = (0, 0)
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Pass on what is new; after a gap nothing, until there is a keyframe."""
+        """Pass on new events; after a gap nothing, until there is a keyframe."""
         for id_, fields in entries:
             attempt, number = _place(id_)
             follows = (attempt, number - 1) == self._place
@@ -131,7 +131,7 @@ class Follower:
 
 
 class RedisChannel(Channel):
-    """The channel over Redis Streams: one pipeline for all that is told at a time."""
+    """The channel over Redis Streams: one pipeline for all entries that are pending."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -192,12 +192,12 @@ class RedisChannel(Channel):
         return publisher
 
     def wants_to_write(self, publisher: RedisPublisher) -> None:
-        """Take note that a publisher has something to write."""
+        """Mark a publisher as having something to write."""
         self._waiting.add(publisher)
         self._news.set()
 
     async def _write(self) -> None:
-        """Write what is told, all of it at a time; while Redis is away, try again."""
+        """Write all pending entries at a time; while Redis is away, try again."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -239,14 +239,17 @@ class RedisChannel(Channel):
                 del self._publishers[publisher.turn]
 
     def _lose(self, error: Exception) -> None:
-        """Take note that Redis can't be reached: what was told may be lost, or all it had."""
+        """Record that Redis can't be reached; have every turn's events written again.
+
+        The last entries, or all in Redis, may be lost.
+        """
         if not self.is_away:
             log.warning("Redis can't be reached, and is tried again: %s", error)
         self.is_away = True
         self._write_anew(self._publishers.values())
 
     def _write_anew(self, publishers: Iterable[RedisPublisher]) -> None:
-        """Have all written that there is to tell of some turns, whatever was written of it."""
+        """Have the events of these turns written again as keyframes."""
         for publisher in publishers:
             publisher.needs_keyframe = True
             self._waiting.add(publisher)

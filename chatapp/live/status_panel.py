@@ -27,14 +27,14 @@ from chatapp.transcript.labels import seen_words
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How much a condensation may hide, in words; ``nothing`` says why it would hide none."""
+    """The most that a condensation may hide, in words; else ``nothing`` has the reason."""
 
     words: str = ""
     nothing: str = ""
 
 
 def forecast(hides: Mapping[str, int] | None, *, said_nothing: bool) -> Forecast:
-    """Say what a condensation may hide: no strategy hides more unasked."""
+    """Return the messages that a condensation may hide in words, or the reason if none."""
     if hides is not None:
         return Forecast(words=seen_words(Rewind(**hides)))
     if said_nothing:
@@ -50,7 +50,7 @@ WARN_POINTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One part of what fills the window, in tokens and in percent of the window."""
+    """One kind of content in the window, in tokens and in percent of the window."""
 
     name: str
     label: str
@@ -62,7 +62,7 @@ class Segment:
 class Due:
     """The distance to the next condensation in words; one that ``may_wait`` can be put off.
 
-    The ``note`` says how long it can wait, or that it ``is_put_off``.
+    The ``note`` has the longest possible delay, or that it ``is_put_off``.
     """
 
     words: str
@@ -75,9 +75,9 @@ class Due:
 class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
-    ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
-    and ``source`` who set that, ``forecast`` what pressing the button would hide; ``due`` is there
-    once it ``warn``s; ``spending`` is what was spent of each limit.
+    ``used`` is an estimate unless ``measured``. ``reason`` has the point of condensing in words,
+    ``source`` the origin of that setting, ``forecast`` the messages that pressing the button would
+    hide; ``due`` is there once it ``warn``s; ``spending`` is the spending under each limit.
     """
 
     conversation: uuid.UUID
@@ -104,10 +104,10 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     profile = conversation.answering
     if profile is None:
         return None
-    history = message_store.read_effective(conversation.pk)
+    history, beyond = message_store.read_outline(conversation.pk)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
-    figures = sizes.figures_of(terms, history, tokens)
+    figures = sizes.figures_of(terms, history, tokens, beyond)
     spent = spending_of(conversation.pk, limits_of(conversation, preferences))
     return with_draft(state_of(terms, figures, spent))
 
@@ -165,7 +165,7 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
 
 
 def with_draft(state: ContextState) -> ContextState:
-    """Return the numbers with what is drafted of a condensation that is near, which is read."""
+    """Return the state with the draft of the next condensation in its words, if there is one."""
     if state.due is None or state.due.is_put_off or not state.source:
         return state
     near, is_over = state.due.words, state.used >= state.condenses_at
@@ -181,7 +181,7 @@ def with_draft(state: ContextState) -> ContextState:
 
 
 def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
-    """Split what is used by kind, in proportion to the estimates of each."""
+    """Split the used tokens by kind, in proportion to the estimates of each."""
     used, window = figures.tokens, figures.window
     estimates = {
         "system": (_("System prompt"), figures.system),
@@ -199,10 +199,10 @@ def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
 
 @dataclass(slots=True)
 class CondensingStatus:
-    """What "Condensing context…" says: why, since when (Unix seconds), how far.
+    """The status "Condensing context…": trigger, start (Unix seconds) and progress.
 
-    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far
-    where somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
+    One that is ``awaited`` says that it begins after the step. ``draft`` is the summary so far if
+    somebody is to review it; ``review`` is the review's key, and ``shown`` its HTML.
     """
 
     trigger: str
@@ -218,7 +218,7 @@ class CondensingStatus:
 class Notice:
     """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
 
-    Its ``text`` is English, put into the reader's language where it is rendered.
+    Its ``text`` is English, and translated for the reader when it is rendered.
 
     ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
     """
@@ -234,7 +234,8 @@ def read_panel(
 ) -> outgoing_frames.Frame:
     """Return the panel's frame as the database has it."""
     conversation = message_store.read_conversation(conversation_id)
-    state = context_state(conversation, accounts.preferences_of(conversation.owner))
+    preferences = accounts.preferences_of(conversation.owner, conversation.preferences)
+    state = context_state(conversation, preferences)
     return render_panel(state, condensing, notice, conversation.profile_id)
 
 
@@ -290,7 +291,7 @@ def written_of(condensing: CondensingStatus | None) -> dict[str, str]:
 
 
 class QueueView:
-    """Shows the queue of one conversation; what is shown last is what was read last."""
+    """Shows the queue of one conversation; the latest read is the last one shown."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
         self._conversation_id = conversation_id

@@ -23,10 +23,10 @@ _BRIEF = 5_000
 
 
 class StreamedText:
-    """A part of the reply that is being written, and how much of it the watchers have.
+    """A part of the reply that is being written, and the extent that watchers have of it.
 
-    It is a ``thought``, or else a text. An open code block may grow long, so watchers get what is
-    new of it. Anything else that is open is short, and sent whole.
+    It is a ``thought``, or else a text. An open code block may grow long, so watchers get only its
+    new end. Anything else that is open is short, and sent whole.
     """
 
     def __init__(self, id_: str = "streaming-0", *, thought_since: float | None = None) -> None:
@@ -52,7 +52,7 @@ class StreamedText:
         return "".join(self._source)
 
     def feed(self, text: str) -> None:
-        """Take more text; it is due to be sent a pause after what came before it."""
+        """Add text; it is due to be sent a pause after the text before it."""
         self._source.append(text)
         if self.due is None:
             now = time.monotonic()
@@ -60,7 +60,7 @@ class StreamedText:
             self._began = now
 
     def end(self, seconds: int | None = None) -> None:
-        """Take that nothing more comes, of a thought after so many seconds."""
+        """Close the part; ``seconds`` is the duration of a thought."""
         async_tasks.TEXTS.discard(self)
         self.is_over = True
         if self.thought:
@@ -69,20 +69,20 @@ class StreamedText:
             )
 
     async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
-        """Return what is new, or the ``whole``, made in a thread where that may take long."""
+        """Return the news, or the ``whole``, made in a thread if that may take long."""
         async with self._reading:
             make = self.snapshot if whole else self.news
             brief = self._markdown.size + sum(map(len, self._source[self._read :])) <= _BRIEF
             return make() if brief else await asyncio.to_thread(make)
 
     def snapshot(self) -> outgoing_frames.Frame:
-        """Return the whole text, for one who has nothing of it."""
+        """Return the whole text, for a watcher that has nothing of it."""
         self._render()
         closed, open_ = self._markdown.closed, self._markdown.open_html()
         return outgoing_frames.text_streamed(self.id, index=0, closed=closed, open_=open_)
 
     def news(self) -> outgoing_frames.Frame:
-        """Return what is new for those who got all news before; it is not due any more."""
+        """Return the news for watchers that have all earlier ones; nothing is due any more."""
         self.due = None
         self._render()
         if self.is_over:
@@ -112,7 +112,7 @@ class StreamedText:
         return render_to_string("chat/_streamed_part.html", context)
 
     def _render(self) -> None:
-        """Render what has come; more may come while a thread does."""
+        """Render the text fed so far; more may be fed while a thread does."""
         pieces = self._source[self._read :]
         self._read += len(pieces)
         self._markdown.feed("".join(pieces))
@@ -147,7 +147,7 @@ class StreamedReply:
         return [part for part in self.parts if not part.thought]
 
     def begin(self, *, thought_since: float | None = None) -> "StreamedReply | StreamedText":
-        """Begin another part; return what is to be drawn for it."""
+        """Begin another part; return the reply or the part that is to be drawn for it."""
         self.parts.append(StreamedText(f"{self.id}-{len(self.parts)}", thought_since=thought_since))
         return self.parts[-1] if len(self.parts) > 1 else self
 
@@ -158,7 +158,7 @@ class StreamedReply:
         return render_to_string("chat/_streaming.html", context)
 
     async def snapshot(self) -> list[outgoing_frames.Frame]:
-        """Return all that was written, for one who has nothing of it."""
+        """Return the frames of all parts, for a watcher that has none of them."""
         return [await part.read(whole=True) for part in self.parts]
 
     async def render_unsaved(self) -> tuple[str, str]:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class TurnView:
-    """What pages show of a conversation's running turn: status, unfinished rows, panel, notice."""
+    """The view of a conversation's running turn: status, unfinished rows, panel, notice."""
 
     def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
         self.conversation_id = conversation_id
@@ -75,7 +75,7 @@ class TurnView:
     def begin(
         self, turn: uuid.UUID, terms: TurnSettings | None = None, *, waits: bool = False
     ) -> None:
-        """Show that a turn runs, on these ``terms`` where they are known, or ``waits``."""
+        """Show that a turn runs on these ``terms``, if known, or ``waits`` for a person."""
         self.turn, self.notice, self._is_final_reply = str(turn), None, False
         self._terms, self._context, self._is_outdated = terms, None, False
         self._asked = None
@@ -85,13 +85,13 @@ class TurnView:
         )
 
     def wait_for_worker(self) -> None:
-        """Show that no worker has taken the turn: all have enough to do, or none is there."""
+        """Show that no worker has taken the turn: all are busy, or there is none."""
         text = _("Waiting for a free worker…")
         if self.status != text:
             self._show_status(text)
 
     async def settle(self) -> None:
-        """Show the last row as the turn's end makes it, and what could not be stored."""
+        """Show the last row as the turn's end makes it, and the text that could not be stored."""
         unsaved = None if self._is_final_reply else self.streaming
         self._remove_streaming()
         if unsaved and unsaved.texts:
@@ -100,7 +100,7 @@ class TurnView:
         await self._show_row()
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
-        """Show that nothing runs any more, and why; ``changed`` where a row of its own says so."""
+        """Show a turn's end: its status, and the transcript again if that has ``changed``."""
         self._newest_seq, self._tools = 0, {}
         self.condensing, self.notice = None, notice
         if changed:
@@ -120,7 +120,7 @@ class TurnView:
                 self.watchers.send(panel)
 
     async def articles(self) -> list[tuple[str, str]]:
-        """Return (element id, HTML) of what is in flight, in the transcript's order."""
+        """Return (element id, HTML) of each article in flight, in the transcript's order."""
         articles = []
         if self._newest_seq and not self._is_final_reply:
             articles.append(await self._newest_row())
@@ -129,7 +129,7 @@ class TurnView:
         return [*articles, *self._unsaved]
 
     async def panel(self) -> outgoing_frames.Frame:
-        """Return the panel's frame, from what the run knows, or else from the database."""
+        """Return the panel's frame, from the run's figures, or else from the database."""
         # The condensation may end while the review is read, so it is kept in a variable.
         if (condensing := self.condensing) and condensing.review:
             # Read each time: somebody may have typed into it.
@@ -145,7 +145,7 @@ class TurnView:
         return drawn | written_of(self.condensing)
 
     async def show_change(self) -> None:
-        """Show that something else than the run changed the conversation."""
+        """Show that the conversation was changed by something other than the run."""
         # What the turn knows of the context may be outdated now.
         self._terms, self._is_outdated = None, True
         await self._show_transcript()
@@ -168,7 +168,7 @@ class TurnView:
 
     @show.register
     async def _(self, _event: events.Restarted) -> None:
-        """Forget what runs was at: it is told anew."""
+        """Forget the run's state: its events come again."""
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
         self.condensing = self.notice = self._asked = None
@@ -203,7 +203,7 @@ class TurnView:
         await self._clear_retry_notice()
 
     async def _end_part(self, seconds: int | None = None) -> None:
-        """Show the rest of a part, and of a thought how long it took."""
+        """Show the rest of a part, and a thought's duration."""
         part = self.part
         if part and not part.is_over:
             part.end(seconds)
@@ -390,7 +390,7 @@ class TurnView:
         await self._show_awaited()
 
     async def _clear_retry_notice(self) -> None:
-        """Take back the notice of a retry that worked."""
+        """Remove the notice of a retry that worked."""
         if self.notice:
             self.notice = None
             await self.show_panel()
@@ -409,7 +409,7 @@ class TurnView:
         return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
 
     def _show_status(self, text: str, *, waits: bool | None = None) -> None:
-        """Show what goes on, and whether the turn waits for a person, if that is given."""
+        """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""
         self.status = text
         self.waits = self.waits if waits is None else waits
         self.watchers.send(outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits))
@@ -419,7 +419,7 @@ class TurnView:
         self.watchers.send(outgoing_frames.transcript_changed(revision))
 
     async def show_panel(self) -> None:
-        """Show how the context stands."""
+        """Show the context's state."""
         async with self._panels:
             if self.watchers:
                 self.watchers.send(await self.panel())
@@ -436,7 +436,7 @@ def _render_row(
 def _render_card(
     conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents, call: str
 ) -> tuple[str, str]:
-    """Return (element id, HTML) of a call's card, or of its row where others have the same id."""
+    """Return (element id, HTML) of a call's card, or of its row if others have the same id."""
     row, conversation = row_builder.live_row(conversation_id, seq, tools)
     parts = getattr(row, "parts", ())
     cards = [one for one in parts if isinstance(one, ToolCard) and one.id == call]

@@ -1,1 +1,1 @@
-"""Looking after a server's data: backups, their return, and whether what is stored is sound."""
+"""Maintenance of a server's data: backups and restores, moves, and checks of the stored rows."""

@@ -1,4 +1,4 @@
-"""Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
+"""Audit checks: follow a conversation's chain, and describe its breaks in sentences."""
 
 import json
 from collections import defaultdict
@@ -40,7 +40,7 @@ _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found of one chain: ``problems`` are sentences, none where it holds.
+    """The findings about one chain: ``problems`` are sentences, none if it holds.
 
     It is ``since`` then that the conversation is on record; ``erased`` contents can't be compared
     any more, and ``waiting`` messages are to be part of the next entry.
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found."""
+        """True if there are no problems."""
         return not self.problems
 
 
@@ -86,7 +86,7 @@ def verify_all() -> Iterator[Verdict]:
 
 
 def verify(conversation: Conversation) -> Verdict:
-    """Follow the chain from its beginning, and compare all that it tells of with what is stored."""
+    """Follow the chain from its beginning, and compare its digests with the stored rows."""
     try:
         with reading_damaged_text():
             return _verify(conversation)
@@ -116,7 +116,7 @@ def _verify(conversation: Conversation) -> Verdict:
 
 
 def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterator[str]:
-    """Yield where the chain breaks first."""
+    """Yield a sentence about the chain's first break, if it has one."""
     number, head = 0, audit.beginning(str(conversation.pk))
     for number, entry in enumerate(entries, 1):
         if entry.number != number:
@@ -235,7 +235,7 @@ class _Comparison:
         return True
 
     def _note_about(self, name: str, sentences: tuple[str, str], number: int) -> None:
-        """Note what one of two sentences says: of a message, by its number, or of a record."""
+        """Note the first of two sentences for a message, the second for a record."""
         kind, _space, key = name.partition(" ")
         if kind == "message":
             self._note(_(sentences[0], name=key, number=number))
@@ -244,7 +244,7 @@ class _Comparison:
 
 
 def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, str, _Told]]:
-    """Yield (message or record, name of the value, value) for all that an entry records."""
+    """Yield (message or record, name of the value, value) for each value of an entry."""
     number, about, facts = entry.number, payload.get("about", ""), payload.get("facts", {})
     model = _MODELS[AuditEntry.Kind(entry.kind)] if about else Recorded
     if about.partition(" ")[0] not in {"", entry.kind}:
@@ -263,7 +263,7 @@ def _told(entry: AuditEntry, payload: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 def _called(name: str) -> str:
-    """Return how people call a record that entries name so."""
+    """Return people's name for a record, from its name in entries."""
     kind, space, key = name.partition(" ")
     return f"{dict(AuditEntry.Kind.choices).get(kind, kind.capitalize())}{space}{key}"
 
@@ -280,7 +280,7 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
 
 
 def export(conversation: Conversation) -> dict[str, Any]:
-    """Return a chain as JSON, with what its digests stand for, for others to check it."""
+    """Return a chain as JSON, with the contents behind its digests, for others to check it."""
     entries = conversation.audit_entries.in_order()
     known = _Comparison(Verdict(conversation, conversation.created_at), entries).known
     said = conversation.messages.values_list("seq", "role", "content")
@@ -296,7 +296,7 @@ def export(conversation: Conversation) -> dict[str, Any]:
 
 
 def chain_of(conversation: Conversation) -> dict[str, Any]:
-    """Return a chain as JSON, without what its digests stand for."""
+    """Return a chain as JSON, without the contents behind its digests."""
     entries = conversation.audit_entries.in_order()
     return {
         "format": audit.FORMAT,

@@ -1,4 +1,4 @@
-"""Seals: the heads of all audit chains, signed, to be kept where nobody here can change them.
+"""Seals: the signed heads of all audit chains, to be kept out of this server's reach.
 
 A chain that was cut or written anew as a whole fits itself; it does not fit an older seal.
 """
@@ -41,12 +41,12 @@ class Head:
 
 
 def has_key() -> bool:
-    """Whether this server has sealed before, or was given what it seals with."""
+    """Return True if this server has sealed before, or was given a key to seal with."""
     return bool(settings.SEAL_KEY) or _key_file().exists()
 
 
 def public_key() -> str:
-    """Return what tells this server's seals from those of others."""
+    """Return the public key of this server's seals, in hex."""
     return _key().public_key().public_bytes_raw().hex()
 
 
@@ -62,8 +62,8 @@ def _key() -> Ed25519PrivateKey:
 def make_seal(owner: User | None = None) -> str:
     """Return a seal of every chain, as JSON; messages since the last entry get one first.
 
-    A seal of one ``owner``'s chains has their entries, too. Raises BadSeal where other machines
-    would make another key for theirs.
+    A seal of one ``owner``'s chains has their entries, too. Raises BadSeal if other machines would
+    make another key for theirs.
     """
     if settings.CLUSTER and not settings.SEAL_KEY:
         raise BadSeal(_("SEAL_KEY is not set: each machine would seal with a key of its own."))
@@ -119,7 +119,7 @@ async def seal_audit() -> None:
 
 
 def read_seal(text: str, key: str) -> list[Head]:
-    """Return the heads that a seal holds; raise BadSeal where ``key`` did not sign it so."""
+    """Return the heads in a seal; raise BadSeal if it lacks ``key``'s signature."""
     try:
         seal = json.loads(text)
         signature = bytes.fromhex(seal.pop("signature"))
@@ -139,7 +139,7 @@ def read_seal(text: str, key: str) -> list[Head]:
 
 
 def compare(head: Head) -> str:
-    """Return what is wrong with a chain since it was sealed, "" where it only grew."""
+    """Return a sentence on a chain's fault since it was sealed, "" if it only grew."""
     pk, number = head.conversation, head.number
     if not Conversation.objects.filter(pk=pk).exists():
         return _(

@@ -1,8 +1,8 @@
-"""Backups: what a server keeps, in one file that is made while the server runs.
+"""Backups: a server's data in one file, made while the server runs.
 
-A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment; what PostgreSQL
-holds is copied to such a file row by row), the workspaces below ``workspaces/``, the keys where
-they were asked for, and at the end ``backup.json``, which names the SHA-256 of every other file.
+A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment; PostgreSQL's
+rows are copied to such a file), the workspaces below ``workspaces/``, the keys on request, and at
+the end ``backup.json``, which names the SHA-256 of every other file.
 """
 
 import contextlib
@@ -47,10 +47,10 @@ _DRAFT = ".palimpsest-backup-"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the parts of a backup lie; a key is None where it stays out.
+    """The paths of a backup's parts; a key is None if it stays out.
 
-    The ``database`` is None where the one in use is no file. There may be no file of the
-    ``seal_key``: it is made with the first seal.
+    The ``database`` is None if the one in use is no file. There may be no file of the ``seal_key``:
+    it is made with the first seal.
     """
 
     database: Path | None
@@ -60,7 +60,7 @@ class Source:
 
 
 def stored(*, with_key: bool) -> Source:
-    """Return where this server keeps them."""
+    """Return the paths of this server's own parts."""
     folder = Path(settings.DATA_DIR)
     return Source(
         database=None if is_shared() else Path(str(connection.settings_dict["NAME"])),
@@ -71,13 +71,13 @@ def stored(*, with_key: bool) -> Source:
 
 
 def holds_key(path: Path) -> bool:
-    """Whether the secret key in use is the one in this file, and none that SECRET_KEY sets."""
+    """Return True if the secret key in use is the one in this file, not one from SECRET_KEY."""
     return path.exists() and path.read_text("utf-8", "replace").strip() == settings.SECRET_KEY
 
 
 @dataclass(slots=True)
 class Backup:
-    """What went into a backup: ``files`` with their SHA-256, ``left_out`` with the reason."""
+    """The contents of a backup: ``files`` with their SHA-256, ``left_out`` with the reason."""
 
     files: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -86,8 +86,8 @@ class Backup:
 def write_backup(source: Source, path: Path) -> Backup:
     """Write a backup to ``path``, readable by its owner only, complete or not at all.
 
-    Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, where it
-    can't be written. What a backup has left in that folder that was killed is removed first.
+    Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, if it can't
+    be written. Remains of a killed backup in that folder are removed first.
     """
     backup = Backup()
     for left in path.parent.glob(f"{_DRAFT}*"):
@@ -199,8 +199,8 @@ class _Writer:
 def unpack(path: Path, folder: Path) -> Backup:
     """Unpack a backup into an empty folder, and check every file against its hash.
 
-    What would lie or lead outside the folder is left out. Raises BadArchive, and OSError where the
-    folder can't be written.
+    Entries and links that lead outside the folder are left out. Raises BadArchive, and OSError if
+    the folder can't be written.
     """
     backup = Backup()
     try:
@@ -242,12 +242,12 @@ def own_folder(name: str) -> Path:
 
 
 def dated_file(folder: str, suffix: str) -> Path:
-    """Return where a new file goes in a folder of ``DATA_DIR``."""
+    """Return the path of a new file in a folder of ``DATA_DIR``."""
     return own_folder(folder) / f"{timezone.now():%Y-%m-%d-%H%M%S}{suffix}"
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
-    """Return which of these migrations only a newer version of this software has.
+    """Return the migrations that only a newer version of this software has.
 
     Their numbers grow: an unknown name that comes earlier is of an older version.
     """
@@ -258,7 +258,7 @@ def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def check_database(path: Path) -> None:
-    """Raise BadArchive where the file is damaged, or made by a newer version of this software."""
+    """Raise BadArchive if the file is damaged, or made by a newer version of this software."""
     try:
         with closing(sqlite3.connect(path)) as database:
             (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
@@ -272,7 +272,7 @@ def check_database(path: Path) -> None:
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:
-    """Move what was unpacked to where it belongs, and what was there into the new folder ``aside``.
+    """Move unpacked files to their places, and the files there into the new folder ``aside``.
 
     A key that the backup does not hold stays as it is.
     """

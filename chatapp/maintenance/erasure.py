@@ -1,8 +1,8 @@
 """Erasure of an account: each row and file of a user's, in pieces, and again after a restore.
 
-Foreign keys tell what belongs to a user, so a model that is new is erased as well. Audit chains
-stay, without what opens their digests. A list of who was erased, by numbers and dates, lies beside
-the backups: these still hold the account.
+A user's rows are found by their foreign keys, so a model that is new is erased as well. Audit
+chains stay, without the openings of their digests. A list of erased users, by numbers and dates,
+lies next to the backups: these still hold the account.
 """
 
 import json
@@ -41,9 +41,9 @@ _OF_USER = ("id", "date_joined")
 
 
 def erase(user: User, workspaces: Path) -> Iterator[None]:
-    """Erase all that is a user's, with what lies below ``workspaces``; yield after each piece.
+    """Erase all rows and files of a user, with those below ``workspaces``; yield after each piece.
 
-    Nobody works in the user's name any more. What was begun before is gone on with.
+    Nothing runs in the user's name any more. An erasure that was interrupted is continued.
     """
     if not is_shared():
         # Else what was deleted stands in the file until something is written over it.
@@ -72,7 +72,7 @@ def erase(user: User, workspaces: Path) -> Iterator[None]:
 
 
 def _end(user: User) -> None:
-    """Leave nothing of a user but a row without a name, and that it was deleted."""
+    """Delete a user's sessions, empty their row, and note the end of the deletion."""
     for session in Session.objects.iterator():
         if session.get_decoded().get(SESSION_KEY) == str(user.pk):
             session.delete()
@@ -144,7 +144,7 @@ def _emptied(model: type[models.Model], kept: tuple[str, ...]) -> dict[str, Any]
 
 
 class Erased(NamedTuple):
-    """Whose account was erased: a user's number, which is another one's elsewhere, and times."""
+    """An erased user, by number and times: on another server the number may be another user's."""
 
     user: int
     joined: str
@@ -161,7 +161,7 @@ class Erased(NamedTuple):
 
 
 def write_list(folder: Path, *others: Path) -> None:
-    """Write who was erased into a folder's list, which keeps all that it and ``others`` name."""
+    """Write the erased users into a folder's list, which keeps those of ``others`` and its own."""
     erased = set().union(*[Erased.read(one) for one in (folder, *others)])
     if Deletion._meta.db_table in connection.introspection.table_names():  # noqa: SLF001 - Django's documented API
         done = Deletion.objects.exclude(done_at=None)
@@ -174,7 +174,7 @@ def write_list(folder: Path, *others: Path) -> None:
 
 
 def erase_again(workspaces: Path, *folders: Path) -> int:
-    """Erase whom the folders' lists name and the database in use still has; return how many."""
+    """Erase the users on the folders' lists that the database still has; return their number."""
     found = 0
     for one in set().union(*map(Erased.read, folders)):
         joined = datetime.fromisoformat(one.joined)

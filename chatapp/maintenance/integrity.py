@@ -1,4 +1,4 @@
-"""Integrity: a sentence for each thing that is wrong in the database, its tags and its records."""
+"""Integrity: a sentence for each fault in the database, its tags and its records."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ NAMED = 5
 
 
 def find_problems() -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong; reads everything, changes nothing."""
+    """Yield a sentence for each fault; reads everything, changes nothing."""
     for look in _LOOKS:
         try:
             yield from look()
@@ -32,7 +32,7 @@ def find_problems() -> Iterator[str]:
 
 
 def count_stored() -> dict[str, int]:
-    """Return how much there is of what was looked through."""
+    """Return the numbers of conversations, messages and condensations that are checked."""
     return {
         "conversations": models.Conversation.objects.count(),
         "messages": models.Message.objects.count(),
@@ -41,7 +41,7 @@ def count_stored() -> dict[str, int]:
 
 
 def _damage() -> Iterator[str]:
-    """Ask SQLite whether its file is whole; PostgreSQL looks after its own."""
+    """Yield damage that SQLite finds in its file; PostgreSQL checks its own."""
     if is_shared():
         return
     with connection.cursor() as cursor:
@@ -64,7 +64,7 @@ def _migrations() -> Iterator[str]:
 
 
 def _imports() -> Iterator[str]:
-    """Name what is being imported: much of what else is found is of that."""
+    """Name the conversations being imported: their parts explain many other findings."""
     parts = models.Conversation.objects.filter(source__importer__gt="")
     yield from _named(_("Conversation {name} is being imported, or its import broke off."), parts)
 
@@ -82,7 +82,7 @@ def _index_of_words() -> Iterator[str]:
 
 
 def _hidden() -> Iterator[str]:
-    """Compare what is hidden with the tags that say so."""
+    """Compare the column ``hidden`` with the tags."""
     messages = models.Message.objects.all()
     shown = messages.shown_by_tags()
     hidden = shown.filter(hidden=True)
@@ -131,7 +131,7 @@ def _records() -> Iterator[str]:
 
 
 def _hides() -> Iterator[str]:
-    """Compare what summaries and markers in force say that they hide with what names them."""
+    """Compare the ``hides`` of summaries and markers in force with the tags of messages."""
 
     def wrong() -> Iterator[object]:
         made = models.Message.objects.in_force().made_by_engine().filter(clear_id=None)
@@ -182,7 +182,7 @@ def _keys() -> Iterator[str]:
 
 
 def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[str]:
-    """Yield the sentence for the first that were found, by ``name``, and how many more there are.
+    """Yield the sentence for the first of the found rows, by ``name``, and the number of others.
 
     Rows are named by their keys.
     """

@@ -1,4 +1,4 @@
-"""Key rotation: all that is stored encrypted, encrypted anew with the key of today."""
+"""Key rotation: all stored secrets, encrypted anew with the newest key."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ type Place = dict[str, object]
 
 @dataclass
 class Rotation:
-    """What was done: secrets encrypted anew, and the places of those that no key opens."""
+    """The result of a rotation: secrets encrypted anew, and the places of unreadable ones."""
 
     renewed: int = 0
     unreadable: list[Place] = field(default_factory=list)
 
 
 def rotate() -> Rotation:
-    """Encrypt with the newest key what an older one encrypted; done again, it changes nothing."""
+    """Encrypt the values of older keys with the newest key; done again, it changes nothing."""
     done = Rotation()
     for model, column in encrypted_columns():
         rows = model._base_manager  # noqa: SLF001 - Django's documented API

@@ -24,9 +24,9 @@ _OTHERS = """
 
 
 def check_unused(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied where another process of this software is connected to a database.
+    """Raise NotCopied if another process of this software is connected to a database.
 
-    Of a file nobody knows; who serves from one locks the folder that it lies in.
+    A file has no list of connections; a server that uses one locks the file's folder.
     """
     with in_use(database):
         others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
@@ -39,7 +39,7 @@ def check_unused(database: BaseDatabaseWrapper) -> None:
 
 
 def check_fit(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied where a database can't hold every letter, or holds something already."""
+    """Raise NotCopied if a database can't hold every letter, or is not empty."""
     with in_use(database):
         found = execute("SHOW server_encoding")[0][0] if is_shared() else "UTF8"
         if found != "UTF8":
@@ -57,9 +57,9 @@ def check_fit(database: BaseDatabaseWrapper) -> None:
 def move(
     source: BaseDatabaseWrapper, target: BaseDatabaseWrapper, say: Say, *, replace: bool = False
 ) -> None:
-    """Put all rows of one database into another, and say what came of it.
+    """Copy all rows of one database into another, and report the result through ``say``.
 
-    Raises NotCopied or DatabaseError where it fails; the target is as it was then.
+    Raises NotCopied or DatabaseError if it fails; the target is then unchanged.
     """
     with in_use(source), snapshot():
         try:
@@ -77,7 +77,7 @@ def move(
 
 
 def _compare(source: BaseDatabaseWrapper, copied: Copied, say: Say) -> None:
-    """Say what the copy in use has in common; raise NotCopied where it is another."""
+    """Compare the copy in use with its source and report it; raise NotCopied if it differs."""
     for table in tables():
         with in_use(source):
             there = table.count()

@@ -1,4 +1,4 @@
-"""Row copies: all that one database stores, put into another one, of whatever kind both are.
+"""Row copies: all rows of one database put into another one, SQLite or PostgreSQL.
 
 JSON is copied as text, so that it keeps its bytes. Keys stay as they are.
 """
@@ -31,7 +31,7 @@ Say = Callable[[str], object]
 
 
 def _plan() -> tuple[MigrationExecutor, list[tuple[str, str]]]:
-    """Return what migrates the database in use, and to where; tables of others stay out of it."""
+    """Return the executor and the newest migrations of this software's own apps."""
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     own = {one.app for one in tables()}
     return executor, [key for key in executor.loader.graph.leaf_nodes() if key[0] in own]
@@ -44,7 +44,7 @@ def migrate() -> None:
 
 
 def check_migrated() -> None:
-    """Raise NotCopied where the database in use lacks migrations."""
+    """Raise NotCopied if the database in use lacks migrations."""
     executor, newest = _plan()
     if executor.migration_plan(newest):
         said = _("The database in use is of an older version: run `{name} migrate`.", name=PROGRAM)
@@ -58,7 +58,7 @@ def first_found() -> Table | None:
 
 @dataclass(slots=True)
 class Copied:
-    """What was copied: ``rows`` of each table, and how many values of a column were ``mended``."""
+    """The result of a copy: ``rows`` of each table, and ``mended`` values of each column."""
 
     rows: dict[str, int] = field(default_factory=dict)
     mended: Counter[str] = field(default_factory=Counter)
@@ -69,8 +69,8 @@ def copy_rows(
 ) -> Copied:
     """Fill the tables of ``target``, which is in use and in a transaction; or replace their rows.
 
-    What the target can't hold is mended as ``models.fields`` does it, numbers and lines that are
-    too long as well. Raises NotCopied where a row can't be stored.
+    Values that the target can't hold are mended as ``models.fields`` does it, such as numbers and
+    lines that are too long. Raises NotCopied if a row can't be stored.
     """
     copied, all_of_them = Copied(), tables()
     _clear(target, all_of_them, replace=replace)
@@ -121,7 +121,7 @@ class _Column:
         )
 
     def carry(self, stored: Any) -> Any:
-        """Return what one database has as the other one takes it."""
+        """Return a stored value in the form that the other database takes."""
         if stored is None:
             return None
         try:
@@ -147,7 +147,7 @@ class _Column:
 
 
 def _largest(column: Any, stored: Any) -> Decimal:
-    """Return the number nearest to one that a column of USD has no place for."""
+    """Return the largest amount that fits into a column of USD, with the sign of this one."""
     digits = Decimal(10**column.max_digits - 1).scaleb(-column.decimal_places)
     return digits.copy_sign(Decimal(stored))
 
@@ -159,7 +159,7 @@ def _copy(
     target: BaseDatabaseWrapper,
     say: Say,
 ) -> int:
-    """Copy the rows of one table, and return how many there are."""
+    """Copy the rows of one table, and return their number."""
     names = ", ".join([f'"{one.column.column}"' for one in columns])
     places = ", ".join(["%s"] * len(columns))
     store = f'INSERT INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - names
@@ -206,7 +206,7 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
 
 
 def _clear(database: BaseDatabaseWrapper, all_of_them: Sequence[Table], *, replace: bool) -> None:
-    """Empty the tables that `migrate` fills; or all, to ``replace`` what is there."""
+    """Empty the tables that `migrate` fills, or all of them to ``replace`` their rows."""
     # PostgreSQL empties a table at once only together with those whose rows name its own.
     statements = [
         f'DELETE FROM "{one.name}"'  # noqa: S608 - a name

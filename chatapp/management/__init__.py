@@ -1,4 +1,4 @@
-"""Commands of the command line, beside Django's own."""
+"""Commands of the command line, in addition to Django's own."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
 
     @override
     def handleContentChunk(self, data: bytes) -> None:
-        """Keep what arrived, as far as the limit."""
+        """Keep the chunk, up to the limit."""
         self.left -= len(data)
         if self.left >= 0:
             super().handleContentChunk(data)
@@ -69,7 +69,7 @@ class BodyReader:
 
 
 async def _messages(body: io.BufferedIOBase, receive: Receive) -> AsyncIterator[Message]:
-    """Yield the body in pieces, unless the client is gone, and what comes after it."""
+    """Yield the body in pieces, unless the client is gone, and then the later messages."""
     message = await receive()
     if message["type"] == "http.request":
         with body:

@@ -39,7 +39,7 @@ def read_language(info: str) -> str:
 
 
 def highlight_code(code: str, language: str) -> str:
-    """Return the code as escaped HTML, in colour where the language is known.
+    """Return the code as escaped HTML, in colour if the language is known.
 
     Long lines stay plain, and so does all from a part on that takes too long.
     """
@@ -74,7 +74,7 @@ def _cut(code: str) -> Iterator[str]:
 # While a long list streams, its finished code blocks are asked for again and again.
 @functools.lru_cache(maxsize=128)
 def _highlight(part: str, lexer: Lexer) -> str | None:
-    """Return a part as HTML, None where it takes too long to colour."""
+    """Return a part as HTML, None if it takes too long to colour."""
     if len(part) > MAX_LINE and "\n" not in part[:-1]:
         return escape(part)
     html: list[str] = []

@@ -1,4 +1,4 @@
-"""Footnotes: ``[^1]`` leads to the block ``[^1]: a note``, which stays where it was written."""
+"""Footnotes: ``[^1]`` leads to the block ``[^1]: a note``, which stays in its place."""
 
 import re
 

@@ -53,17 +53,17 @@ def add_formulas(parser: MarkdownIt) -> None:
 
 
 def is_display(token: Token) -> bool:
-    """Whether the formula stands on a line of its own."""
+    """Return True if the formula stands on a line of its own."""
     return token.markup in {"", r"\[", "$$"}
 
 
 def source(token: Token) -> str:
-    """Return the formula as it was written."""
+    """Return the formula with its marks, as in the text."""
     return token.markup + token.content + _CLOSINGS[token.markup]
 
 
 def find_open(text: str) -> int:
-    """Return where a formula begins whose end may still come, or the length of the text."""
+    """Return the start of a formula whose end may still come, or the length of the text."""
     decided, blank = 0, text.rfind("\n\n")
     for mark in _MARK.finditer(text):
         opening, start = mark[0], mark.end()
@@ -107,7 +107,7 @@ def _read_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _find_closing(text: str, opening: str, start: int, end: int) -> int | None:
-    """Return where the formula's end is, None where it isn't, ``_NEVER`` where it can't come."""
+    """Return the place of a formula's end, None if it is missing, ``_NEVER`` if it can't come."""
     for mark in _MARK.finditer(text, start, end):
         if mark[0] == (_CLOSINGS.get(opening) or opening.replace("begin", "end")):
             return mark.start()
@@ -168,10 +168,10 @@ def _find_last_line(state: StateBlock, opening: str, first: int, end: int) -> in
 
 
 def _is_formula(opening: str, content: str, after: str) -> bool:
-    """Whether the text in a line between these marks is meant as a formula.
+    """Return True if the text in a line between these marks is a formula.
 
     Brackets may be escaped, and dollars be money, so prose stays prose. A word may go on after a
-    dollar, and so may what a shell puts together.
+    dollar, and so may a shell's variable.
     """
     if opening == "$":
         apart = content[:1].isspace() or content[-1:].isspace()

@@ -1,4 +1,4 @@
-"""HTML in markdown: tags count with their other in the same block, so none reaches further."""
+"""HTML in markdown: a tag counts only with its partner in the same block."""
 
 import re
 import tomllib

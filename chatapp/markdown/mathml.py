@@ -86,7 +86,7 @@ _WIDTHS = {"thinmathspace": _THIN, "mediummathspace": "0.222em", "thickmathspace
 # While a paragraph streams, its finished formulas are asked for again and again.
 @functools.lru_cache(maxsize=512)
 def to_mathml(latex: str, *, display: bool) -> str | None:
-    """Return the formula as MathML, unsanitised, or None where not all of it is understood."""
+    """Return the formula as MathML, unsanitised, or None unless all of it is understood."""
     try:
         # The library's patterns take quadratic time in runs of spaces. Lines stay, as they end
         # comments.
@@ -164,14 +164,14 @@ def _read(latex: str, *, display: bool) -> Element:
 
 
 def _has_loose_rows(tree: Element) -> bool:
-    """Whether lines are broken, or aligned, where there are no rows."""
+    """Return True if the formula has line breaks or alignment marks outside of rows."""
     return any(
         "linebreak" in one.attrib or (one.tag, one.text) == ("mi", "&") for one in tree.iter()
     )
 
 
 def _mend(tree: Element) -> None:
-    """Rewrite what the library writes and browsers do not know, or draw otherwise."""
+    """Rewrite elements that browsers do not know, or draw otherwise."""
     for element in tree.iter():
         if element.tag in {"mi", "mn", "mo"}:
             _mend_sign(element)
@@ -197,7 +197,7 @@ def _mend(tree: Element) -> None:
 
 
 def _mend_size(element: Element, name: str) -> None:
-    """Sizes are named no more; what is written as one may be no size, or any."""
+    """Replace a named size by its value; remove one that is no plain size."""
     size = element.attrib.pop(name)
     plain = size.removeprefix("negative")
     if plain in _WIDTHS:
@@ -207,7 +207,7 @@ def _mend_size(element: Element, name: str) -> None:
 
 
 def _mend_over(element: Element) -> None:
-    """A line is the border of a box, and an arrow must be the base itself to stretch."""
+    """Make a line over a base its border, and make an arrow the base, so that it stretches."""
     if element[1].text == _LINE:
         element.set("notation", "top" if element.tag == "mover" else "bottom")
         element.tag = "menclose"
@@ -242,7 +242,7 @@ def _find_letter(letter: str, style: str) -> str:
 
 
 def _space_names(row: Element) -> None:
-    """Names of functions stand apart from their neighbours, but for brackets."""
+    """Add space around the names of functions, except at brackets."""
     parts = list(row)
     for before, part, after in zip([None, *parts], parts, [*parts[1:], None], strict=False):
         name = _first_leaf(part)

@@ -1,7 +1,7 @@
 """GitHub-flavoured markdown to safe HTML, with few tags of its own and without images.
 
 The renderer draws only tags that it knows, and the sanitizer is a second wall. There is no image:
-a page that loads a remote image tells its server what the model wrote into the address.
+loading a remote one would send its server the address, and any text that the model put into that.
 """
 
 import functools
@@ -107,11 +107,7 @@ def render_markdown(text: str, env: Environment | None = None) -> str:
 
 
 def parser_for(text: str) -> MarkdownIt:
-    """Return a parser, which keeps no state between texts.
-
-    Few texts need one for formulas or footnotes, or one that looks for bare addresses, which takes
-    long.
-    """
+    """Return a parser with the rules that a text may need: some are slow on every text."""
     has_formulas, has_addresses = "$" in text or "\\" in text, _ADDRESS.search(text) is not None
     return _parser(has_formulas, has_addresses, "[^" in text)
 
@@ -169,7 +165,7 @@ def _unfold(found: re.Match[str]) -> str:
 
 
 def _is_padding(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """Whether a table's rows leave out too many cells, which the parser would add."""
+    """Return True if a table's rows leave out too many cells, which the parser would add."""
     if not silent or state.parentType != "table":
         return False
     if state.tokens[-1].type == "thead_close":
@@ -187,7 +183,7 @@ def _read_line(state: StateBlock, line: int) -> str:
 
 
 def code_box(language: str, code: str) -> str:
-    """Return the HTML of a code block around that of its text; a long one says its lines."""
+    """Return the HTML of a code block around its text; a long one shows its number of lines."""
     lines = code.count("\n")
     length = f' data-lines="{lines}"' if lines > LONG_CODE else ""
     opening = f'<div class="code-block" data-language="{escape(language)}"{length}><pre><code>'
@@ -195,7 +191,7 @@ def code_box(language: str, code: str) -> str:
 
 
 class Renderer(RendererHTML):
-    """Writes HTML where that differs from plain CommonMark; methods are named after tokens."""
+    """Writes HTML for tokens that differ from plain CommonMark; methods are named after tokens."""
 
     def fence(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
         """A fenced code block, plain while it is being written."""
@@ -217,7 +213,7 @@ class Renderer(RendererHTML):
         return f'<span class="formula">{mathml}</span>' if is_display(tokens[idx]) else mathml
 
     def formula_block(self, tokens: Sequence[Token], idx: int, _: OptionsDict, env: Any) -> str:
-        """A formula that stands for itself."""
+        """A formula on lines of its own."""
         mathml = _typeset(tokens[idx], env)
         if mathml is None:
             return f"<p>{escape(source(tokens[idx])).replace('\n', '<br>\n')}</p>\n"
@@ -274,7 +270,7 @@ class Renderer(RendererHTML):
         return f"<li{self.renderAttrs(token)}>{'☑' if token.meta['checked'] else '☐'} "
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        """A link, with its place where its text does not name it."""
+        """A link, with its host if its text does not name that."""
         end = next(i for i in range(idx, len(tokens)) if tokens[i].type == "link_close")
         text = self.renderInlineAsText(tokens[idx + 1 : end], options, env)
         tokens[idx].attrs |= describe_link(str(tokens[idx].attrs["href"]), text)
@@ -302,7 +298,7 @@ class Renderer(RendererHTML):
 
 
 def describe_link(address: str, text: str) -> dict[str, str | int | float]:
-    """Return the attributes that tell the reader of ``text`` where the link leads."""
+    """Return the attributes that show the reader of ``text`` the link's real address."""
     place = _read_authority(address).rpartition("@")[2]
     if address.lower().startswith("mailto:"):
         # Who gets the mail.
@@ -328,7 +324,7 @@ def _normalize(host: str) -> str:
 
 
 def _typeset(token: Token, env: Any) -> str | None:
-    """Return the formula as MathML, None where it is not understood or too much by now."""
+    """Return the formula as MathML, None if it is not understood or there are too many."""
     left = env.get(_FORMULAS_LEFT, _MAX_FORMULAS) - len(token.content) - _FORMULA
     if left < 0:
         return None
@@ -339,7 +335,7 @@ def _typeset(token: Token, env: Any) -> str | None:
 
 @functools.cache
 def _cleaner() -> nh3.Cleaner:
-    """Return the allow-list that every piece of HTML passes, whatever the renderer did."""
+    """Return the allow-list that every piece of HTML passes, independent of the renderer."""
     blocks = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
     tables = {"a", "span", "table", "tbody", "td", "th", "thead", "tr"}
     kinds = {f"alert-{kind.lower()}" for kind in _ALERTS}

@@ -1,4 +1,4 @@
-"""Emphasis and bare addresses beside scripts that need no spaces there."""
+"""Emphasis and bare addresses in scripts without spaces."""
 
 import re
 from functools import partial

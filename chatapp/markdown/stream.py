@@ -3,9 +3,9 @@
 A block is final as soon as the next one begins below it, a fenced code block at its closing fence.
 Only complete lines decide that, so a half-written line never closes anything.
 
-What comes out equals :func:`render_markdown` of the whole text, with two exceptions: a link that
-stands before the block with its definition (``[name]: https://…``) stays text, and a number is
-taken for the label of a footnote before that is known to come.
+The result equals :func:`render_markdown` of the whole text, with two exceptions: a link that stands
+before the block with its definition (``[name]: https://…``) stays text, and a number is taken for
+the label of a footnote before that is known to come.
 """
 
 import re
@@ -54,7 +54,7 @@ class OpenCode:
         self._may_end = re.compile(rf" {{0,3}}{mark[0]}*[ \t]*")
 
     def add(self, text: str) -> tuple[str, str] | None:
-        """Take more text; return the whole source and what follows it once the block is closed."""
+        """Take more text; once the block is closed, return its whole source and the rest."""
         if self._line is None:
             rest, newline, text = text.partition("\n")
             self.pieces.append(rest + newline)
@@ -149,7 +149,7 @@ class MarkdownStream:
         self._begin("")
 
     def _add(self, words: str) -> str:
-        """Take more text; return what is in the code block that it begins."""
+        """Take more text; return the beginning of the code block that it opens, or ""."""
         self._pieces.append(words)
         self.size += len(words)
         if "\n" not in words or self.size < self._read_at:
@@ -182,8 +182,5 @@ class MarkdownStream:
 
 
 def _later(size: int) -> int:
-    """Return the size from which a block that was just read is read again.
-
-    So each character is read about ``_READINGS`` times, however long the block becomes.
-    """
+    """Return the size to read a block again at, so that each part is read ``_READINGS`` times."""
     return size + max(1, (size - _SMALL) // _READINGS)

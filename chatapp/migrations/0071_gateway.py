@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0067_contradictions'),
+        ('chatapp', '0070_long_histories'),
     ]
 
     operations = [

@@ -2,13 +2,14 @@
 
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
-from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
+from chatapp.models.calls import DraftPiece, Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.client_conversations import ClientConversation, HistoryLink
 from chatapp.models.condensations import BackgroundDraft, Condensation
 from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.deletions import Deletion
 from chatapp.models.import_runs import ImportRun
 from chatapp.models.mcp_servers import McpServer
+from chatapp.models.meanings import Meanings, MessageMeaning
 from chatapp.models.messages import Message
 from chatapp.models.origins import Fork, Source
 from chatapp.models.pending_messages import Attachment, AttachmentTotal, QueuedMessage

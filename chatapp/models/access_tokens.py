@@ -39,10 +39,10 @@ class AccessToken(models.Model):
 
 
 class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
-    """Tokens by what may be done with them."""
+    """Sign-in tokens that can be used."""
 
     def usable(self) -> Self:
-        """Return tokens that were not used and have not expired, of users who may sign in."""
+        """Return unused tokens that have not expired, of users with active accounts."""
         return self.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
 
 
@@ -60,19 +60,19 @@ class SignInToken(AccessToken):
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
-    """Invitations by what may be done with them."""
+    """Invitations that can be used."""
 
     def usable(self) -> Self:
-        """Return invitations, not used or expired, of who may invite still."""
+        """Return unused invitations that have not expired, of operators with active accounts."""
         inviting = {"invited_by__is_superuser": True, "invited_by__is_active": True}
         return self.filter(used_at=None, expires_at__gt=now(), **inviting)
 
 
 class Invitation(AccessToken):
-    """A link with which somebody makes an account, once; only the token's hash is stored."""
+    """An invitation to make an account, once; only its token's hash is stored."""
 
     class Role(models.TextChoices):
-        """What an account may do here."""
+        """The role of an account."""
 
         MEMBER = "member", _("member")
         OPERATOR = "operator", _("operator")
@@ -92,7 +92,7 @@ class Invitation(AccessToken):
 
 
 class ApiToken(AccessToken):
-    """What a program says to be let in; only the token's hash is stored.
+    """A program's credential; only its hash is stored.
 
     Each ``scope`` holds those before it, but for that of the gateway, which reads nothing. Its
     requests go to a ``profile``, or to the one of their model; ``program`` sent the last one.
@@ -101,7 +101,7 @@ class ApiToken(AccessToken):
     PREFIX = "palimpsest_"
 
     class Scope(models.TextChoices):
-        """What may be done with it."""
+        """The rights of a token."""
 
         READ = "read", _("read")
         WRITE = "write", _("read and write")
@@ -130,14 +130,14 @@ class ApiToken(AccessToken):
 
     @property
     def idle(self) -> timedelta | None:
-        """How long ago it was used last, None where it never was."""
+        """The time since its last use, None if it was never used."""
         return now() - self.used_at if self.used_at else None
 
 
 class Share(AccessToken):
     """A link to read a conversation up to message ``until``; only its token's hash is stored.
 
-    It shows what ``tools`` were given and answered, where its owner wants that.
+    It shows the input and output of ``tools`` if its owner chose that.
     """
 
     conversation = models.OneToOneField(

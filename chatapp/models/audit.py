@@ -1,10 +1,10 @@
 """The audit chain: each change of a record is an entry, bound by its hash to all before it.
 
-A model of records is ``Recorded``, and ``change`` is how its rows are changed: the entry that tells
-of it is part of the same transaction. An entry holds what a record says in numbers and names, and
-digests of its texts and of every message that was written since the entry before. What opens a
-digest, its salt, stands beside the entry and is no part of its hash: where a content is erased, its
-salt goes with it, the chain holds, and nobody can try out what the content was.
+A model of records is ``Recorded``, and its rows are changed by ``change``: the entry is part of the
+same transaction. An entry holds a record's numbers and names, and digests of its texts and of every
+message that was written since the entry before. The salt that opens a digest is stored with the
+entry and is no part of its hash: if a content is erased, its salt goes with it, the chain holds,
+and nobody can guess and prove the content.
 """
 
 import hashlib
@@ -44,12 +44,12 @@ def moment(at: datetime) -> str:
 
 
 def beginning(conversation: str) -> str:
-    """Return what stands for the hash before the first entry of a conversation's chain."""
+    """Return the stand-in for a hash before the first entry of a conversation's chain."""
     return hashed(written([FORMAT, conversation]))
 
 
 def commit(salt: str, content: Any) -> str:
-    """Return the digest that stands for a content, and says nothing of it without the salt."""
+    """Return the digest of a content, which reveals nothing of it without the salt."""
     return hashed(salt + written(content))
 
 
@@ -70,7 +70,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     @override
     def update(self, **columns: Any) -> int:
-        """Refuse anything but a change of what opens the digests, as when a content is erased."""
+        """Refuse any change but that of the digests' openings, as when a content is erased."""
         if columns.keys() - {"openings"}:
             raise AppendOnly("An entry of the audit chain is never changed.")
         return super().update(**columns)
@@ -84,14 +84,14 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """Entry ``number`` of a conversation's chain, from 1; ``previous`` is the hash before it.
 
-    The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
-    of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
-    ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
-    not erased. An ``erasure`` lists in ``erased`` the messages and records of the deleted account.
+    The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the names
+    of their contents, and if it is ``about`` a record its name, its ``facts``, and the ``texts``
+    that its digest stands for. ``openings`` are the salts of the digests whose contents are not
+    erased. An ``erasure`` lists in ``erased`` the messages and records of the deleted account.
     """
 
     class Kind(models.TextChoices):
-        """What an entry tells of."""
+        """The subject of an entry."""
 
         BEGINNING = "beginning", _("Beginning")
         CONDENSATION = "condensation", _("Condensation")
@@ -125,7 +125,7 @@ class AuditEntry(models.Model):
 
     @override
     def save(self, *_args: Any, **_options: Any) -> None:
-        """Refuse: ``append`` is what adds an entry."""
+        """Refuse: only ``append`` adds entries."""
         raise AppendOnly("An entry of the audit chain is only appended.")
 
     @override
@@ -135,7 +135,7 @@ class AuditEntry(models.Model):
 
     @property
     def expected_hash(self) -> str:
-        """The hash of what the entry says."""
+        """The hash of the entry's place, kind, moment, payload and predecessor."""
         place = [FORMAT, str(self.conversation_id), self.number]
         told = [self.kind, moment(self.at), self.payload, self.previous]
         return hashed(written([*place, *told]))
@@ -145,7 +145,7 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
     """Records, which are changed together with the chain."""
 
     def change(self, **columns: Any) -> int:
-        """Change these records, each with an entry in its conversation's chain; return how many."""
+        """Change these records and enter each in its conversation's chain; return their number."""
         with transaction.atomic():
             if connection.features.has_select_for_update:
                 chats = {*self.values_list(self.model.AUDITED_IN, flat=True)}
@@ -160,17 +160,17 @@ class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
         return len(rows)
 
     def told_in(self, conversation: Conversation) -> Self:
-        """Return the records of which this conversation's chain tells."""
+        """Return the records that are part of this conversation's chain."""
         return self.filter(**{self.model.AUDITED_IN: conversation.pk})
 
     def with_conversation(self) -> Self:
-        """Read what names the conversation along with each record."""
+        """Join the row that names the conversation to each record."""
         through = self.model.AUDITED_IN.rpartition("__")[0]
         return self.select_related(through) if through else self
 
     @override
     def update(self, **columns: Any) -> int:
-        """Change what is no part of the record; the rest goes through ``change``."""
+        """Change columns that are no part of the record; the others need ``change``."""
         kept = {*self.model.FACTS, *self.model.CONTENTS, "message"} & columns.keys()
         if kept:
             raise AppendOnly(f"{', '.join(sorted(kept))} can be changed with `change` only.")
@@ -196,19 +196,19 @@ class Recorded(models.Model):
 
     @property
     def audited_as(self) -> str:
-        """How entries name the record."""
+        """The name of the record in entries."""
         return f"{self.KIND} {self.pk}"
 
     def facts(self) -> dict[str, Any]:
-        """Return what is told in plain."""
+        """Return the columns that entries hold in plain."""
         return {name: column_to_json(getattr(self, name)) for name in self.FACTS}
 
     def contents(self) -> dict[str, Any]:
-        """Return what is told by a digest."""
+        """Return the columns that entries hold as digests."""
         return {name: column_to_json(getattr(self, name)) for name in self.CONTENTS}
 
     def enter(self) -> None:
-        """Append an entry that tells of the record as it is now."""
+        """Append an entry with the record as it is now."""
         name, texts = self.audited_as, self.contents()
         changing = [one for one in self.CHANGING if one in texts]
         contents = {f"{name} {one}": {one: texts.pop(one)} for one in changing}
@@ -221,7 +221,7 @@ class Recorded(models.Model):
 
 
 def column_to_json(value: Any) -> Any:
-    """Return a column as JSON, whether it comes from the database or is on its way there."""
+    """Return a column's value as JSON, the same before and after it is stored."""
     match value:
         case datetime():
             return moment(value)
@@ -241,10 +241,10 @@ def append(
     told: Mapping[str, Any] | None = None,
     contents: Mapping[str, Any] | None = None,
 ) -> None:
-    """Append an entry with what is ``told`` in plain, committed to ``contents``.
+    """Append an entry that holds ``told`` in plain and ``contents`` as digests.
 
     It commits to all messages as well that no other entry has yet. The caller's transaction holds
-    what the entry tells of.
+    the change that the entry records.
     """
     lock(Conversation, conversation_id)
     conversation = Conversation.objects.filter(pk=conversation_id)
@@ -281,10 +281,10 @@ def names_in(conversation: Conversation) -> Iterator[str]:
 
 
 def message_name(seq: int) -> str:
-    """Return how entries name a message."""
+    """Return the name of a message in entries."""
     return f"message {seq}"
 
 
 def said(role: str, content: Any) -> dict[str, Any]:
-    """Return what is committed to of a message."""
+    """Return the part of a message that entries commit to."""
     return {"role": role, "content": content}

@@ -1,4 +1,4 @@
-"""The record of what was called: every request to a model, every run of a tool."""
+"""The record of calls: every request to a model, every run of a tool."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, select
+from chatapp.models.database import Asked, Statement, execute, select
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -62,9 +62,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        What was measured is told apart from what was estimated, and ``unpriced`` are the calls
-        whose cost nobody knows. ``per_second`` is how many tokens models wrote in a second, once
-        they had begun; None where no call tells.
+        Measured and estimated values are apart, and ``unpriced`` are the calls of unknown cost.
+        ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
+        None if no call has it.
         """
         prompt = models.F("tokens_input") + models.F("tokens_cache_read")
         measured = Q(usage_measured=True)
@@ -84,7 +84,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return rows
 
     def spent(self) -> dict[str, Any]:
-        """Return what these calls cost, in the columns of an attempt."""
+        """Return the cost of these calls, in the columns of an attempt."""
         sums = self.aggregate(
             total=fields.UsdSum("cost"),
             guesses=models.Count("pk", filter=Q(usage_measured=False)),
@@ -95,24 +95,24 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
 
 class ModelCall(models.Model):
-    """One request to a model: what it was for, used and cost, failed ones included.
+    """One request to a model, with its purpose, usage and cost; failed requests are kept, too.
 
-    ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
-    (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
-    Without ``usage_measured`` the provider did not report all that was used, since the call broke
-    off: its output is an estimate, and with it the cost.
+    ``tokens_estimated`` is the estimate of the prompt before calibration, images and PDFs
+    (``tokens_media``) included; later estimates learn from it and the measured usage. Without
+    ``usage_measured`` the provider did not report all usage, since the call broke off: its output
+    is an estimate, and with it the cost.
 
-    A row is made before the call. While that is answered, ``draft`` has what was written so far, as
-    JSON; what the answer becomes is stored in the transaction that clears it. It stays where the
-    call broke off with more than its message may hold: thinking, and calls that were not complete.
+    A row is made before the call. Until the answer is complete, its ``pieces`` have the text so
+    far; the transaction that stores the message deletes them. ``draft`` is kept of a call that
+    broke off with more than its message may hold: thinking, and incomplete calls, as JSON.
 
-    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
-    read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
-    what was sent. ``seconds_to_first`` passed before the model wrote anything.
+    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` is its reason for not
+    reading ``tokens_missed`` of the prompt from its cache, and ``transformations`` are its changes
+    to the request. ``seconds_to_first`` passed before the model wrote anything.
     """
 
     class Status(models.TextChoices):
-        """How the call stands or ended."""
+        """The states and results of a call."""
 
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
@@ -120,12 +120,13 @@ class ModelCall(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Purpose(models.TextChoices):
-        """What the call was for."""
+        """The purpose of a call."""
 
         CHAT = "chat", _("chat")
         SUMMARY = "summary", _("summary")
         CHECK = "check", _("check of a summary")
         TITLE = "title", _("title")
+        EMBEDDING = "embedding", _("search by meaning")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
@@ -168,7 +169,7 @@ class ModelCall(models.Model):
 
     @property
     def usage(self) -> condense.Usage:
-        """What the provider has reported, as far as it is stored."""
+        """The usage that the provider has reported, as far as it is stored."""
         return condense.Usage(
             input=self.tokens_input,
             output=self.tokens_output,
@@ -183,15 +184,14 @@ class ModelCall(models.Model):
 
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast the model wrote once it had begun, None where that cannot be told."""
+        """The model's speed in tokens per second after its first output, None if unknown."""
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-def measured_prompts(
-    conversation_id: uuid.UUID, model: str, most: int
-) -> list[tuple[int, int, int, str]]:
+@Asked
+def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> Statement:
     """Return the latest prompts that were both estimated and measured, the last one first.
 
     Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
@@ -203,7 +203,29 @@ def measured_prompts(
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return execute(sql, conversation_id, model, most)
+    return Statement(sql, (conversation_id, model, most))
+
+
+class DraftPiece(models.Model):
+    """A change of a running call's draft: from ``at`` on, its JSON is ``text``.
+
+    Text that grows is so never written twice. The pieces are deleted with the call's end.
+    """
+
+    call = models.ForeignKey(ModelCall, models.CASCADE, related_name="pieces")
+    at = models.PositiveIntegerField()
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"Piece of a draft at {self.at}"
+
+
+def read_draft(call: ModelCall) -> str:
+    """Return the draft of a running call as JSON, as far as it is stored."""
+    draft = call.draft
+    for at, text in call.pieces.order_by("pk").values_list("at", "text"):
+        draft = draft[:at] + text
+    return draft or "[]"
 
 
 class ToolRun(models.Model):
@@ -221,14 +243,15 @@ class ToolRun(models.Model):
         return f"{self.name} run"
 
 
-def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> list[ToolRun]:
+@Asked
+def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> Statement:
     """Return the runs of a tool that ended well, the latest first: each message asks for some."""
     sql = (
         "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
         "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
         "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
     )
-    return select(ToolRun, sql, conversation_id, name, most)
+    return select.query(ToolRun, sql, conversation_id, name, most)
 
 
 class Fragment(models.Model):
@@ -248,11 +271,11 @@ class Fragment(models.Model):
 
 
 class Manifest(models.Model):
-    """How to put one call's request together again, as the difference to the call before.
+    """The recipe for one call's request, as the difference to the call before.
 
-    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
-    them, and what stands behind, as :mod:`chatapp.storage.request_log` writes it. ``head`` stands
-    before the messages, and ``digest`` is the SHA-256 of the whole body.
+    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` names those that
+    follow them, and the rest of the body, as :mod:`chatapp.storage.request_log` writes it. ``head``
+    stands before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)

@@ -21,7 +21,7 @@ _WORDY = frozenset({"text", "thinking", "redacted_thinking"})
 
 
 class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
-    """Conversations of clients by how a request finds them."""
+    """Conversations of clients, as a request finds them."""
 
     def open(self) -> Self:
         """Return those that their clients still write."""
@@ -89,7 +89,7 @@ class HistoryLink(models.Model):
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:
-        """Return the digest of a message behind others, by what its client does not change in it.
+        """Return the digest of a message behind others, by the parts that its client never changes.
 
         Marks for a cache move, reminders come and go, thinking and old results are left out.
         """

@@ -1,4 +1,4 @@
-"""The record of what was condensed: every attempt, from its start; drafts that wait to be used."""
+"""The record of condensations: every attempt, from its start; drafts that wait to be used."""
 
 import uuid
 from collections import Counter
@@ -77,11 +77,11 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
     def undone(self) -> Self:
-        """Return what was undone, and not taken along by a rewind since."""
+        """Return undone attempts that no later rewind has set aside."""
         return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
 
     def undone_with(self, attempt: "Condensation") -> Self:
-        """Return what was undone at the same moment, the oldest first."""
+        """Return the attempts that were undone at the same moment, the oldest first."""
         undone = self.undone().filter(conversation=attempt.conversation_id)
         return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
 
@@ -90,7 +90,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.defer("prompt", "summary", "analysis", "details", "folded")
 
     def with_outcome(self, outcome: str) -> Self:
-        """Return attempts that came to this; all of them where it is empty."""
+        """Return attempts with this outcome; all of them if it is empty."""
         if not outcome:
             return self
         if outcome in Condensation.Kind.values:
@@ -100,7 +100,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def with_place(self) -> Self:
         """Add ``place``: the position of the attempt's row in its conversation.
 
-        And ``gone_with``: the rewind that took along what it made, if any.
+        And ``gone_with``: the rewind that took its message along, if any.
         """
         newest_then = Message.objects.filter(
             conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
@@ -143,20 +143,18 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 class Condensation(Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
-    It is declined where there was too little to condense or to clear: nothing went wrong. One that
-    is drafted ahead was written in the background, belongs to no turn before it is used, and is
-    ``unused`` where something made it useless first.
-    ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    The profile that wrote the summary is the ``writer``, where it was another one. What its calls
-    were ``predicted`` to take, in tokens and USD, was written down before the first of them.
-    A try is ``made_for`` the attempt that took its place in the end: one attempt is that row with
-    its ``tries``. Its ``total_cost`` and ``work_seconds`` are theirs too, and what a person took to
-    review it, the ``review_seconds``, is apart. A person may have rated the summary, with a reason
-    that later summary requests pass on.
-    A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
-    ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
-    tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
-    message.
+    It is declined if there was too little to condense or to clear: nothing went wrong. One that is
+    drafted ahead was written in the background, belongs to no turn before it is used, and is
+    ``unused`` if something made it useless first. ``message`` is the summary or marker it left;
+    ``at_seq`` was the newest message when it began. The profile that wrote the summary is the
+    ``writer``, if it was another one. The ``predicted`` usage of its calls, in tokens and USD, was
+    stored before the first of them. A try is ``made_for`` the attempt that took its place in the
+    end: one attempt is that row with its ``tries``. Its ``total_cost`` and ``work_seconds`` are
+    theirs too, and a person's time for a review, the ``review_seconds``, is apart. A person may
+    have rated the summary, with a reason that later summary requests pass on. A clearing hides
+    results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by ``read_folded``.
+    The ``scope`` of one that was of a part only is as the page sends it, to be tried again.
+    ``rewind_parent`` is the rewind that took along an attempt without a message.
     """
 
     KIND = AuditEntry.Kind.CONDENSATION
@@ -180,7 +178,7 @@ class Condensation(Recorded, Hiding):
     )  # fmt: skip
 
     class Status(models.TextChoices):
-        """How the attempt stands or ended."""
+        """The states and results of an attempt."""
 
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
@@ -192,7 +190,7 @@ class Condensation(Recorded, Hiding):
         UNUSED = "unused", _("draft not used")
 
     class Outcome(models.TextChoices):
-        """What it came to, for people: kind and status in one."""
+        """The outcome of an attempt for people: kind and status in one."""
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
@@ -207,11 +205,11 @@ class Condensation(Recorded, Hiding):
 
         @classmethod
         def of(cls, kind: str, status: str) -> Self:
-            """Return what an attempt of this kind and status came to."""
+            """Return the outcome for this kind and status."""
             return cls(kind if status == Condensation.Status.SUCCEEDED else status)
 
     class Trigger(models.TextChoices):
-        """Who or what asked for it."""
+        """The cause of an attempt."""
 
         AUTO = "auto", _("automatic")
         FORCED = "forced", _("forced")
@@ -220,7 +218,7 @@ class Condensation(Recorded, Hiding):
         IDLE = "idle", _("while idle")
 
     class Kind(models.TextChoices):
-        """What became of the hidden messages."""
+        """The treatment of the hidden messages."""
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
@@ -316,12 +314,12 @@ class Condensation(Recorded, Hiding):
 
     @property
     def outcome(self) -> "models.TextChoices":
-        """What the attempt came to."""
+        """The outcome of the attempt."""
         return self.Outcome.of(self.kind, self.status)
 
     @property
     def predicted(self) -> condense.Usage | None:
-        """What the calls were predicted to take, None where no model was to be called."""
+        """The predicted usage of the calls, None if no model was to be called."""
         if self.predicted_input is None:
             return None
         return condense.Usage(
@@ -332,7 +330,7 @@ class Condensation(Recorded, Hiding):
         )
 
     def read_folded(self) -> condense.Folded | None:
-        """Return what became of the files that were read, None where there were none."""
+        """Return the record of the folded files, None without one."""
         return condense.Folded.from_json(self.folded) if self.folded else None
 
     @property
@@ -355,12 +353,12 @@ class Condensation(Recorded, Hiding):
 
     @property
     def whole_measured(self) -> bool:
-        """Return whether the whole cost is measured."""
+        """True if the whole cost is measured."""
         return self.cost_measured if self.total_measured is None else self.total_measured
 
 
 class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):
-    """Drafts by how far they are."""
+    """Drafts by progress."""
 
     def written(self) -> Self:
         """Return drafts that can be applied."""
@@ -375,9 +373,9 @@ class BackgroundDraft(models.Model):
     """The draft of a conversation, from when one is wanted until it is applied or dropped.
 
     Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
-    what it is made by, and ``seen`` is the digest of the first ``count`` messages of what the model
-    saw then. Until it is written, the process ``owner`` is at it. The
-    ``proposal`` is all that another process needs to apply it.
+    its inputs, and ``seen`` is the digest of the first ``count`` messages of the effective history
+    then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another
+    process needs to apply it.
     """
 
     conversation = models.OneToOneField(
@@ -399,5 +397,5 @@ class BackgroundDraft(models.Model):
         return f"Draft of {self.count} messages"
 
     def read_reduction(self) -> condense.Reduction:
-        """Return what would be applied, as the engine knows it."""
+        """Return the drafted reduction, as the engine knows it."""
         return condense.Proposal.from_json(self.proposal).reduction

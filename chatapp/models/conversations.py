@@ -1,9 +1,10 @@
-"""Conversations: whose they are, where they are found, and what holds for all that is said."""
+"""Conversations: their owners, their places in the list, and the settings that they hold."""
 
 import uuid
 from copy import copy
+from datetime import datetime
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -16,6 +17,9 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
+
+if TYPE_CHECKING:
+    from chatapp.models.preferences import Preferences
 
 
 class FolderQuerySet(models.QuerySet["Folder"]):
@@ -45,10 +49,10 @@ class Folder(models.Model):
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
-    """Conversations by who may see them."""
+    """Conversations by owner, and by place in the list."""
 
     def owned_by(self, user: User) -> Self:
-        """Return what ``user`` owns, deleted ones included."""
+        """Return conversations that ``user`` owns, deleted ones included."""
         return self.filter(owner=user)
 
     def present(self) -> Self:
@@ -56,19 +60,19 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         return self.filter(deleted_at=None).order_by("-updated_at", "-pk")
 
     def loose(self) -> Self:
-        """Return what is neither pinned nor put away."""
+        """Return conversations outside of folders and archive that are not pinned."""
         return self.filter(archived_at=None, pinned_at=None, folder=None)
 
     def pinned(self) -> Self:
-        """Return what is pinned, and not in the archive."""
+        """Return pinned conversations outside of the archive."""
         return self.filter(archived_at=None, pinned_at__isnull=False)
 
     def archived(self) -> Self:
-        """Return what is in the archive."""
+        """Return archived conversations."""
         return self.filter(archived_at__isnull=False)
 
     def with_waiting(self) -> Self:
-        """Add its client, and ``waits``: whether a turn waits for a person to say something."""
+        """Add its client, and ``waits``: True if a turn waits for a person."""
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
         return self.select_related("client").annotate(
             waits=Exists(turns.filter(status="waiting", finished_at=None))
@@ -78,22 +82,36 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read.
 
-    ``tool_policies`` say by name which tools may run, where that differs from the profile's;
-    ``system_prompt`` is empty for the profile's. ``budget`` is what all its calls may cost, in USD.
-    ``auto_recall`` is empty where its owner's preferences hold.
-    ``revision`` counts changes that a page showing the transcript must fetch again.
-    ``measured_tokens`` is the context's size as the provider last reported it, covering all
-    messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
-    ``named_window`` is what its provider says that the profile's model can take, in tokens.
-    Where condensing is ``put_off``, it does not begin by itself for one turn.
-    ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
-    covers the messages up to ``audit_seq``. One that was locked says whether it ``has_hidden``:
-    whether a summary or a marker in force hides messages; and whether it ``is_clients``, for
-    another program writes it.
+    ``tool_policies`` say by name which tools may run, if that differs from the profile's;
+    ``system_prompt`` is empty for the profile's. ``budget`` is the limit of all its calls' cost, in
+    USD. ``auto_recall`` is empty if its owner's preferences hold. ``revision`` counts changes that
+    a page showing the transcript must fetch again. ``measured_tokens`` is the context's size as the
+    provider last reported it, covering all messages up to ``measured_seq``; both are empty when no
+    report fits the effective history. ``named_window`` is the window of the profile's model in
+    tokens, as its provider has named it. While condensing is ``put_off``, it does not begin by
+    itself for one turn. ``audit_number`` and ``audit_hash`` are those of the newest entry of its
+    audit chain, which covers the messages up to ``audit_seq``.
+
+    One that was read whole has its owner's ``preferences``, if they are stored. One that was locked
+    for a turn has flags: ``has_hidden`` if a summary or a marker in force hides messages,
+    ``is_clients`` if another program writes it, ``is_known`` if the turn is, ``has_queued`` if
+    messages or this one are queued, ``has_todo`` if there are to-do lists, and ``is_closing`` if
+    its owner's account is. It also has the origin of the turn that ``runs``, the number of the
+    owner's ``others`` that run elsewhere, the key of the ``next_message``, if that is known before,
+    and the ``moment`` by the database's clock, if that is shared.
     """
 
+    preferences: "Preferences | None" = None
     has_hidden: bool
     is_clients: bool
+    is_known: bool
+    runs: str | None
+    has_queued: bool
+    has_todo: bool = True
+    is_closing: bool
+    others: int | None = None
+    next_message: int | None
+    moment: datetime | None
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -146,7 +164,7 @@ class Conversation(models.Model):
 
     @cached_property
     def writer(self) -> Any:
-        """The client that writes it through the gateway, None where people write it here."""
+        """The client that writes it through the gateway, None if people write it here."""
         return (
             apps.get_model("chatapp", "ClientConversation")
             .objects.open()

@@ -1,17 +1,18 @@
-"""Reads beside writes, and the statements of every message: Django's SQL takes longer to make.
+"""Concurrent reads, and the statements of every message: Django takes longer to make them.
 
-What is asked once in a while is asked with Django's queries. SQL written by hand stands beside the
-model that it is of, and is such that PostgreSQL takes it as well.
+Rare queries are Django's. SQL written by hand stands in the module of its model, and works on
+PostgreSQL as well.
 """
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, partial, update_wrapper
 from operator import itemgetter
 from threading import Event
 from typing import Any, cast
@@ -19,7 +20,6 @@ from typing import Any, cast
 from asgiref.sync import sync_to_async
 from django.db import (
     DEFAULT_DB_ALIAS,
-    OperationalError,
     connection,
     connections,
     models,
@@ -52,28 +52,89 @@ _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function that only reads one to be awaited, which sees all that is committed.
-
-    What writes has a thread of its own, where each write waits for those before it.
-    """
+    """Make a reading function awaitable: it waits for no write, and sees all that is committed."""
     return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
 
 
-def select[M: models.Model](
-    model: type[M], sql: str, *values: Any, **related: type[models.Model]
-) -> list[M]:
-    """Return the rows of a model that a statement finds; what else it selects is theirs too.
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement with its values; ``take`` makes the result of its columns and rows.
 
-    All columns of the model come first, then those of its ``related`` rows in their order: where
-    one was joined that is not there, the row has none.
+    SQLite may have none for it; then ``sql`` is "".
+    """
+
+    sql: str
+    values: Sequence[Any] = ()
+    take: Callable[[tuple[str, ...], list[Any]], Any] = lambda _columns, rows: rows
+
+
+def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
+    """Run statements in one round trip, and return the result of each.
+
+    A function makes its statement when those before it were run; to PostgreSQL all go at once.
     """
     # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
-    database = connections[DEFAULT_DB_ALIAS]
+    database, found = connections[DEFAULT_DB_ALIAS], []
+    pieces = [[one] for one in statements] if database.vendor == "sqlite" else [[*statements]]
     with database.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values, database))
-        columns = tuple([one[0] for one in cursor.description])
-        rows = cursor.fetchall()
-    readers, rest = _readers((("", model), *related.items()), columns)
+        for piece_ in filter(None, pieces):
+            made = [one if isinstance(one, Statement) else one() for one in piece_]
+            if not made[0].sql:
+                found.append(made[0].take((), []))
+                continue
+            values = _as_columns([value for one in made for value in one.values], database)
+            cursor.execute("; ".join([one.sql for one in made]), values)
+            for number, one in enumerate(made):
+                if number:
+                    cursor.nextset()
+                columns = tuple([column[0] for column in cursor.description or ()])
+                found.append(one.take(columns, cursor.fetchall() if columns else []))
+    return found
+
+
+class Asked[**P]:
+    """A function that makes a statement, and runs it when called.
+
+    Its ``query`` is that statement, to be run with others.
+    """
+
+    def __init__(self, query: Callable[P, Statement]) -> None:
+        self.query = query
+        update_wrapper(self, query)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Run the statement, and return its result."""
+        return together(self.query(*args, **kwargs))[0]
+
+    def __get__(self, instance: object, _owner: object = None) -> "Asked[...]":
+        """Return it for a row, as a method."""
+        return Asked(partial(self.query, instance))  # type: ignore[arg-type] # the first argument
+
+
+def execute(sql: str, *values: Any) -> list[Any]:
+    """Run a statement, and return its rows as the database has them, if any."""
+    rows: list[Any]
+    (rows,) = together(Statement(sql, values))
+    return rows
+
+
+@Asked
+def select(
+    model: type[models.Model], sql: str, *values: Any, **related: type[models.Model]
+) -> Statement:
+    """Return the rows of a model that a statement finds; further columns become attributes.
+
+    All columns of the model come first, then those of its ``related`` rows in their order: if a
+    join found no such row, the attribute is not set.
+    """
+    return Statement(sql, values, partial(_rows, (("", model), *related.items())))
+
+
+def _rows(
+    kinds: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...], rows: list[Any]
+) -> list[Any]:
+    database = connections[DEFAULT_DB_ALIAS]
+    readers, rest = _readers(kinds, columns)
     found = []
     for row in rows:
         own: Any = None
@@ -98,7 +159,7 @@ def select[M: models.Model](
 def _readers(
     related: tuple[tuple[str, type[models.Model]], ...], columns: tuple[str, ...]
 ) -> tuple[list[_Reader], range]:
-    """Return what makes rows of the models that these columns are of, and which are left."""
+    """Return the readers of the models' columns, and the places of the columns that follow."""
     readers, begin = [], 0
     for name, model in related:
         own = model._meta  # noqa: SLF001 - Django's documented API
@@ -117,34 +178,31 @@ def _readers(
 
 
 def forget_columns() -> None:
-    """Have columns looked up anew, where another kind of database is used from now on."""
+    """Forget the models' columns, before another kind of database is used."""
     _readers.cache_clear()
 
 
-def execute(sql: str, *values: Any) -> list[Any]:
-    """Run a statement, and return what it selects or returns as the database has it."""
-    database = connections[DEFAULT_DB_ALIAS]
-    with database.cursor() as cursor:
-        cursor.execute(sql, _as_columns(values, database))
-        return cursor.fetchall() if cursor.description else []
-
-
 def lock(model: type[models.Model], *pks: object) -> None:
-    """Have others that lock these rows wait for the commit; SQLite lets one write at a time anyway.
+    """Have others that lock these rows wait for the commit; see ``row_locks``."""
+    together(*row_locks(model, *pks))
 
-    Who locks several locks conversations first, and users last. A row that names one of these is
-    stored meanwhile.
+
+def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[Statement]:
+    """Return statements that lock rows until the commit: none on SQLite, which has one writer.
+
+    Lock conversations first, and users last. A row that names one of these is stored meanwhile. The
+    condition ``where`` finds the rows instead of their keys.
     """
     if not connection.features.has_select_for_update:
-        return
+        return []
     own = model._meta  # noqa: SLF001 - Django's documented API
-    places = ", ".join(["%s"] * len(pks))
-    rows = f'SELECT 1 FROM "{own.db_table}" WHERE "{own.pk.column}" IN ({places})'  # noqa: S608 - names of tables and columns
-    execute(f'{rows} ORDER BY "{own.pk.column}" FOR NO KEY UPDATE', *pks)
+    found = where or f'"{own.pk.column}" IN ({", ".join(["%s"] * len(pks))})'
+    sql = f'SELECT 1 FROM "{own.db_table}" WHERE {found} ORDER BY "{own.pk.column}"'  # noqa: S608 - names of tables and columns
+    return [Statement(f"{sql} FOR NO KEY UPDATE", pks)]
 
 
 def locking() -> str:
-    """Return the end of a query that locks what it finds as ``lock`` does."""
+    """Return the end of a query that locks its rows as ``lock`` does."""
     return " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
 
@@ -162,8 +220,8 @@ def go_on() -> None:
 def piece() -> Iterator[None]:
     """Write a piece of something large in one transaction, and let others write after it.
 
-    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
-    took.
+    A writer that waits for a lock of SQLite tries it now and then only: the pause is as long as the
+    piece took.
     """
     go_on()
     began = time.monotonic()
@@ -188,23 +246,8 @@ def reading_damaged_text() -> Iterator[None]:
 
 
 def is_shared() -> bool:
-    """Whether other processes, on other machines, may work on this database."""
+    """Return True if other processes, on other machines, may work on this database."""
     return connection.vendor != "sqlite"
-
-
-def is_writable(model: type[models.Model]) -> bool:
-    """Whether rows can be written now: not at a standby, nor while their table is locked."""
-    if not is_shared():
-        return True
-    table = model._meta.db_table  # noqa: SLF001 - Django's documented API
-    try:
-        with transaction.atomic():
-            execute(f'LOCK TABLE "{table}" IN ROW EXCLUSIVE MODE NOWAIT')
-            return execute("SHOW transaction_read_only") == [("off",)]
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
-            raise
-    return False
 
 
 def now() -> datetime:
@@ -216,35 +259,69 @@ def now() -> datetime:
 
 
 def clock() -> str:
-    """Return what stands for ``now`` in a statement that has values."""
+    """Return the SQL for ``now`` in a statement with values."""
     return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
 
 
-def insert[M: models.Model](row: M) -> M:
+@Asked
+def insert(row: models.Model) -> Statement:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
-    fields, sql = _insertion(type(row))
+    fields, sql = _insertion(type(row), row.pk is not None)
     database = connections[DEFAULT_DB_ALIAS]
     values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
-    with database.cursor() as cursor:
-        cursor.execute(sql, values)
+
+    def take(_columns: tuple[str, ...], rows: list[Any]) -> models.Model:
         if row.pk is None:
-            (row.pk,) = cursor.fetchone()
-    row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
-    return row
+            ((row.pk,),) = rows
+        row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
+        return row
+
+    return Statement(sql, values, take)
+
+
+def changing(
+    model: type[models.Model], pk: object, condition: str = "", **columns: Any
+) -> Statement:
+    """Return a statement that changes a row if a ``condition`` holds, and finds its key then."""
+    own, database = model._meta, connections[DEFAULT_DB_ALIAS]  # noqa: SLF001 - Django's documented API
+    fields: list[Any] = [own.get_field(name) for name in columns]
+    places = ", ".join([f'"{one.column}" = %s' for one in fields])
+    values = [
+        one.get_db_prep_save(getattr(value, "pk", value), database)
+        for one, value in zip(fields, columns.values(), strict=True)
+    ]
+    sql = f'UPDATE "{own.db_table}" SET {places} WHERE id = %s{condition} RETURNING id'  # noqa: S608 - names of columns
+    return Statement(sql, [*values, pk])
+
+
+def next_key(model: type[models.Model]) -> Statement:
+    """Return a statement for the key of a later row, None if only its insertion has it."""
+    if not is_shared():
+        return Statement("", take=lambda *_nothing: None)
+    table = model._meta.db_table  # noqa: SLF001 - Django's documented API
+    return Statement("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table], only)
+
+
+def only(_columns: tuple[str, ...], rows: list[Any]) -> Any:
+    """Return the one value that was asked for."""
+    return rows[0][0]
 
 
 @cache
-def _insertion(model: type[models.Model]) -> "tuple[list[models.Field[Any, Any]], str]":
+def _insertion(
+    model: type[models.Model], has_key: bool
+) -> "tuple[list[models.Field[Any, Any]], str]":
     """Return the columns of a new row, and the statement that takes them in this order."""
     own = model._meta  # noqa: SLF001 - Django's documented API
-    fields = [one for one in own.concrete_fields if not isinstance(one, models.AutoField)]
+    made = () if has_key else models.AutoField
+    fields = [one for one in own.concrete_fields if not isinstance(one, made)]
     columns = ", ".join([f'"{one.column}"' for one in fields])
     places = ", ".join(["%s"] * len(fields))
     key = f'RETURNING "{own.pk.column}"'
     return fields, f'INSERT INTO "{own.db_table}" ({columns}) VALUES ({places}) {key}'  # noqa: S608 - names of columns
 
 
-def _as_columns(values: tuple[Any, ...], database: BaseDatabaseWrapper) -> list[Any]:
+def _as_columns(values: Iterable[Any], database: BaseDatabaseWrapper) -> list[Any]:
     return [
         _COLUMNS[type(one)].get_db_prep_value(one, database) if type(one) in _COLUMNS else one
         for one in values

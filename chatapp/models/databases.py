@@ -1,4 +1,4 @@
-"""Databases beside the one in use: opened for a while, and worked in as if they were it.
+"""Further databases: opened for a while, and used by all code as if they were the main one.
 
 Their tables are those of all models, Django's own included.
 """
@@ -27,7 +27,7 @@ type Column = "models.Field[Any, Any]"
 
 
 def draft_at(path: Path) -> Options:
-    """Return the settings of a file that is given up where its making fails."""
+    """Return the settings of a file that is discarded if its making fails."""
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
@@ -49,7 +49,7 @@ def opened(options: Options) -> Iterator[BaseDatabaseWrapper]:
 
 @contextmanager
 def in_use(database: BaseDatabaseWrapper) -> Iterator[None]:
-    """Have all that this thread reads and writes meanwhile be in this database."""
+    """Use this database for all that this thread reads and writes until the block's end."""
     before = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = database
     forget_columns()
@@ -73,7 +73,7 @@ def snapshot() -> Iterator[None]:
 
 
 def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]]:
-    """Yield what a statement selects: one row at a time is held, however many there are."""
+    """Yield the rows of a statement; one row at a time is held in memory."""
     with database.wrap_database_errors, database.cursor() as cursor:
         if database.vendor == "sqlite":
             cursor.execute(sql)
@@ -84,7 +84,7 @@ def rows_of(database: BaseDatabaseWrapper, sql: str) -> Iterator[tuple[Any, ...]
 
 
 def name_of(database: BaseDatabaseWrapper) -> str:
-    """Return how a person knows a database; without its password."""
+    """Return a database's name for people, without its password."""
     where = database.settings_dict
     if database.vendor == "sqlite":
         return str(where["NAME"])
@@ -115,11 +115,11 @@ class Table:
 
     @property
     def is_made_by_django(self) -> bool:
-        """Whether `migrate` fills it."""
+        """True if `migrate` fills it."""
         return self.model in {ContentType, Permission}
 
     def count(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of its rows."""
         return cast(int, execute(f'SELECT count(*) FROM "{self.name}"')[0][0])  # noqa: S608 - a name
 
     def last_key(self) -> int | None:
@@ -134,7 +134,7 @@ class Table:
         return max([one for (one,) in (*given, *there) if one is not None], default=None)
 
     def go_on_from(self, key: int) -> None:
-        """Have rows to come get larger keys than this."""
+        """Give later rows larger keys than this."""
         if is_shared():
             sql = "SELECT setval(pg_get_serial_sequence(%s, %s), %s)"
             execute(sql, self.name, self.key.column, key)

@@ -1,4 +1,4 @@
-"""Deletions of accounts: which are due after a while, and which were carried out."""
+"""Deletions of accounts: those due after a while, and those carried out."""
 
 from typing import Self
 
@@ -10,10 +10,10 @@ from chatapp.models.database import now
 
 
 class DeletionQuerySet(models.QuerySet["Deletion"]):
-    """Deletions by where they stand."""
+    """Deletions by state."""
 
     def due(self) -> Self:
-        """Return what is to be carried out now, with its user."""
+        """Return the deletions that are due now, with their users."""
         return self.filter(done_at=None, due_at__lte=now()).select_related("user")
 
 

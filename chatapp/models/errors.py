@@ -1,4 +1,4 @@
-"""Errors of what is stored, and sentences about writes that failed."""
+"""Errors of stored data, and sentences about failed writes."""
 
 import errno
 import sqlite3
@@ -8,18 +8,18 @@ from condense import noop
 
 
 class AppendOnly(TypeError):
-    """Something would change what is on record, and leave no trace of it."""
+    """Refuses a change of the record that would leave no trace."""
 
 
 class DecryptionFailed(Exception):
-    """What is stored was encrypted with another secret key, or is damaged."""
+    """The stored value was encrypted with another secret key, or is damaged."""
 
     def __init__(self) -> None:
         super().__init__(noop("The stored key can't be read with this secret key. Enter it again."))
 
 
 class IndexDamaged(Exception):
-    """The index can't be read; the text says so to whoever searches, and what to do."""
+    """The index can't be read; the text says so to the person who searches, with the way out."""
 
     def __init__(self) -> None:
         text = noop("Search in messages is out of order. “{program} rebuild_search” repairs it.")
@@ -45,7 +45,7 @@ _STATES = {
 
 
 def explain_write_error(error: Exception) -> str:
-    """Return what kept the database, or a file, from being written, and what to do about it."""
+    """Return the reason for a failed write to the database or a file, with the way out."""
     state: str | None = getattr(error.__cause__, "sqlstate", "")
     code: int = getattr(error.__cause__, "sqlite_errorcode", 0) or _STATES.get(state or "", 0)
     told = noop("The server's log says why.")

@@ -1,8 +1,8 @@
-"""Columns for words: what is stored in them can be written, sent and shown later.
+"""Columns for words: their values can be written, sent and shown later.
 
-Users, models, tools and providers write what UTF-8 or JSON can't carry. These columns mend it
-when it is stored, in the row at hand as well, so that nobody behind this door has to ask again.
-In a migration they are Django's own fields, which is what they are to a database.
+Users, models, tools and providers write characters that UTF-8 or JSON can't carry. These columns
+mend them when they are stored, in the row at hand as well, so that no reader has to check again. In
+a migration they are Django's own fields, as they are to a database.
 """
 
 import base64
@@ -39,7 +39,7 @@ else:
 
 
 class _WellFormed(AnyField):
-    """What the columns have in common."""
+    """The common part of these columns: values are mended before they are stored."""
 
     @override
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
@@ -78,7 +78,7 @@ class CharField(_WellFormed, Characters):
 
 
 class TextField(_WellFormed, Text):
-    """Words of any length."""
+    """Text of any length."""
 
 
 class JSONField(_WellFormed, Json):
@@ -86,7 +86,7 @@ class JSONField(_WellFormed, Json):
 
 
 class ReceiptField(JSONField):
-    """A receipt, as the engine gave it; it is empty where nothing was hidden."""
+    """A receipt, as the engine gave it; it is empty if nothing was hidden."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "default": condense.Receipt})
@@ -99,13 +99,13 @@ class ReceiptField(JSONField):
 
     @override
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> condense.Receipt:
-        """Return the receipt that was stored; where a join found no row, there is none."""
+        """Return the stored receipt, or an empty one if a join found no row."""
         stored = super().from_db_value(value, expression, connection)
         return condense.Receipt.from_json(stored) if stored else condense.Receipt()
 
     @override
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        """Leave the row a receipt."""
+        """Leave a receipt in the row, not its JSON."""
         value = super().pre_save(model_instance, add)
         if not isinstance(value, BaseExpression):
             setattr(model_instance, self.attname, condense.Receipt.from_json(value))
@@ -124,7 +124,7 @@ def usd(default: Decimal | None = Decimal(0)) -> "models.DecimalField[Any, Any]"
 
 
 class UsdSum(models.Sum):
-    """The sum of a column of USD, zero of nothing, and exact where a database adds up floats."""
+    """The sum of a column of USD: zero without rows, and exact even if a database adds floats."""
 
     def __init__(self, column: str, *, where: Q | None = None) -> None:
         units: Any = Cast(Round(F(column) * 10**USD_PLACES), models.BigIntegerField())
@@ -132,12 +132,12 @@ class UsdSum(models.Sum):
 
     @property
     def convert_value(self) -> Any:
-        """What makes USD again of units of the last place."""
+        """The function that makes USD again of units of the last place."""
         return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
 
 
 def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[Any, Any]":
-    """Return a column for the USD that may be spent; null is as much as one likes."""
+    """Return a column for the USD that may be spent; null is no limit."""
     return models.DecimalField(
         label,
         help_text=help_text,
@@ -158,7 +158,7 @@ def tokens_kept(help_text: Any) -> "models.PositiveIntegerField[int | None, int 
 
 
 class EncryptedField(TextField):
-    """What ``encrypt`` returned, "" where there is none; ``rotate_keys`` finds it by this type."""
+    """A result of ``encrypt``, or ""; ``rotate_keys`` finds the column by this type."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"blank": True, "editable": False, **options})
@@ -175,7 +175,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """Return what ``encrypt`` was given; raise DecryptionFailed when that can't be read."""
+    """Return the text that ``encrypt`` was given; raise DecryptionFailed if it can't be read."""
     try:
         return MultiFernet(_boxes()).decrypt(token.encode()).decode()
     except InvalidToken as error:
@@ -183,7 +183,7 @@ def decrypt(token: str) -> str:
 
 
 def is_encrypted(text: str) -> bool:
-    """Return whether a text looks like what ``encrypt`` returns, with whatever key."""
+    """Return True if a text looks like a result of ``encrypt``, with any key."""
     return text.startswith(_BEGINS)
 
 

@@ -1,4 +1,4 @@
-"""Hidden messages: tags hide them from the model and bring them back; rows stay."""
+"""Hidden messages: tags hide them from the model, and can show them again; rows stay."""
 
 import uuid
 from collections import defaultdict
@@ -13,6 +13,7 @@ import condense
 from chatapp.agent.annotated_blocks import forgotten_by, stands_alone
 from chatapp.models import Condensation, Conversation, Message, Pin, Rewind, Turn, message_store
 from chatapp.models.database import lock
+from chatapp.models.meanings import delete_vectors
 from chatapp.models.message_store import columns_of, mark_changed, next_seq
 from chatapp.models.messages import MessageQuerySet
 
@@ -20,7 +21,7 @@ from chatapp.models.messages import MessageQuerySet
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:
-    """Insert the summary or marker, hide what it stands for in one transaction, and return its row.
+    """Insert the summary or marker, hide its messages in one transaction, and return its row.
 
     A clearing's marker touches no other row: the lines that replace results are its own.
     """
@@ -29,7 +30,8 @@ def apply_reduction(
         lock(Conversation, conversation_id)
         first = Message.objects.get(pk=reduction.hidden[0])
         last = Message.objects.get(pk=reduction.hidden[-1])
-        rows = _visible_span(first, last)
+        visible = Message.objects.filter(conversation=conversation_id, hidden=False)
+        rows = visible.span((first.position, first.seq), (last.position, last.seq + 1))
         if tags.clear_id:
             rows = rows.filter(pk__in=tags.cleared)
         hides = runs_of(rows.order_by("seq").values_list("seq", flat=True))
@@ -72,27 +74,13 @@ def runs_of(seqs: Iterable[int]) -> list[list[int]]:
 
 
 def _behind(first: Message) -> MessageQuerySet:
-    """Return the messages of the same conversation that stand behind this one."""
-    same_place = Q(position=first.position, seq__gt=first.seq)
+    """Return the messages of the same conversation that follow this one."""
     there = Message.objects.filter(conversation=first.conversation_id)
-    return there.filter(same_place | Q(position__gt=first.position))
-
-
-def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
-    """Return the visible messages from ``first`` to ``last``, both included."""
-    before = Q(position=first.position, seq__lt=first.seq)
-    after = Q(position=last.position, seq__gt=last.seq)
-    return Message.objects.filter(
-        ~before,
-        ~after,
-        conversation=first.conversation_id,
-        position__range=(first.position, last.position),
-        hidden=False,
-    )
+    return there.span((first.position, first.seq + 1))
 
 
 def undo_reduction(message: Message) -> None:
-    """Take a summary or marker back: what it hid is visible again, unless hidden otherwise.
+    """Undo a summary or marker: its messages are visible again, unless hidden otherwise.
 
     The hidden messages keep naming it, for the record; it hides nothing once it is undone.
     """
@@ -105,9 +93,9 @@ def undo_reduction(message: Message) -> None:
 
 
 def redo_reduction(message: Message) -> bool:
-    """Have what was undone stand again for what it hid or cleared; False where it can't.
+    """Redo an undone summary or marker; return False if that is impossible.
 
-    It can where all of that is visible again, and nothing else stands between any more.
+    It is possible if all of its messages are visible again, and nothing else stands between them.
     """
     hid = Message.objects.hid_by(message)
     with transaction.atomic():
@@ -128,7 +116,7 @@ def redo_reduction(message: Message) -> bool:
 
 
 def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
-    """Return the messages that name any of these summaries and markers as what hides them."""
+    """Return the messages whose tags name any of these summaries and markers."""
     return Message.objects.filter(named_by(names), conversation=conversation_id)
 
 
@@ -154,7 +142,7 @@ def hiders_of(message: Message) -> list[Message]:
 def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) -> Rewind:
     """Hide message ``first_hidden_seq`` and all written since, and return the record of it.
 
-    What was condensed since is visible again. ``columns`` are those of the record that say why.
+    Messages condensed since are visible again. ``columns`` are those of the record with its cause.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update(no_key=True).get(pk=conversation_id)
@@ -188,7 +176,7 @@ def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuer
 
 
 def _take_along(record: Rewind) -> None:
-    """Tag the turns, attempts and rewinds since, so that they come back with the messages.
+    """Tag the turns, attempts and rewinds since, so that they are restored with the messages.
 
     Rewinds of other versions of the same place are no part of the one that is set aside.
     """
@@ -207,7 +195,7 @@ def _take_along(record: Rewind) -> None:
 
 
 def undo_rewind(record: Rewind) -> None:
-    """Show again exactly what the rewind hid, and hide again what was condensed then."""
+    """Show the messages that the rewind hid, and hide again those that were condensed then."""
     with transaction.atomic():
         Rewind.objects.filter(pk=record.pk).change(undone_at=timezone.now())
         conversation = record.conversation
@@ -244,6 +232,7 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
     for row in changed:
         Message.objects.filter(pk=row.pk).update(forgotten=wanted[row.seq])
     if changed:
+        delete_vectors([row.pk for row in changed])
         pins = Pin.objects.in_force(conversation_id).filter(message__forgotten__isnull=False)
         off = [pin for pin in pins if wanted[pin.seq]]
         Message.objects.filter(pin__in=off).update(pinned=None)
@@ -252,7 +241,7 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
 
 
 def _name_again(made: Message) -> None:
-    """Tag what a summary or marker hid with its name again, once the rewind of it is undone.
+    """Tag the messages of a summary or marker with its name again, after undoing a rewind.
 
     One that was made in the meantime, and is out of force now, may have put its own name there.
     """

@@ -1,4 +1,4 @@
-"""Imports of files: which wait, run or are over, whichever process works on them."""
+"""Imports of files that wait, run or are over, in any process."""
 
 import uuid
 from datetime import timedelta
@@ -23,22 +23,19 @@ class TakenOver(Stopped):
 
 
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
-    """Imports by where they stand."""
+    """Imports by state."""
 
     def unfinished(self) -> Self:
         """Return imports that are not over; a user has one at most."""
         return self.filter(finished_at=None)
 
     def begin(self, owner: User, language: str) -> "ImportRun":
-        """Make an import whose files this process is about to store.
-
-        Raises IntegrityError where another one of this user is not over.
-        """
+        """Make an import, before its files; raise IntegrityError if the user has an open one."""
         mine = {"worker": this_process(), "heartbeat_at": now()}
         return self.create(owner=owner, language=language, **mine)
 
     def claim(self, pk: uuid.UUID) -> "ImportRun | None":
-        """Take an import over for this process, None where it is over."""
+        """Claim an import for this process; return None if it is over."""
         mine = {"worker": this_process(), "heartbeat_at": now(), "messages": 0}
         with transaction.atomic():
             taken = self.unfinished().filter(pk=pk).update(**mine, attempt=F("attempt") + 1)
@@ -50,9 +47,9 @@ class ImportRun(models.Model):
 
     They are of this ``form``, and lie in ``folder`` until the import is over; ``name`` is that of
     the first, ``digest`` the SHA-256 of all. ``messages`` are read so far. Conversations that were
-    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out``
-    tells of the first ones. A ``refusal`` says why it ended early, or why nothing was imported.
-    Sentences are in its owner's ``language``.
+    imported are the run's ``sources``; ``unused`` counts those that can't be, and ``left_out`` has
+    the problems of the first ones. A ``refusal`` is the reason that it ended early, or that nothing
+    was imported. Sentences are in its owner's ``language``.
 
     The process that works on it is ``worker``, "" while any may take it, and this is its
     ``attempt``; ``heartbeat_at`` is its last sign of life.
@@ -87,45 +84,45 @@ class ImportRun(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Where its files lie."""
+        """The folder of its files."""
         return Path(settings.DATA_DIR) / "imports" / self.pk.hex
 
     @property
     def path(self) -> Path:
-        """What is imported: the folder, or the only file in it."""
+        """The path to import: the folder, or the only file in it."""
         files = [*self.folder.iterdir()]
         return files[0] if len(files) == 1 else self.folder
 
     @property
     def imported(self) -> int:
-        """How many conversations were made of it so far."""
+        """The number of conversations made of it so far."""
         return self.sources.filter(importer="").count()
 
     @property
     def is_left(self) -> bool:
-        """Whether no process goes on with it: in a cluster another one does so for a while."""
+        """True if its process has ended; in a cluster, a while after its last sign of life."""
         patience = timedelta()
         if settings.CLUSTER:
             patience = SILENCE if self.worker else LONGEST
         return is_left(self.worker) and self.heartbeat_at <= now() - patience
 
     def start(self) -> bool:
-        """Store of what it is, now that its files are there; False where it is over already."""
+        """Store its form, name, digest and worker; return False if it isn't ours any more."""
         names = ("form", "name", "digest", "worker")
         return self._change(**{name: getattr(self, name) for name in names}, heartbeat_at=now())
 
     def keep_alive(self) -> bool:
-        """Give a sign of life, and say how many messages are read; False where it isn't ours."""
+        """Store a sign of life and the number of messages read; return False if it isn't ours."""
         return self._change(messages=self.messages, heartbeat_at=now())
 
     def hold(self) -> None:
-        """Have whoever takes it over wait for the commit; raises TakenOver where one has."""
+        """Lock it until the commit; raise TakenOver if it is over or another process has it."""
         lock(ImportRun, self.pk)
         if not self._mine.exists():
             raise TakenOver
 
     def finish(self, refusal: str) -> bool:
-        """Store how it ended; False where it isn't ours, and nothing is changed."""
+        """Store its end; return False, with nothing changed, if it isn't ours."""
         told = {name: getattr(self, name) for name in ("messages", "left_out", "unused")}
         return self._change(**told, refusal=refusal, finished_at=now())
 

@@ -1,8 +1,8 @@
 """The index of words in the languages of the databases: SQLite's FTS5, and PostgreSQL's tsvector.
 
 An entry of FTS5 is made by triggers, with a function that each connection is taught. A tsvector is
-made of the words that Python finds, where a message is stored; what is deleted or changed loses its
-entry by a trigger.
+made of the words that Python finds when a message is stored; a trigger deletes the entry of a
+message that is deleted or changed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ LONGEST_WORD, PLACES, LAST_PLACE, MOST_BYTES = 500, 255, 16_383, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IndexLanguage:
-    """What differs between the databases; tables and columns of the index have the same names."""
+    """The SQL of the index for one database; its tables and columns have the same names in both."""
 
     # A condition that an entry ``i`` has what is asked, and what joins it with the messages.
     match: str
@@ -55,7 +55,7 @@ class IndexLanguage:
         return self.match.replace("?", asked)
 
     def expression(self, wanted: Iterable[Iterable[Form]]) -> str:
-        """Return what finds messages that have one form of each."""
+        """Return the query for messages that have one form of each term."""
         forms = [[self.said(words, goes_on) for words, goes_on in one] for one in wanted]
         return self.both.join([f"({self.either.join(one)})" for one in forms])
 

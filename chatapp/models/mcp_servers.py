@@ -12,15 +12,15 @@ from chatapp.tools.mcp.servers import Definition, Server, Way
 
 
 def way_choices() -> list[tuple[str, Any]]:
-    """Return how a server can be reached, in words."""
+    """Return the ways to reach a server, in words."""
     return [(Way.HTTP.value, _("an address")), (Way.COMMAND.value, _("a command"))]
 
 
 class McpServer(models.Model):
     """A server of one user: a URL or a command, and the tools that it listed last.
 
-    ``switched_off`` has the names of tools that the model is not told about, and ``unseen`` those
-    that changed since their owner looked at them: these are never called without being asked for.
+    ``switched_off`` has the names of tools that the model does not see, and ``unseen`` those that
+    changed since their owner looked at them: these are never called without a person's permission.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mcp_servers")
@@ -52,12 +52,12 @@ class McpServer(models.Model):
 
     @property
     def offered(self) -> list[Definition]:
-        """The tools that the model may be told about."""
+        """The tools that the model may see."""
         return [one for one in self.definitions if one.tool not in self.switched_off]
 
     @property
     def has_secrets(self) -> bool:
-        """Whether headers or variables are stored; they themselves are never shown."""
+        """True if headers or variables are stored; they themselves are never shown."""
         return bool(self.encrypted_secrets)
 
     def set_secrets(self, lines: str) -> None:
@@ -65,12 +65,12 @@ class McpServer(models.Model):
         self.encrypted_secrets = fields.encrypt(lines) if lines else ""
 
     def reached(self) -> Server:
-        """Return the server as it is called; raise DecryptionFailed."""
+        """Return the server with its secrets, for a call; raise DecryptionFailed."""
         stored = fields.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
         pairs = (line.partition("=") for line in stored.splitlines())
         secrets = tuple((name, value) for name, _sign, value in pairs)
         return replace(self.described(), secrets=secrets)
 
     def described(self) -> Server:
-        """Return the server without its secrets, which telling of it does not need."""
+        """Return the server without its secrets, for descriptions."""
         return Server(self.pk or 0, self.name, Way(self.way), self.address)

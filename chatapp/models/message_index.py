@@ -1,6 +1,6 @@
-"""The index of what messages say: it finds those that have the words somebody looks for.
+"""The index of words: finds messages that have the words of a search.
 
-``index_languages`` says it in the languages of both databases.
+``index_languages`` has its SQL for both databases.
 """
 
 import json
@@ -21,7 +21,7 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, is_shared, piece
+from chatapp.models.database import Statement, execute, is_shared, piece, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
 from chatapp.search import Query
@@ -53,6 +53,11 @@ _FIND_IN = """
     AND m.conversation_id = %(chat)s
     ORDER BY m.position, m.seq LIMIT %(limit)s
 """
+# The newest: no summary, which stands at another place than its own, and nothing taken back.
+_FIND_NEWEST = _FIND_IN.replace(
+    "ORDER BY m.position, m.seq LIMIT %(limit)s",
+    "AND m.position = m.seq AND m.rewind_parent IS NULL ORDER BY i.rowid DESC LIMIT 1",
+)
 
 
 # The last message that may be hidden: that a summary or a marker stands for, or one at a place that
@@ -90,7 +95,7 @@ _FIND_UNKNOWN = """
 
 
 def searchable_text(content: str) -> str:
-    """Return what a message's content, as it is stored, adds to the index of words."""
+    """Return the text that a message's stored content adds to the index of words."""
     try:
         text = visible_text(json.loads(content))
     except (ValueError, RecursionError):
@@ -101,7 +106,7 @@ def searchable_text(content: str) -> str:
 
 
 def visible_text(content: Any) -> str:
-    """Return what people see of a content: texts, thoughts, arguments of calls, and results."""
+    """Return a content's visible text: texts, thoughts, arguments of calls, and results."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
@@ -141,26 +146,29 @@ def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
 
 
 def find_messages(owner: User, query: Query, *, limit: int) -> list[tuple[int, uuid.UUID]]:
-    """Return messages of a user's present conversations, the best first: each with its chat.
-
-    Raises IndexDamaged.
-    """
+    """Return messages of a user's present chats, with the chats, best first; raise IndexDamaged."""
     rows = _select(_FIND, query, owner=owner.pk, compared=COMPARED, limit=limit)
     return [(message, uuid.UUID(str(conversation))) for message, conversation in rows]
 
 
 def find_places(conversation: Conversation, query: Query, *, limit: int) -> list[tuple[int, int]]:
-    """Return position and number of the messages that have the words, in reading order.
-
-    Raises IndexDamaged.
-    """
+    """Return position and number of matching messages in reading order; raise IndexDamaged."""
     rows = _select(_FIND_IN, query, chat=conversation.pk.hex, limit=limit)
     return [(position, seq) for position, seq in rows]
 
 
+def find_newest(conversation_id: uuid.UUID, query: Query) -> int:
+    """Return the number of the newest message with the words, 0 if none has them.
+
+    Raises IndexDamaged.
+    """
+    rows = _select(_FIND_NEWEST, query, chat=conversation_id.hex)
+    return max([seq for _position, seq in rows], default=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The first and the last message that may be hidden; ``alone`` where all between are theirs."""
+    """The first and last message that may be hidden; ``alone`` if no other chat's are between."""
 
     conversation_id: uuid.UUID
     first: int
@@ -169,7 +177,7 @@ class Span:
 
 
 def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
-    """Return where the hidden messages lie, or those up to a place; None where there are none.
+    """Return the span of the hidden messages, or of all until a place; None without any.
 
     Raises IndexDamaged.
     """
@@ -225,9 +233,9 @@ def find_unknown(*, limit: int) -> list[int]:
 
 
 def is_sound() -> bool:
-    """Whether the index fits itself; nothing can be written meanwhile.
+    """Return True if the index is consistent; nothing can be written meanwhile.
 
-    Raises OperationalError where it can't be read at all.
+    Raises OperationalError if it can't be read at all.
     """
     try:
         for statement in _language().check:
@@ -240,18 +248,22 @@ def is_sound() -> bool:
 
 
 def add(rows: Iterable[Any]) -> None:
-    """Have messages found that were just stored or changed, where no trigger does it."""
+    """Index messages that were just stored or changed, in a database without triggers."""
+    together(*additions(rows))
+
+
+def additions(rows: Iterable[Any]) -> list[Statement]:
+    """Return the statements of ``add`` for rows whose keys are known."""
     language = _language()
     if not language.insert:
-        return
+        return []
     words = {
         one.pk: vector(visible_text(one.content))
         for one in rows
         if one.clear_id is None
         if one.truncation_id is None or PART in json.dumps(one.content)
     }
-    if words:
-        execute(language.insert, [*words], [*words.values()])
+    return [Statement(language.insert, ([*words], [*words.values()]))] if words else []
 
 
 @transaction.atomic
@@ -266,9 +278,9 @@ def rebuild() -> None:
 
 
 def forget_deleted() -> Iterator[None]:
-    """Take what was deleted out of the files of the index, and yield after each piece.
+    """Remove deleted messages from the files of the index, and yield after each piece.
 
-    FTS5 only marks it, until parts of the index are merged; PostgreSQL sees to it by itself.
+    FTS5 only marks them, until parts of the index are merged; PostgreSQL removes them by itself.
     """
     merge = "INSERT INTO chatapp_message_index (chatapp_message_index, rank) VALUES ('merge', %s)"
     pages = -MERGED
@@ -284,7 +296,7 @@ def forget_deleted() -> Iterator[None]:
 
 
 def fill() -> None:
-    """Have messages found that were copied around the models, where no trigger has seen to it."""
+    """Index messages that were copied without the models, in a database without triggers."""
     if _language().insert:
         rebuild()
 
@@ -305,7 +317,7 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
 
 
 def _read(statement: str, values: Any) -> list[tuple[Any, ...]]:
-    """Return what a statement finds; raise IndexDamaged where the index can't be read."""
+    """Return the rows of a statement; raise IndexDamaged if the index can't be read."""
     # What fails in a transaction of PostgreSQL's would take all of it along.
     within = is_shared() and connection.in_atomic_block
     try:

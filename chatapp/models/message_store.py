@@ -1,18 +1,18 @@
-"""The only place where rows become ``condense.Message`` and back.
+"""The only place that turns rows into ``condense.Message`` and back.
 
-The engine's tag operations, said as queries: each touches the rows it hides or shows and nothing
-else, in one transaction. ``condense.history`` says the same on values in memory; a property test
-holds the two against each other.
+The engine's tag operations, as queries: each touches the rows it hides or shows and nothing else,
+in one transaction. ``condense.history`` does the same on values in memory; a property test holds
+the two against each other.
 """
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Count, F, Max, Q, Sum
 from django.utils import timezone
 
 import condense
@@ -22,16 +22,32 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Preferences,
     Profile,
     Turn,
     message_index,
 )
-from chatapp.models.database import execute, insert, lock, select
+from chatapp.models.database import (
+    Asked,
+    Statement,
+    clock,
+    execute,
+    insert,
+    is_shared,
+    next_key,
+    only,
+    row_locks,
+    select,
+    together,
+)
 
 _TAG_NAMES = (
     "condense_id", "condense_parent", "truncation_id", "truncation_parent", "clear_id",
     "rewind_parent",
 )  # fmt: skip
+
+# Messages of a long history that figures are told by; those before them are added up.
+NEWEST, STAND_IN = 500, "beyond"
 
 # Of its two parts, each has an index.
 _HIDES = (
@@ -77,15 +93,42 @@ def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
     return message if whole else condense.without_forgotten(message, row.forgotten or ())
 
 
-_WITH_OWNER_AND_PROFILE = (
-    "SELECT c.*, u.*, p.* FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
-    "LEFT JOIN chatapp_profile p ON p.id = c.profile_id WHERE c.id = %s"
+_WHOLE = (
+    "SELECT c.*, u.*, p.*, f.*{} FROM chatapp_conversation c JOIN auth_user u ON u.id = c.owner_id "
+    "LEFT JOIN chatapp_profile p ON p.id = c.profile_id "
+    "LEFT JOIN chatapp_preferences f ON f.owner_id = c.owner_id WHERE {}"
+)
+# What a new turn depends on besides. Most have no other one, nor a to-do list.
+_FOR_TURN = (
+    f", {_HAS_HIDDEN}, {_IS_CLIENTS}, "  # noqa: S608 - conditions of our own
+    "EXISTS (SELECT 1 FROM chatapp_turn WHERE conversation_id = c.id "
+    "AND nonce = %s) AS is_known, (SELECT origin FROM chatapp_turn WHERE conversation_id = c.id "
+    "AND finished_at IS NULL) AS runs, EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE "
+    "conversation_id = c.id AND (gone_at IS NULL OR nonce = %s)) AS has_queued, "
+    "NOT u.is_active OR EXISTS (SELECT 1 FROM chatapp_deletion WHERE user_id = u.id) "
+    "AS is_closing, (SELECT COUNT(*) FROM chatapp_turn t JOIN chatapp_conversation o "
+    "ON o.id = t.conversation_id WHERE t.finished_at IS NULL AND o.id != c.id "
+    "AND o.owner_id = c.owner_id) AS others, "
+    "EXISTS (SELECT 1 FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
+    "WHERE t.conversation_id = c.id AND r.name = 'update_todo_list') AS has_todo"
 )
 
 
+def whole(where: str, *values: Any, more: str = "") -> Statement:
+    """Return a statement for conversations with their owners, profiles and the profiles' rows."""
+    kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
+    read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
+    return replace(read, take=lambda *found: [_complete(row) for row in read.take(*found)])
+
+
 def read_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation as it is now, with its owner, its profile and what that names."""
-    (row,) = select(Conversation, _WITH_OWNER_AND_PROFILE, pk, owner=User, profile=Profile)
+    """Return a conversation as it is now, with its owner, its profile and the profile's rows."""
+    row: Conversation
+    ((row,),) = together(whole("c.id = %s", pk))
+    return row
+
+
+def _complete(row: Conversation) -> Conversation:
     if row.profile:
         row.profile.owner = row.owner
     if row.profile and row.profile.summaries_by_id:
@@ -101,20 +144,28 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
     return row
 
 
-def lock_conversation(pk: uuid.UUID) -> Conversation:
-    """Return a conversation, which nobody else can lock before the commit."""
-    # First, so that what is read then is what the last one left.
-    lock(Conversation, pk)
-    sql = f"SELECT c.*, {_HAS_HIDDEN}, {_IS_CLIENTS} FROM chatapp_conversation c WHERE id = %s"  # noqa: S608 - a condition of our own
-    (row,) = select(Conversation, sql, pk)
+def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
+    """Return a conversation, which nobody else can lock before the commit, for a turn of a nonce.
+
+    None of the owner's turns begins or ends before it, unless they are an operator.
+    """
+    member = "id = (SELECT owner_id FROM chatapp_conversation WHERE id = %s) AND NOT is_superuser"
+    # Locked first, so that what is read then is what the last one left.
+    locks = (*row_locks(Conversation, pk), *row_locks(User, pk, where=member))
+    more = f"{_FOR_TURN}, {clock()} AS moment"
+    read = whole("c.id = %s", nonce, nonce, pk, more=more)
+    row: Conversation
+    *_locks, key, (row,) = together(*locks, next_key(Message), read)
+    row.next_message, row.moment = key, row.moment if is_shared() else timezone.now()
     return row
 
 
-def find_own(pk: uuid.UUID, owner_id: int | None) -> Conversation | None:
+@Asked
+def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
     """Return a user's conversation, its owner and its profile as they are now, None without one."""
-    sql = f"{_WITH_OWNER_AND_PROFILE} AND c.owner_id = %s AND c.deleted_at IS NULL"
-    found = select(Conversation, sql, pk, owner_id, owner=User, profile=Profile)
-    return found[0] if found else None
+    where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
+    read = whole(where, pk, owner_id)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 
 def put_off(conversation: Conversation, on: bool) -> None:
@@ -124,31 +175,62 @@ def put_off(conversation: Conversation, on: bool) -> None:
 
 
 def is_put_off(conversation_id: uuid.UUID) -> bool:
-    """Whether it shall wait."""
+    """Return True while the next automatic condensation is put off."""
     return Conversation.objects.filter(pk=conversation_id, put_off=True).exists()
 
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
-    """Return what the model sees, in reading order; costs what is visible, not what is stored."""
+    """Return the effective history in reading order; the cost depends on visible messages only."""
     rows = effective_rows(conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
 
 
-def effective_rows(conversation_id: uuid.UUID) -> list[Message]:
-    """Return the rows of what the model sees, in reading order."""
-    # Written as in the index of what is visible, which SQLite uses for nothing else.
-    visible = "hidden = 0" if connection.vendor == "sqlite" else "NOT hidden"
+def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ...], dict[str, int]]:
+    """Return the effective history for figures: one message stands for all but the newest.
+
+    That has their tokens, and the id STAND_IN; the second value has their ``count``, and their
+    numbers as people count them, less one message. The cost does not depend on them, but for a sum
+    over an index.
+    """
+    newest = effective_rows(conversation_id, NEWEST + 1)[::-1]
+    if len(newest) <= NEWEST:
+        return condense.effective_history([*map(to_engine, newest)]), {}
+    visible = Message.objects.filter(conversation=conversation_id, hidden=False)
+    older = visible.span(upper=(newest[1].position, newest[1].seq))
+    made = [*older.made_by_engine().in_reading_order()]
+    history = condense.effective_history([*map(to_engine, made + newest[1:])])
+    start = tuple([one for one in history[:1] if one.is_summary])
+    rest = older.written().span(*[one.order for one in start])
+    sums = {"results_hidden": Sum("results"), "tokens": Sum("tokens"), "seq": Max("seq")}
+    shown = Count("seq", filter=Q(holds_results=False))
+    beyond = rest.aggregate(count=Count("seq"), messages_hidden=shown, **sums)
+    if not beyond["count"]:
+        return history, {}
+    beyond["messages_hidden"] -= 1
+    stand_in = condense.Message("user", "…", STAND_IN, beyond["seq"], tokens=beyond["tokens"])
+    return (*start, stand_in, *history[len(start) :]), beyond
+
+
+@Asked
+def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
+    """Return the effective history's rows in reading order, or so many, the ``newest`` first."""
+    # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
+    # index with this order.
+    is_file = connection.vendor == "sqlite"
+    visible = "INDEXED BY message_visible WHERE hidden = 0" if is_file else "WHERE NOT hidden"
+    last = f"position DESC, seq DESC, tokens DESC LIMIT {newest}"
     sql = (
-        f"SELECT * FROM chatapp_message WHERE conversation_id = %s AND {visible} "  # noqa: S608 - a condition of our own
-        "ORDER BY position, seq"
+        f"SELECT * FROM chatapp_message {visible} AND conversation_id = %s "  # noqa: S608 - a condition of our own
+        f"ORDER BY {last if newest else 'position, seq'}"
     )
-    return select(Message, sql, conversation_id)
+    return select.query(Message, sql, conversation_id)
 
 
-def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
+@Asked
+def row_and_next(conversation_id: uuid.UUID, seq: int) -> Statement:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
-    ``has_rewinds`` and ``has_more_calls`` say what else its row may have to tell.
+    ``has_rewinds`` is True if the conversation has any, ``has_more_calls`` if its turn has others.
     """
     sql = (
         "SELECT m.*, t.*, c.*, "
@@ -160,7 +242,7 @@ def row_and_next(conversation_id: uuid.UUID, seq: int) -> list[Message]:
         "LEFT JOIN chatapp_modelcall c ON c.message_id = m.id "
         "WHERE m.conversation_id = %s AND m.seq >= %s ORDER BY m.seq LIMIT 2"
     )
-    return select(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
+    return select.query(Message, sql, conversation_id, seq, turn=Turn, call=ModelCall)
 
 
 def append_message(
@@ -174,23 +256,30 @@ def append_message(
 ) -> Message:
     """Store a message of about ``tokens`` tokens at the end.
 
-    What was ``measured`` is kept as ``remember_measurement`` keeps it: the key of a profile, and
-    how many tokens there are with this message.
+    ``measured`` is kept as by ``remember_measurement``: the key of a profile, and the number of
+    tokens with this message.
     """
     # Within another transaction it is part of that, and needs no savepoint.
     with transaction.atomic(savepoint=False):
-        seq = next_seq(conversation_id, measured)
-        row = Message(
-            **columns_of(message),
-            tokens=tokens,
-            conversation_id=conversation_id,
-            turn=turn,
-            seq=seq,
-            position=seq,
-            stop_reason=stop_reason,
+        seq, key = together(next_seq.query(conversation_id, measured), next_key(Message))
+        row = new_row(
+            conversation_id, message, seq, key, tokens=tokens, turn=turn, stop_reason=stop_reason
         )
-        message_index.add([insert(row)])
+        together(*storing(row))
     return row
+
+
+def new_row(
+    conversation_id: uuid.UUID, message: condense.Message, seq: int, key: int | None, **columns: Any
+) -> Message:
+    """Return a message as a row that is not stored yet."""
+    own = {**columns_of(message), **columns, "seq": seq, "position": seq}
+    return Message(pk=key, conversation_id=conversation_id, **own)
+
+
+def storing(row: Message) -> list[Statement]:
+    """Return the statements that store a new row and index it."""
+    return [insert.query(row), *message_index.additions([row])]
 
 
 def columns_of(message: condense.Message) -> dict[str, Any]:
@@ -217,19 +306,22 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-def next_seq(conversation_id: uuid.UUID, measured: tuple[int, int] | None = None) -> int:
+@Asked
+def next_seq(
+    conversation_id: uuid.UUID, measured: tuple[int, int] | None = None, title: str = ""
+) -> Statement:
     """Return the number of the next message; the row is locked until the commit.
 
-    It keeps what was ``measured`` with that message: see ``append_message``.
+    It keeps ``measured`` with that message, see ``append_message``, and a title.
     """
     sql = (
         "UPDATE chatapp_conversation SET last_seq = last_seq + 1, revision = revision + 1, "  # noqa: S608 - columns of our own
-        f"updated_at = %s{_MEASURED if measured else ''} WHERE id = %s RETURNING last_seq"
+        f"updated_at = %s{_MEASURED if measured else ''}{', title = %s' if title else ''} "
+        "WHERE id = %s RETURNING last_seq"
     )
-    last: int
     kept = (measured[0], measured[1], measured[0]) if measured else ()
-    ((last,),) = execute(sql, timezone.now(), *kept, conversation_id)
-    return last
+    values = (timezone.now(), *kept, *filter(None, [title]), conversation_id)
+    return Statement(sql, values, only)
 
 
 # What it says of another profile than the one that is chosen is not kept.
@@ -260,14 +352,14 @@ def note_window(conversation_id: uuid.UUID, profile_id: int, window: int) -> Non
 
 
 def mark_changed(conversation_id: uuid.UUID) -> None:
-    """Count a change of what the model sees; what was measured before no longer holds."""
+    """Count a change of the effective history; earlier measurements no longer hold."""
     Conversation.objects.filter(pk=conversation_id).update(
         revision=F("revision") + 1, measured_tokens=None, measured_seq=None
     )
 
 
 def note_record(conversation_id: uuid.UUID) -> None:
-    """Count a new row of the record, which changes nothing of what the model sees."""
+    """Count a new row of the record that leaves the effective history as it is."""
     Conversation.objects.filter(pk=conversation_id).update(revision=F("revision") + 1)
 
 

@@ -1,8 +1,8 @@
-"""Messages: all that was said, and which of it the model still sees.
+"""Messages: their contents, their places and tags, and the model's view of them.
 
-A message is never edited or deleted. Its tags say what hides it; ``hidden`` is derived from them
-(see ``MessageQuerySet.refresh_hidden``), so that reading what the model sees costs the same
-whatever is stored.
+A message is never edited or deleted. Its tags name the summaries, markers and rewinds that hide it;
+``hidden`` is derived from them (see ``MessageQuerySet.refresh_hidden``), so that reading the
+effective history costs the same however much is stored.
 """
 
 from bisect import bisect_right
@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from chatapp.models import fields, message_index
 from chatapp.models.conversations import Conversation
+from chatapp.models.meanings import delete_vectors
 
 _MADE_BY_ENGINE = (
     Q(condense_id__isnull=False) | Q(truncation_id__isnull=False) | Q(clear_id__isnull=False)
@@ -30,24 +31,35 @@ _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "err
 # A condition with more parts is too deep for a database.
 MOST_RUNS = 200
 
+# A position in reading order, and the number of the message there; and a position behind all.
+Cursor = tuple[int, int]
+END = 2_147_483_647
+_PLACE = ("conversation", "position", "seq")
+# All that a long history is added up by, so that no row is read for that.
+_SUMMED = (
+    *(*_PLACE, "tokens", "results", "holds_results"),
+    *("condense_id", "truncation_id", "clear_id", "hidden"),
+)
+
 
 class MessageQuerySet(models.QuerySet["Message"]):
-    """Messages by what the model sees of them."""
+    """Messages by kind, place and visibility."""
 
     @override
     def bulk_create(self, *args: Any, **options: Any) -> "list[Message]":
-        """Store messages, and have them found."""
+        """Store messages, and index them."""
         made = super().bulk_create(*args, **options)
         message_index.add(made)
         return made
 
     @override
     def update(self, **columns: Any) -> int:
-        """Change messages; where it is what they say, have that found."""
+        """Change messages; index them again if their contents change."""
         said = [*self.values_list("pk", flat=True)] if "content" in columns else []
         changed = super().update(**columns)
         if said:
             message_index.add(Message.objects.filter(pk__in=said))
+            delete_vectors(said)
         return changed
 
     def in_reading_order(self) -> Self:
@@ -55,11 +67,17 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.order_by("position", "seq")
 
     def effective(self) -> Self:
-        """Return what the model sees, in reading order."""
+        """Return the messages that the model sees, in reading order."""
         return self.filter(hidden=False).in_reading_order()
 
+    def span(self, lower: Cursor | None = None, upper: Cursor | None = None) -> Self:
+        """Return the messages from one place on and before another."""
+        (first, seq), (last, end) = lower or (0, 0), upper or (END, 0)
+        found = self.filter(position__range=(first, last))
+        return found.exclude(position=first, seq__lt=seq).exclude(position=last, seq__gte=end)
+
     def in_force(self) -> Self:
-        """Leave out what was undone or rewound."""
+        """Leave out messages that were undone or rewound."""
         return self.filter(undone=False, rewind_parent=None)
 
     def newest(self) -> "Message | None":
@@ -67,11 +85,11 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.order_by("-seq").first()
 
     def questions(self) -> Self:
-        """Return what the user said, without messages that only hold results."""
+        """Return the user's messages, without those that only hold results."""
         return self.written().filter(role=Message.Role.USER, holds_results=False)
 
     def hid_by(self, made: "Message") -> Self:
-        """Return what a summary or marker hid, or cleared results of, in force or not."""
+        """Return the messages that a summary or marker hid or cleared, in force or not."""
         there, runs = self.filter(conversation=made.conversation_id), sorted(made.hides or ())
         if len(runs) > MOST_RUNS:
             return there.filter(seq__in=_within(runs, there.values_list("seq", flat=True)))
@@ -85,7 +103,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.filter(_MADE_BY_ENGINE)
 
     def written(self) -> Self:
-        """Return what the user, the model or a tool said."""
+        """Return the messages of the user, the model and tools."""
         return self.exclude(_MADE_BY_ENGINE)
 
     def said(self) -> Self:
@@ -105,25 +123,22 @@ class MessageQuerySet(models.QuerySet["Message"]):
         )
 
     def stop_sending_thinking(self) -> int:
-        """Mark thinking in these messages ``unbound``; return how many have any."""
+        """Mark thinking in these messages ``unbound``; return the number of changed messages."""
         text = models.functions.Cast("content", models.TextField())
         thinking = self.annotate(text=text).filter(text__contains='thinking"', unbound=None)
         return thinking.update(unbound=True)
 
     def refresh_hidden(self) -> int:
-        """Derive ``hidden`` from the tags of these messages and of what they name."""
+        """Derive ``hidden`` from the tags of these messages and of the rows they name."""
         return self.update(hidden=_is_hidden())
 
     def with_condensed(self) -> Self:
-        """Add ``condensed``: whether a summary in force stands for the message.
-
-        That of a part which was condensed by itself is in a marker.
-        """
+        """Add ``condensed``: True if a summary, or the marker of a part's, stands for it."""
         part = _stands_for("truncation_id", "truncation_parent", condensation__kind="condensed")
         return self.annotate(condensed=_stands_for("condense_id", "condense_parent") | part)
 
     def shown_by_tags(self) -> Self:
-        """Return what the model sees by the tags, whatever ``hidden`` says as yet."""
+        """Return the messages that are visible by their tags; ``hidden`` may be outdated."""
         return self.exclude(_is_hidden())
 
 
@@ -138,13 +153,13 @@ def _is_hidden() -> Q:
 
 
 def _stands_for(name: str, parent: str, **record: str) -> Exists:
-    """Return the condition that what a message's tag names is in force."""
+    """Return the condition that the row which a message's tag names is in force."""
     same = Message.objects.in_force().filter(conversation=OuterRef("conversation"), **record)
     return Exists(same.filter(**{name: OuterRef(parent)}))
 
 
 def _within(runs: Sequence[Sequence[int]], seqs: Iterable[int]) -> list[int]:
-    """Return the numbers that lie in one of these runs, which ascend."""
+    """Return the numbers that lie in one of these ascending runs."""
     places = ((seq, bisect_right(runs, seq, key=itemgetter(0)) - 1) for seq in seqs)
     return [seq for seq, place in places if place >= 0 and seq <= runs[place][1]]
 
@@ -156,12 +171,12 @@ class Message(models.Model):
     order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
     in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
+    tool result. ``hides`` has, on a row that hid or cleared messages, the first and the last number
     of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
     more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
-    only those of a file that was imported, until its owner says that they are theirs.
-    ``forgotten`` lists the passages that the model does not read; it is empty for a request to
-    forget, and after a rewind of that request.
+    only those of a file that was imported, until its owner adopts them. ``forgotten`` lists the
+    passages that the model does not read; it is empty for a request to forget, and after a rewind
+    of that request.
     """
 
     class Role(models.TextChoices):
@@ -203,12 +218,9 @@ class Message(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),)
         indexes = (
-            models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
-            models.Index(
-                fields=("conversation", "position", "seq"),
-                condition=Q(hidden=False),
-                name="message_effective",
-            ),
+            models.Index(fields=_PLACE, name="message_reading"),
+            models.Index(fields=_SUMMED, condition=Q(hidden=False), name="message_visible"),
+            models.Index(fields=_PLACE, condition=_MADE_BY_ENGINE, name="message_made"),
             *(
                 models.Index(
                     fields=("conversation", name),
@@ -219,6 +231,7 @@ class Message(models.Model):
                 # would write an entry for each message it hides.
                 for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),
+            models.Index(fields=("conversation",), condition=Q(claimed=True), name="message_claim"),
             models.Index(
                 fields=("conversation", "seq"),
                 condition=Q(forgotten__isnull=False),
@@ -231,32 +244,32 @@ class Message(models.Model):
 
     @override
     def save(self, *args: Any, **options: Any) -> None:
-        """Store it, and have it found."""
+        """Store and index it."""
         super().save(*args, **options)
         message_index.add([self])
 
     @property
     def is_cut(self) -> bool:
-        """Whether this is an answer that ended before the model was done."""
+        """True if this is an answer that ended before the model was done."""
         return self.stop_reason in _CUT
 
     @property
     def is_continuable(self) -> bool:
-        """Whether this is an answer that was cut, and whose beginning the model can read."""
+        """True if this is an answer that was cut, and the model can read its beginning."""
         return self.is_cut and bool(self.content)
 
     @property
     def asks_to_continue(self) -> bool:
-        """Whether this only asks the model to go on with an answer that was cut."""
+        """True if this only asks the model to go on with an answer that was cut."""
         by_user = self.role == Message.Role.USER and not self.holds_results
         return by_user and self.turn is not None and self.turn.origin == "continued"
 
     @property
     def is_summary(self) -> bool:
-        """Whether this is a condensation's summary."""
+        """True if this is a condensation's summary."""
         return self.condense_id is not None
 
     @property
     def is_marker(self) -> bool:
-        """Whether this is a truncation's or a clearing's marker."""
+        """True if this is a truncation's or a clearing's marker."""
         return self.truncation_id is not None or self.clear_id is not None

@@ -14,10 +14,10 @@ from chatapp.models.import_runs import ImportRun
 
 
 class ForkQuerySet(RecordedQuerySet["Fork"]):
-    """Forks by what can be visited."""
+    """Forks by the conversations that can be visited."""
 
     def present(self, user: User) -> Self:
-        """Return those whose other conversation is there and the user's; with its ``title``."""
+        """Return forks whose other conversation exists and is the user's; with its ``title``."""
         others = Conversation.objects.owned_by(user).present().filter(pk=OuterRef("other"))
         titled = self.annotate(title=Subquery(others.values("title")))
         return titled.filter(title__isnull=False).order_by("created_at", "pk")
@@ -49,10 +49,10 @@ class Source(models.Model):
     """The file that a conversation was made from: its ``form``, its name and its SHA-256.
 
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
-    its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
-    ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
+    its own since. ``problems`` are sentences about its unusable parts, ``unused`` is their number.
+    ``messages`` were in it, if that was counted. Until all of it is stored, ``importer`` is the
     process that does so (see ``turns.this_process``), and the conversation counts as deleted. Of
-    what one ``run`` imports, it is the conversation at this ``place``.
+    the conversations of one ``run``, it is the one at this ``place``.
     """
 
     conversation = models.OneToOneField(
@@ -75,5 +75,5 @@ class Source(models.Model):
 
     @property
     def left_out(self) -> int:
-        """How many problems there were beside those that are kept."""
+        """The number of problems that are not kept."""
         return max(0, self.unused - len(self.problems))

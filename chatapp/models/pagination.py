@@ -11,7 +11,7 @@ SEPARATOR = "_"
 
 
 def write_cursor(row: Any, when: datetime) -> str:
-    """Return where the page after ``row`` begins."""
+    """Return the cursor of the page after ``row``."""
     return f"{when.isoformat()}{SEPARATOR}{row.pk}"
 
 

@@ -30,7 +30,7 @@ class Attachment(models.Model):
 
     @property
     def facts(self) -> condense.Json:
-        """What the block says of itself: its kind, its name, its size."""
+        """The block's facts: its kind, its name, its size."""
         return condense.beside_of(self.engine)
 
     @property
@@ -40,7 +40,7 @@ class Attachment(models.Model):
 
 
 class AttachmentTotal(models.Model):
-    """How many bytes the files had that a user has sent with messages."""
+    """The bytes of all files that a user has sent with messages."""
 
     owner = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -52,7 +52,7 @@ class AttachmentTotal(models.Model):
 
 
 class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
-    """Queued messages by whether they still wait."""
+    """Queued messages by state."""
 
     def waiting(self) -> Self:
         """Return those that were neither sent nor removed, in the order of their sending."""
@@ -60,11 +60,11 @@ class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
 
 
 class QueuedMessage(models.Model):
-    """A message that waits for what runs; its turn will have the same ``nonce``.
+    """A message that waits for the running turn; its own turn will have the same ``nonce``.
 
-    ``attachments`` are the ids of what goes with it, and ``zone`` is its sender's time zone. One
-    that ``is_next`` is sent first, and after a turn that failed, too. What was sent or removed
-    stays known, by its nonce and without its text.
+    ``attachments`` are the ids of its files, and ``zone`` is its sender's time zone. One that
+    ``is_next`` is sent first, and after a turn that failed, too. Sent and removed messages stay
+    known, by their nonces and without their texts.
     """
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="queued")

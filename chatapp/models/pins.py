@@ -1,4 +1,4 @@
-"""Pins: messages that the model keeps word for word, whatever hides them."""
+"""Pins: messages that the model keeps word for word through every condensation."""
 
 import uuid
 from typing import Self
@@ -13,7 +13,7 @@ from chatapp.models.messages import Message
 
 
 class PinQuerySet(RecordedQuerySet["Pin"]):
-    """Pins by whether they are in force."""
+    """Pins by state."""
 
     def in_force(self, conversation_id: uuid.UUID) -> Self:
         """Return the pins of a conversation that nobody took off, on messages still part of it."""
@@ -25,8 +25,8 @@ class PinQuerySet(RecordedQuerySet["Pin"]):
 class Pin(Recorded):
     """A pin on message ``seq``, put on and taken off; a message has one at most.
 
-    ``digest`` is what the message said when it was pinned, as a hash: as much as its text, it is
-    something that can be erased. ``Message.pinned`` says the same for the engine.
+    ``digest`` is the hash of the message when it was pinned: as much as its text, it is something
+    that can be erased. ``Message.pinned`` is the same for the engine.
     """
 
     KIND = AuditEntry.Kind.PIN
@@ -49,7 +49,7 @@ class Pin(Recorded):
 
     @property
     def holds(self) -> bool:
-        """Whether the message says, byte for byte, what it said when it was pinned."""
+        """True if the message is byte for byte as it was when it was pinned."""
         return bool(self.digest == digest_of(self.message))
 
 

@@ -1,4 +1,4 @@
-"""Preferences: how one user wants condensing and the agent to work; their prompts and commands."""
+"""Preferences: a user's settings for condensing and the agent; their prompts and commands."""
 
 from typing import Any
 
@@ -36,15 +36,15 @@ def _number(
 class Preferences(models.Model):
     """One user's settings for condensing and for the agent.
 
-    A setting is one field: its name and help text are what the settings page shows, and its type
-    is what the API takes. ``strategy`` is a name or dotted path for ``condense.load_strategy``,
-    empty for the server's; ``messages_kept``, ``tokens_kept`` and ``keep_first`` are what
-    "keep_recent" leaves verbatim, ``last_messages`` what "last_messages" does. For those in
-    ``offered_providers`` a first profile was made: one that was removed is not made again.
+    A setting is one field: the settings page shows its name and help text, and the API takes its
+    type. ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the
+    server's; "keep_recent" leaves ``messages_kept``, ``tokens_kept`` and ``keep_first`` verbatim,
+    and "last_messages" leaves ``last_messages``. For those in ``offered_providers`` a first profile
+    was made: one that was removed is not made again.
     """
 
     class Drafting(models.TextChoices):
-        """Where summaries are drafted before they are needed."""
+        """The models with which summaries are drafted before they are needed."""
 
         FREE = "free", _("Only with free models")
         ALWAYS = "always", _("Always")
@@ -192,7 +192,7 @@ class Preferences(models.Model):
 
 
 class CondensingPrompt(models.Model):
-    """A text under a name that asks for a summary, in the profiles that choose it."""
+    """A named text that asks for a summary, in the profiles that choose it."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="condensing_prompts"
@@ -211,7 +211,7 @@ class CondensingPrompt(models.Model):
 
 
 class SavedCommand(models.Model):
-    """A text under a name that its owner can type after a slash, with a head as in a file."""
+    """A named text that its owner can type after a slash, with a head as in a file."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_commands"

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from chatapp.models.database import clock, execute
+from chatapp.models.database import Statement, clock, execute, select, together
 
 
 def this_process() -> str:
@@ -32,28 +32,32 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         """Leave out this process."""
         return self.exclude(name=this_process())
 
-    def sign(self, kind: str, workers: Collection[int] = ()) -> bool:
-        """Give a sign of life; return False if this process had no row, as one that is gone."""
+    def sign(
+        self, kind: str, workers: Collection[int] = (), silent: float = 0.0
+    ) -> "tuple[bool, list[Process]]":
+        """Give a sign of life; return False if this process had no row, as one that is gone.
+
+        With that come the servers that were ``silent`` for so many seconds, if that is given.
+        """
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
-        if execute(f"UPDATE chatapp_process SET {told}", *sign):  # noqa: S608 - a function's name
-            return True
-        execute(
-            "INSERT INTO chatapp_process (kind, workers, name, heartbeat_at) "  # noqa: S608 - as above
-            f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO NOTHING", *sign,
-        )  # fmt: skip
-        return False
-
-    def workers(self) -> set[int]:
-        """Return the ids of the workers of the queues that processes have."""
-        return {pk for own in self.values_list("workers", flat=True) for pk in own}
+        signing = Statement(f"UPDATE chatapp_process SET {told}", sign)  # noqa: S608 - a function's name
+        sql, values = self.silent(silent).query.sql_with_params()
+        looking = [select.query(Process, sql, *values)] if silent else []
+        was_known, *others = together(signing, *looking)
+        if not was_known:
+            execute(
+                "INSERT INTO chatapp_process (kind, workers, name, heartbeat_at) "  # noqa: S608 - as above
+                f"VALUES (%s, %s, %s, {clock()}) ON CONFLICT (name) DO NOTHING", *sign,
+            )  # fmt: skip
+        return bool(was_known), others[0] if others else []
 
     def end(self) -> None:
         """Remove this process: all that it still owns is left."""
         self.filter(name=this_process()).delete()
 
     def silent(self, seconds: float) -> "ProcessQuerySet":
-        """Return servers whose last sign is older than that, or later than the clock says."""
+        """Return servers whose last sign is older than that, or dated in the future."""
         age = timedelta(seconds=seconds)
         is_old, is_later = Q(heartbeat_at__lt=Now() - age), Q(heartbeat_at__gt=Now() + age)
         return self.others().exclude(kind=Process.Kind.COMMAND).filter(is_old | is_later)
@@ -73,7 +77,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
 
 
 class Process(models.Model):
-    """A process that lives, as far as anybody knows: without its row, all that it owns is left.
+    """A living process, as far as known: without its row, all that it owns is left.
 
     Its ``workers`` are the ids that Procrastinate gave to those of its queues. A command signs
     once, when it begins.

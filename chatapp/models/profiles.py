@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -18,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.languages import in_words
 from chatapp.models import fields
-from chatapp.models.database import select
+from chatapp.models.database import Asked, Statement, select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.providers import provider_spec, provider_specs
@@ -35,18 +36,18 @@ def _price(label: Any) -> "models.DecimalField[Any, Any]":
 
 
 def provider_choices() -> list[tuple[str, Any]]:
-    """Return the names and labels of the providers that there are, who know no translation."""
+    """Return the names of the providers, and their labels in the reader's language."""
     return [(spec.name, in_words(spec.label)) for spec in provider_specs().values()]
 
 
 def effort_choices() -> list[tuple[str, Any]]:
-    """Return how much a model may be asked to think, and in which words."""
+    """Return the levels of thinking, and words for them."""
     words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("maximum"))
     return [*zip(EFFORTS, words, strict=True)]
 
 
 def server_key(spec: ProviderSpec) -> str:
-    """Return the key that the server's environment holds for a provider, "" where it has none."""
+    """Return the key for a provider from the server's environment, "" without one."""
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
 
 
@@ -61,7 +62,7 @@ _COPIED = (
 
 
 class KeySource(enum.StrEnum):
-    """Where the key for a profile's calls comes from."""
+    """The source of the key for a profile's calls."""
 
     NOT_NEEDED = "not needed"
     OWN = "own"
@@ -82,12 +83,12 @@ class ProfileQuerySet(models.QuerySet["Profile"]):
 
 
 class Profile(models.Model):
-    """A model at a provider: how to reach it, its limits in tokens, its prices in USD.
+    """A model at a provider: its address, its limits in tokens, its prices in USD.
 
-    ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
+    ``tool_policies`` say by name which tools may run, if they differ from the tools' own;
     ``system_prompt`` is empty for the default. One that ``is_shared`` by an operator is the
-    ``origin`` of a copy of each user's, who chooses nothing of it but when it condenses.
-    ``learnt`` is what its server has ``refused``, and ``until`` when that is known.
+    ``origin`` of a copy of each user's, who can change nothing in it but its threshold. ``learnt``
+    has the parts of requests that its server ``refused``, and ``until`` when that is known.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
@@ -180,7 +181,7 @@ class Profile(models.Model):
 
     @property
     def copied(self) -> dict[str, Any]:
-        """What a copy has of it, by the names of columns."""
+        """The columns that a copy takes over, by name."""
         return {name: getattr(self, name) for name in _COPIED}
 
     @property
@@ -203,18 +204,18 @@ class Profile(models.Model):
 
     @property
     def spec(self) -> ProviderSpec:
-        """What the provider says of itself."""
+        """The provider's own specification."""
         return provider_spec(self.provider)
 
     @property
     def sees_images(self) -> bool:
-        """Whether the model takes images, as far as that is known."""
+        """True unless the model is set, or known, to take no images."""
         known = self.spec.find_model(self.model)
         return not self.text_only and (known is None or known.images)
 
     @property
     def has_safe_limits(self) -> bool:
-        """Whether its limits are the safe guess for a model that nobody knows."""
+        """True if its limits are the safe guess for an unknown model."""
         limits = (self.context_window, self.max_output)
         return limits == (SAFE_WINDOW, SAFE_OUTPUT) and not self.spec.find_model(self.model)
 
@@ -225,7 +226,7 @@ class Profile(models.Model):
 
     @property
     def key_source(self) -> KeySource:
-        """Where the key comes from; the server's is only for the provider's own address."""
+        """The source of the key; the server's is only for the provider's own address."""
         if self.origin_id:
             return KeySource.SERVER
         if self.encrypted_key and self.spec.needs_key:
@@ -237,13 +238,13 @@ class Profile(models.Model):
 
     @property
     def is_on_server(self) -> bool:
-        """Return whether calls use the server's key or a shared operator's key."""
+        """True if calls use the server's key or a shared operator's key."""
         is_servers = self.key_source is KeySource.SERVER
         return is_servers and self.spec.asks_key(self.reached.base_url)
 
     @property
     def has_fixed_prices(self) -> bool:
-        """Return whether the owner can't set the prices."""
+        """True if the owner can't set the prices."""
         return self.is_on_server and not self.reached.owner.is_superuser
 
     @property
@@ -263,7 +264,7 @@ class Profile(models.Model):
         return listed if self.is_on_server and not own.are_set else own
 
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
-        """Return what a call cost, None where nobody said what a server charges that has a key."""
+        """Return the cost of a call in USD, None if a server that needs a key has no prices."""
         prices = self.prices
         if not prices.are_set and self.spec.asks_key(self.reached.base_url):
             return None
@@ -271,32 +272,38 @@ class Profile(models.Model):
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """Its owner's servers that are in use, as they were when they were first asked for.
+        """The servers of its owner that are in use, as they were at the first use.
 
         Those that the operators do not allow are not.
         """
+        servers: list[McpServer] = self.read_servers()
+        return servers
+
+    @Asked
+    def read_servers(self) -> Statement:
+        """Return the servers for ``mcp_servers``."""
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
-        return [
-            one
-            for one in select(McpServer, sql, self.owner_id)
-            if self.binding.servers_allowed
-            and (self.binding.commands_allowed or one.way == Way.HTTP)
-        ]
+        read = select.query(McpServer, sql, self.owner_id)
+        return replace(read, take=lambda *found: [*filter(self._may_use, read.take(*found))])
+
+    def _may_use(self, server: McpServer) -> bool:
+        bound = self.binding
+        return bound.servers_allowed and (bound.commands_allowed or server.way == Way.HTTP)
 
     @cached_property
     def binding(self) -> ServerSettings:
-        """What binds its owner, as it was when it was first asked for."""
+        """The settings that bind its owner, as they were at the first use."""
         return ServerSettings.binding(self.owner)
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is stored; the key itself is never shown."""
+        """True if a key is stored; the key itself is never shown."""
         return bool(self.encrypted_key)
 
     def set_key(self, key: str) -> None:
-        """Encrypt and keep ``key``; an empty one removes what was stored."""
+        """Encrypt and keep ``key``; an empty one removes the stored one."""
         self.encrypted_key = fields.encrypt(key) if key else ""
 
     def read_key(self) -> str:
-        """Return the key in clear, "" where there is none; raise DecryptionFailed."""
+        """Return the key in clear, "" without one; raise DecryptionFailed."""
         return fields.decrypt(self.encrypted_key) if self.encrypted_key else ""

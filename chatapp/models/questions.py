@@ -1,10 +1,11 @@
 """Questions to a person, reviews of summaries, and checkpoints of files before tools run.
 
-A person is asked whether a tool may run, or what the model wants to know. A question ends by a
+A person is asked for permission to run a tool, or for an answer to the model. A question ends by a
 person's hand only: it is answered, or the turn that asks is stopped.
 """
 
 import uuid
+from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -23,7 +24,7 @@ from chatapp.models.turns import Turn
 class Checkpoint(models.Model):
     """A snapshot of the workspace, taken before the calls of message ``seq`` changed it.
 
-    ``name`` is what the folder's own repository calls it.
+    ``name`` is its name in the folder's own repository.
     """
 
     turn = models.ForeignKey(Turn, models.CASCADE, related_name="checkpoints")
@@ -39,14 +40,14 @@ class Checkpoint(models.Model):
 
 
 class QuestionQuerySet(RecordedQuerySet["Question"]):
-    """Questions by whether somebody waits for them."""
+    """Questions by state and place."""
 
     def pending(self) -> Self:
         """Return questions that a turn waits for."""
         return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
 
     def answers_to(self, turn: Turn, seq: int) -> dict[int, str]:
-        """Return what a person said to the calls of a message, by their places."""
+        """Return a person's words on the calls of a message, by the calls' places."""
         statuses = [Question.Status.DENIED, Question.Status.ANSWERED]
         said = self.filter(turn=turn, seq=seq, status__in=statuses).exclude(answer="")
         return dict(said.values_list("place", "answer"))
@@ -55,8 +56,8 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
 class Question(Recorded):
     """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.
 
-    For a permission, ``shown`` is what would change, as it was shown, and ``answer`` is the reason
-    of a refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
+    For a permission, ``shown`` is the change as it was shown, and ``answer`` is the reason of a
+    refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
     """
 
     KIND = AuditEntry.Kind.QUESTION
@@ -65,13 +66,13 @@ class Question(Recorded):
     CONTENTS = ("text", "shown", "suggestions", "answer")
 
     class Kind(models.TextChoices):
-        """What is asked."""
+        """The subject of a question."""
 
         PERMISSION = "permission", _("whether a tool may run")
         ANSWER = "answer", _("what the model wants to know")
 
     class Status(models.TextChoices):
-        """What came of it."""
+        """The state or result of a question."""
 
         PENDING = "pending", _("waiting")
         ALLOWED = "allowed", _("allowed")
@@ -93,6 +94,8 @@ class Question(Recorded):
     answered_at = models.DateTimeField(null=True)
 
     objects = QuestionQuerySet.as_manager()
+    # A question waits for a person however long.
+    applies_at: datetime | None = None
 
     class Meta:
         constraints = (
@@ -104,12 +107,12 @@ class Question(Recorded):
 
     @property
     def wants_words(self) -> bool:
-        """Whether an answer in words is asked for."""
+        """True if the question needs an answer in words."""
         return self.kind == Question.Kind.ANSWER
 
 
 class ReviewQuerySet(RecordedQuerySet["Review"]):
-    """Reviews by whether somebody waits for them."""
+    """Reviews by state."""
 
     def pending(self) -> Self:
         """Return reviews that a turn waits for."""
@@ -117,19 +120,19 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
         return self.filter(runs, status=Review.Status.PENDING)
 
     def withdraw(self, attempt_id: uuid.UUID) -> None:
-        """Close the one of an attempt that was taken back."""
+        """Close the review of an attempt that was taken back."""
         self.filter(condensation=attempt_id, status=Review.Status.PENDING).change(
             status=Review.Status.WITHDRAWN, answered_at=timezone.now()
         )
 
 
 class Review(Recorded):
-    """The draft that an attempt wrote first, second … (``ordinal``), and what a person said to it.
+    """The draft that an attempt wrote first, second … (``ordinal``), and a person's answer to it.
 
-    ``text`` is what they put in the place of what was ``shown``, and ``focus`` what the next draft
-    is to keep where it is written again. It is applied at ``applies_at``, where there is such a
-    moment and nobody has said anything. The ``proposal`` is all that the engine needs to go on, and
-    ``typed`` what somebody was at when it was seen last: a ``summary`` and a ``focus``.
+    ``text`` is their replacement for the text that was ``shown``, and ``focus`` the content that
+    the next draft is to keep if it is written again. It is applied at ``applies_at``, if there is
+    such a moment and no answer by then. The ``proposal`` is all that the engine needs to go on, and
+    ``typed`` the input that was seen last, before an answer: a ``summary`` and a ``focus``.
     """
 
     KIND = AuditEntry.Kind.REVIEW
@@ -142,7 +145,7 @@ class Review(Recorded):
     CHANGING = ("applies_at",)
 
     class Status(models.TextChoices):
-        """What came of it."""
+        """The state or result of a review."""
 
         PENDING = "pending", _("waiting")
         ACCEPTED = "accepted", _("accepted")
@@ -179,5 +182,5 @@ class Review(Recorded):
         return f"Review of draft {self.ordinal}"
 
     def read_proposal(self) -> condense.Proposal:
-        """Return what is proposed, as the engine knows it."""
+        """Return the proposal, as the engine knows it."""
         return condense.Proposal.from_json(self.proposal)

@@ -1,4 +1,4 @@
-"""Rewinds: what the user set aside of a conversation, and can bring back."""
+"""Rewinds: parts of a conversation that the user set aside, and can restore."""
 
 import uuid
 from typing import Self
@@ -14,7 +14,7 @@ from chatapp.models.messages import Message
 
 
 class Hiding(models.Model):
-    """How much something hid, counted as people see it: see ``MessageQuerySet.count_seen``."""
+    """The numbers of hidden messages and results, as ``MessageQuerySet.count_seen`` counts."""
 
     messages_hidden = models.PositiveIntegerField(default=0)
     results_hidden = models.PositiveIntegerField(default=0)
@@ -25,14 +25,14 @@ class Hiding(models.Model):
 
 
 class RewindQuerySet(RecordedQuerySet["Rewind"]):
-    """Rewinds by whether they can be taken back."""
+    """Rewinds that can be undone."""
 
     def undoable(self) -> Self:
         """Return the rewind that can be undone: in force, and nothing new was said since."""
         return self.with_undoable().filter(is_undoable=True)
 
     def with_undoable(self) -> Self:
-        """Add ``is_undoable``: whether it is one of those."""
+        """Add ``is_undoable``: True for the rewind that ``undoable`` returns."""
         later = Message.objects.filter(
             conversation=OuterRef("conversation"), seq__gt=OuterRef("last_seq")
         )
@@ -43,11 +43,11 @@ class RewindQuerySet(RecordedQuerySet["Rewind"]):
 class Rewind(Recorded, Hiding):
     """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
 
-    An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
-    number, and ``root_seq`` the message that all versions of one place stand for. Going to another
-    version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
+    An edit and another answer set the earlier ones aside as a version: ``version`` is its number,
+    and ``root_seq`` the message that all versions of one place stand for. Going to another version
+    is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
     ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
-    the workspace, where the files went back too.
+    the workspace, if the files were restored too.
     """
 
     KIND = AuditEntry.Kind.REWIND
@@ -58,7 +58,7 @@ class Rewind(Recorded, Hiding):
     CHANGING = ("undone_at",)
 
     class Cause(models.TextChoices):
-        """Why something was set aside."""
+        """The cause of a rewind."""
 
         REWOUND = "rewound", _("rewound")
         RETRIED = "retried", _("tried again")

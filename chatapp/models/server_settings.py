@@ -1,4 +1,4 @@
-"""What the operators decide for everybody who uses this server."""
+"""Server settings: decisions of the operators for all users of this server."""
 
 from typing import Any, Self
 
@@ -27,7 +27,7 @@ def _limit(
 
 
 class ServerSettings(models.Model):
-    """What the operators decide for everybody: one row, stored once something was changed.
+    """The operators' decisions for all users: one row, stored at the first change.
 
     Members use none of the ``denied_tools``, by name. New users begin with the preferences of the
     operator that ``begin_with`` names.
@@ -74,15 +74,15 @@ class ServerSettings(models.Model):
 
     @staticmethod
     def binds(user: User) -> bool:
-        """Whether a user is bound by what is decided here; operators are not."""
+        """Return True if the settings bind a user; operators are not bound."""
         return not user.is_superuser
 
     @classmethod
     def binding(cls, user: User) -> Self:
-        """Return what binds a user now: nothing, where the settings bind them not."""
+        """Return the settings that bind a user now; for operators they have no limits."""
         return cls.read() if cls.binds(user) else cls(**dict.fromkeys(LIMITS))
 
     @property
     def commands_allowed(self) -> bool:
-        """Whether members may run commands, as far as the server runs any."""
+        """True if members may run commands, as far as the server runs any."""
         return RUN_COMMAND not in self.denied_tools

@@ -1,6 +1,6 @@
-"""Spending: what models may cost, and what they did, in a conversation and for its owner.
+"""Spending: limits and costs of model calls, in a conversation and for its owner.
 
-A warning comes before a limit is reached, and no call to a model after that.
+Warn at 80 % of a limit; refuse calls at 100 %.
 """
 
 import uuid
@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute
+from chatapp.models.database import Asked, Statement
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
 from chatapp.sentences import money
@@ -30,7 +30,7 @@ NEAR = Decimal("0.8")
 
 
 class Scope(StrEnum):
-    """What a spending limit is for."""
+    """The scope of a spending limit."""
 
     CONVERSATION = "conversation"
     MONTH = "month"
@@ -40,7 +40,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was spent of a limit, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
+    """The USD spent under a limit, without the ``unpriced`` calls, whose cost is unknown.
 
     A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
     """
@@ -57,20 +57,20 @@ class Spending:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is time to say so."""
+        """True from 80 % of the limit on."""
         return self.spent >= NEAR * self.limit
 
     @property
     def is_over(self) -> bool:
-        """Whether no call may begin any more."""
+        """True once no call may begin any more."""
         return self.spent >= self.limit
 
 
 class Limits(NamedTuple):
-    """What a conversation may cost, and what all of its owner's in a month, in USD.
+    """The limits of a conversation's cost, and of its owner's month, in USD.
 
-    That is what the owner wants, and the ``allowance`` that operators have set. Its owner's account
-    ``is_closing`` where it is deactivated, or about to be deleted.
+    They are the owner's own, and the ``allowance`` that operators have set. The owner's account
+    ``is_closing`` if it is deactivated, or about to be deleted.
     """
 
     owner: int
@@ -81,14 +81,17 @@ class Limits(NamedTuple):
 
     @property
     def are_set(self) -> bool:
-        """Whether anything limits what the conversation may cost."""
+        """True if anything limits the conversation's cost."""
         return any(one is not None for one in (self.limit, self.monthly, self.allowance))
 
 
-def limits_of(conversation: Conversation, preferences: Preferences) -> Limits:
+def limits_of(
+    conversation: Conversation, preferences: Preferences, *, is_closing: bool = False
+) -> Limits:
     """Return the limits that a conversation and its owner's preferences have as they were read."""
     return Limits(
         conversation.owner_id,
+        is_closing,
         limit=conversation.budget,
         monthly=preferences.month_budget,
         allowance=preferences.allowance,
@@ -96,11 +99,12 @@ def limits_of(conversation: Conversation, preferences: Preferences) -> Limits:
 
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
-    """Return what was spent of the limits that hold in a conversation now."""
+    """Return the spending under each limit that holds in a conversation now."""
     return spending_of(pk, read_limits(pk))
 
 
-def read_limits(pk: uuid.UUID) -> Limits:
+@Asked
+def read_limits(pk: uuid.UUID) -> Statement:
     """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
         "SELECT c.owner_id, d.user_id IS NOT NULL OR NOT u.is_active, "
@@ -109,19 +113,26 @@ def read_limits(pk: uuid.UUID) -> Limits:
         "LEFT JOIN chatapp_deletion d ON d.user_id = c.owner_id "
         "LEFT JOIN chatapp_preferences p ON p.owner_id = c.owner_id WHERE c.id = %s"
     )
-    ((owner, is_closing, unlimited),) = execute(sql, pk)
-    if unlimited:
-        return Limits(owner, bool(is_closing))
-    own = "owner__preferences"
-    columns = ("budget", f"{own}__month_budget", f"{own}__allowance")
-    return Limits(owner, bool(is_closing), *Conversation.objects.values_list(*columns).get(pk=pk))
+
+    def take(_columns: tuple[str, ...], rows: list[tuple[int, bool, bool]]) -> Limits:
+        ((owner, is_closing, unlimited),) = rows
+        if unlimited:
+            return Limits(owner, bool(is_closing))
+        own = "owner__preferences"
+        columns = ("budget", f"{own}__month_budget", f"{own}__allowance")
+        found = Conversation.objects.values_list(*columns).get(pk=pk)
+        return Limits(owner, bool(is_closing), *found)
+
+    return Statement(sql, [pk], take)
 
 
 def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
-    """Return what was spent of a conversation's limits, where they are set.
+    """Return the spending under each of a conversation's limits that is set.
 
-    What was deleted since was spent all the same.
+    Calls of deleted content count, too.
     """
+    if not limits.are_set:
+        return []
     here, month = ModelCall.objects.filter(conversation=pk), _calls_this_month([limits.owner])
     all_ = (
         (Scope.CONVERSATION, limits.limit, here),
@@ -153,31 +164,32 @@ def month_start() -> datetime:
     return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def check_spending(pk: uuid.UUID) -> None:
-    """Raise SpendingLimitReached where no model may be called in a conversation any more."""
-    _check(pk, read_limits(pk))
+def check_spending_of(
+    conversation: Conversation, preferences: Preferences, own: Limits | None = None
+) -> None:
+    """Raise SpendingLimitReached if no model may be called on these terms any more.
+
+    The terms take over the limits as they are set now, also if none was set before.
+    """
+    own = own or read_limits(conversation.pk)
+    conversation.budget, preferences.month_budget = own.limit, own.monthly
+    preferences.allowance = own.allowance
+    check_spending(conversation.pk, own)
 
 
 def check_spending_by(owner: User) -> None:
-    """Raise SpendingLimitReached where a user may call no model any more, wherever that is."""
+    """Raise SpendingLimitReached if a user may call no model in any conversation any more."""
     own = getattr(owner, "preferences", None) or Preferences()
     limits = Limits(owner.pk, monthly=own.month_budget, allowance=own.allowance)
-    if limits.are_set:
-        _check(uuid.UUID(int=0), limits)
+    check_spending(uuid.UUID(int=0), limits)
 
 
-def check_spending_of(conversation: Conversation, preferences: Preferences) -> None:
-    """Raise SpendingLimitReached where no model may be called on these terms any more.
+def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
+    """Raise SpendingLimitReached if no model may be called in a conversation any more.
 
-    They take over the limits as they are set now, also where none was set before.
+    It uses the given ``limits``, or reads them.
     """
-    own = read_limits(conversation.pk)
-    conversation.budget, preferences.month_budget = own.limit, own.monthly
-    preferences.allowance = own.allowance
-    _check(conversation.pk, own)
-
-
-def _check(pk: uuid.UUID, limits: Limits) -> None:
+    limits = limits or read_limits(pk)
     if limits.is_closing:
         said = noop(
             "Your account is deactivated, or about to be deleted. Once it stays, you can go on."
@@ -189,7 +201,7 @@ def _check(pk: uuid.UUID, limits: Limits) -> None:
 
 
 def tell(one: Spending) -> str:
-    """Say in English what was spent of a limit, and what to do once that is all of it."""
+    """Return an English sentence on the spending under a limit, and on the way out at 100 %."""
     figures = {"percent": one.percent / 100, "spent": money(one.spent), "limit": money(one.limit)}
     said = _words(one).format(**figures)
     if not one.unpriced:

@@ -1,4 +1,4 @@
-"""Requests to a turn, whichever process it runs in: to stop, to condense, or not to condense."""
+"""Requests to a turn in any process: to stop, to condense, or not to condense."""
 
 import json
 import uuid
@@ -16,7 +16,7 @@ from chatapp.models.turns import Turn
 
 
 class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
-    """Requests by whether the turn's process has taken them."""
+    """Requests by turn, taken by the turn's process or not."""
 
     def ask(
         self,
@@ -27,10 +27,10 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         nonce: uuid.UUID | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Store a request to the turn of this id or nonce, or to whichever is not over.
+        """Store a request to the turn of this id or nonce, or to the unfinished one.
 
-        Returns whether it stands: False where no such turn goes on. With the same ``nonce`` again
-        it is the same request.
+        Returns True if it stands, False if no such turn goes on. With the same ``nonce`` again it
+        is the same request.
         """
         named = " AND %s IN (id, nonce)" if turn else ""
         # A turn that is ending is waited for: then it is over, or takes what was asked of it.
@@ -44,11 +44,11 @@ class TurnRequestQuerySet(models.QuerySet["TurnRequest"]):
         return bool(execute(sql, *said, conversation_id, *([turn] if turn else [])))
 
     def untaken(self, turns: Iterable[uuid.UUID]) -> Self:
-        """Return what is still to be done in these turns, in the order in which it was asked."""
+        """Return the requests to these turns that nobody has taken, the oldest first."""
         return self.filter(turn__in=[*turns], taken_at=None).order_by("pk")
 
     def take(self, requests: Collection["TurnRequest"]) -> "list[TurnRequest]":
-        """Return those that are this process's to fulfil, from now on: each is returned once."""
+        """Mark requests to this process's turns as taken; return those newly taken."""
         if not requests:
             return []
         keys, turns = [one.pk for one in requests], {one.turn_id for one in requests}
@@ -67,13 +67,13 @@ def _places(values: Collection[object]) -> str:
 
 
 class TurnRequest(models.Model):
-    """What a person asks of a turn; ``details`` are those of a request to condense.
+    """A person's request to a turn; ``details`` are those of a request to condense.
 
     ``taken_at`` says when the turn's process took it, to do it at once or after its step.
     """
 
     class Kind(models.TextChoices):
-        """What the turn is to do."""
+        """The kind of a request."""
 
         STOP = "stop", _("stop")
         CONDENSE = "condense", _("condense after the step that runs")

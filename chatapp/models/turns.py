@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -17,7 +18,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import clock, execute, lock, locking, now
+from chatapp.models.database import Asked, Statement, clock, lock, locking, now, select, together
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
@@ -29,7 +30,7 @@ _LEASE = "id = %s AND owner = %s AND attempt = %s AND finished_at IS NULL"
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
-    """Turns by what became of them."""
+    """Turns by state and process."""
 
     def in_force(self) -> Self:
         """Leave out turns that a rewind took back."""
@@ -38,13 +39,6 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def unfinished(self) -> Self:
         """Return turns that are not over; a conversation has one at most."""
         return self.filter(finished_at=None)
-
-    def worked_on(self) -> Self:
-        """Return turns that a process works on, or should: one that waits for a person needs none.
-
-        It may wait for days, and outlives the process that began it.
-        """
-        return self.unfinished().exclude(status=Turn.Status.WAITING)
 
     def asking(self) -> Self:
         """Return turns that wait for a person, and have nothing to do before one answers.
@@ -82,18 +76,16 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.get(pk=turn.pk)
 
     def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
-        """Make a turn this process's, after so many attempts; None where it is over or taken."""
-        free = self.unfinished().filter(pk=pk, attempt=attempt)
-        if not free.update(owner=this_process(), attempt=F("attempt") + 1):
-            return None
-        return self.unfinished().filter(pk=pk, owner=this_process(), attempt=attempt + 1).first()
+        """Claim a turn with so many attempts for this process; None if it is over or taken."""
+        turn: Turn | None = claim(pk, attempt)
+        return turn
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
         return self.exclude(origin=Turn.Origin.CONDENSED)
 
     def note(self, conversation: Conversation, status: str, error: str) -> "Turn":
-        """Return a turn of another program that is over; its row says how a request ended."""
+        """Return a turn of another program that is over; its row shows the end of a request."""
         now_seq = Conversation.objects.values_list("last_seq", flat=True).get(pk=conversation.pk)
         seqs = dict.fromkeys(("at_seq", "last_seq", "question_seq"), now_seq)
         said = condense.well_formed_json(error)
@@ -109,6 +101,17 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.order_by("-started_at", "-pk")
 
 
+@Asked
+def claim(pk: uuid.UUID, attempt: int) -> Statement:
+    """Return the result of ``TurnQuerySet.claim``."""
+    sql = (
+        "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
+        "AND attempt = %s AND finished_at IS NULL RETURNING *"
+    )
+    read = select.query(Turn, sql, this_process(), pk, attempt)
+    return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
+
+
 class Turn(models.Model):
     """From one message of the user to the final reply; ``nonce`` makes sending idempotent.
 
@@ -118,14 +121,14 @@ class Turn(models.Model):
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
 
-    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` says
-    what at, and ``step`` counts the calls for an answer. Without an owner it waits for one since
-    ``offered_at``. Each that takes it makes another ``attempt``, and what an earlier one still
-    writes is refused. ``zone`` is the time zone of whoever began it, "" where nobody knows.
+    Until it is over, it belongs to the process ``owner`` (see ``this_process``); ``doing`` is its
+    activity, and ``step`` counts the calls for an answer. Without an owner it waits for one since
+    ``offered_at``. Each process that takes it makes another ``attempt``, and writes of an earlier
+    one are refused. ``zone`` is the time zone of the person who began it, "" if unknown.
     """
 
     class Status(models.TextChoices):
-        """How a turn stands or ended."""
+        """The states and results of a turn."""
 
         QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
@@ -136,14 +139,14 @@ class Turn(models.Model):
         INTERRUPTED = "interrupted", _("interrupted")
 
     class Doing(models.TextChoices):
-        """What a turn is at."""
+        """The activity of a running turn."""
 
         CALLING = "calling", _("calling the model")
         USING_TOOLS = "using_tools", _("using tools")
         CONDENSING = "condensing", _("condensing the context")
 
     class Origin(models.TextChoices):
-        """What began a turn."""
+        """The cause of a turn."""
 
         SENT = "sent", _("a message was sent")
         REGENERATED = "regenerated", _("an answer was asked for anew")
@@ -194,7 +197,7 @@ class Turn(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs or waits any more."""
+        """True if nothing of it runs or waits any more."""
         return self.finished_at is not None
 
     @contextmanager
@@ -205,60 +208,64 @@ class Turn(models.Model):
             self.hold()
             yield
 
-    def hold(self) -> None:
-        """Have nobody else end or take it before the commit; raise TurnEnded where somebody did.
+    @Asked
+    def hold(self) -> Statement:
+        """Lock it until the commit; raise TurnEnded if it is over or another process has it.
 
-        Every transaction that writes for the turn does so, or notes what the turn does. One that
-        locks the conversation locks it first.
+        Every write for the turn holds it, or notes its activity; conversations are locked first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
-        if not execute(f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}", *self._lease):  # noqa: S608 - conditions of our own
-            raise _ended()
+        sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
+        return Statement(sql, self._lease, _unless_ended)
 
-    def go_on(self, doing: Doing, *, step: int | None = None) -> None:
-        """Note what it is at from now on; raise TurnEnded as ``hold`` does."""
+    @Asked
+    def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
+        """Store its activity from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
-        if not self._change(change, Turn.Status.RUNNING, doing, step):
-            raise _ended()
+        going = self._changing(change, Turn.Status.RUNNING, doing, step)
+        return replace(going, take=_unless_ended)
 
-    def wait(self) -> None:
+    @Asked
+    def wait(self) -> Statement:
         """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
-        if not self._change("status = %s", Turn.Status.WAITING):
-            raise _ended()
+        waiting = self._changing("status = %s", Turn.Status.WAITING)
+        return replace(waiting, take=_unless_ended)
 
-    def finish(self, status: Status, error: str, details: str, *, profile_at_fault: bool) -> bool:
-        """Note how it ended; False where it is over, or another process took it."""
+    def finishing(
+        self, status: Status, error: str, details: str, *, profile_at_fault: bool
+    ) -> Statement:
+        """Return a statement that stores its end; it finds nothing if it is over, or was taken."""
         change = (
             "status = %s, error = %s, details = %s, profile_at_fault = %s, doing = '', "
             "finished_at = %s, last_seq = (SELECT last_seq FROM chatapp_conversation "
             "WHERE id = chatapp_turn.conversation_id)"
         )
         said = (status, condense.well_formed_json(error), condense.well_formed_json(details))
-        return self._change(change, *said, profile_at_fault, timezone.now())
+        return self._changing(change, *said, profile_at_fault, timezone.now())
 
     @transaction.atomic
     def release(self) -> bool:
-        """Give it to nobody until a person answers; False where it has to go on here.
+        """Release it until a person answers; return False if it has to go on here.
 
-        That is so where somebody has answered, and where it is not ``asking`` for another reason.
-        Raises TurnEnded as ``hold`` does.
+        It has to if it isn't ``asking``, as after an answer. Raises TurnEnded as ``hold`` does.
         """
         self.hold()
         asks = Turn.objects.asking().filter(pk=self.pk).exists()
-        return asks and self._change(f"owner = '', offered_at = {clock()}")
+        if asks:
+            together(self._changing(f"owner = '', offered_at = {clock()}"))
+        return asks
 
     def hand_over(self) -> None:
-        """Give it to whoever claims it next; raise TurnEnded as ``hold`` does.
+        """Release it to the next process that claims it; raise TurnEnded as ``hold`` does.
 
         All that it was to store is stored. One that waits for a person waits on.
         """
         status = "CASE status WHEN 'waiting' THEN 'waiting' ELSE 'queued' END"
         change = f"owner = '', doing = '', status = {status}, offered_at = {clock()}"
-        if not self._change(change):
-            raise _ended()
+        together(replace(self._changing(change), take=_unless_ended))
 
     def offer(self, enqueue: Callable[["Turn"], None]) -> None:
-        """Have it go on after an answer: ``enqueue`` it where no process waits with it.
+        """Continue it after an answer: ``enqueue`` it if no process waits with it.
 
         It is as ``locked`` has returned it in this transaction.
         """
@@ -270,29 +277,30 @@ class Turn(models.Model):
     def _lease(self) -> tuple[uuid.UUID, str, int]:
         return self.pk, self.owner, self.attempt
 
-    def _change(self, change: str, *values: Any) -> bool:
+    def _changing(self, change: str, *values: Any) -> Statement:
         sql = f"UPDATE chatapp_turn SET {change} WHERE {_LEASE} RETURNING id"  # noqa: S608 - columns of our own
-        return bool(execute(sql, *values, *self._lease))
+        return Statement(sql, (*values, *self._lease))
 
     @property
     def is_unclaimed(self) -> bool:
-        """Whether it is nobody's, and not over."""
+        """True if no process has it, and it is not over."""
         return not (self.owner or self.is_over)
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to say something before it goes on."""
+        """True if it waits for a person's answer."""
         return self.status == Turn.Status.WAITING and not self.is_over
 
     @property
     def condenses(self) -> bool:
-        """Whether this is a condensation by hand."""
+        """True if this is a condensation by hand."""
         return self.origin == Turn.Origin.CONDENSED
 
 
-def _ended() -> TurnEnded:
-    said = condense.noop("Another process of the server ended this turn, or took it over.")
-    return TurnEnded(said)
+def _unless_ended(_columns: tuple[str, ...], rows: list[Any]) -> None:
+    if not rows:
+        said = condense.noop("Another process of the server ended this turn, or took it over.")
+        raise TurnEnded(said)
 
 
 def leave_unclaimed(_turn: Turn) -> None:

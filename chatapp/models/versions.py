@@ -26,7 +26,7 @@ class Versions:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of versions."""
         return len(self._openings) + 1
 
     @property
@@ -48,20 +48,20 @@ class Versions:
 
     @property
     def is_sound(self) -> bool:
-        """Whether one is shown, and it is known where that begins: a file may say anything."""
+        """True if one is shown, and its beginning is known: a file may say anything."""
         try:
             return self.start > 0
         except (IndexError, StopIteration):
             return False
 
     def starts_at(self, seq: int) -> bool:
-        """Whether a version of an edited message begins with this message."""
+        """Return True if a version of an edited message begins with this message."""
         starts = [self._openings[0].to_seq, *[one.last_seq + 1 for one in self._openings]]
         return seq in starts
 
 
 def versions_of(rewinds: Iterable[Rewind]) -> dict[Place, Versions]:
-    """Return the versions that a conversation's rewinds tell of, by cause and root."""
+    """Return the versions in a conversation's rewinds, by cause and root."""
     found: defaultdict[Place, list[Rewind]] = defaultdict(list)
     for one in sorted(rewinds, key=lambda rewind: rewind.created_at):
         if one.root_seq is not None:

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL whose JSON comes back as it was stored, and which mends itself."""
+"""A connection to PostgreSQL that returns JSON as it was stored, and repairs itself."""
 
 import atexit
 import select
@@ -38,15 +38,15 @@ class DatabaseOperations(operations.DatabaseOperations):
 
     @override
     def adapt_json_value(self, value: Any, encoder: Any) -> Any:
-        """Return what writes the value with its keys in their order."""
+        """Return an adapter that writes the value with its keys in their order."""
         return Json(value, dumps=operations.get_json_dumps(encoder))
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's, with columns of JSON that keep the order of keys: ``jsonb`` sorts them.
 
-    Requests are built byte by byte of what was stored. Another order would miss the provider's
-    cache, and the record of requests.
+    Requests are built byte by byte of stored JSON. Another order would miss the provider's cache,
+    and the record of requests.
     """
 
     def __init__(self, settings: dict[str, Any], *args: Any, **kwargs: Any) -> None:
@@ -64,12 +64,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @cached_property
     def wrap_database_errors(self) -> DatabaseErrorWrapper:
-        """Django's name for what makes its errors of the client's."""
+        """Django's name for the wrapper that turns the client's errors into its own."""
         return DatabaseErrorWrapper(self)
 
     @override
     def get_connection_params(self) -> dict[str, Any]:
-        """Have JSON read as text, as Django does it for ``jsonb``: its fields make values of it."""
+        """Read JSON as text, as Django does for ``jsonb``: its fields make values of it."""
         params: dict[str, Any] = super().get_connection_params()
         params["context"].register_loader("json", TextLoader)
         return params
@@ -85,16 +85,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def ensure_connection(self) -> None:
-        """Connect, also where the server has closed the connection since it was last used.
+        """Connect, also if the server has closed the connection since its last use.
 
-        Threads outside requests keep theirs, and rest; what came meanwhile is its end, or a note.
+        On an idle connection only its end, or a note, can have arrived.
         """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
         super().ensure_connection()
 
     def _is_cut(self) -> bool:
-        """Return whether it ended: that is read without a word to the server."""
+        """Return True if the server closed it, found by reading without a query."""
         arrived = select.poll()
         try:
             arrived.register(self.connection.fileno(), select.POLLIN)
@@ -106,7 +106,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def connect_anew(pool: ConnectionPool) -> None:
-    """Have a pool that has given up try again, while somebody waits for a connection of it.
+    """Have a pool that has given up try again, if threads wait for its connections.
 
     By itself it does so when the next one asks, for whom all other threads may be waiting.
     """
@@ -117,7 +117,7 @@ def connect_anew(pool: ConnectionPool) -> None:
 
 @atexit.register
 def close_pools() -> None:
-    """Close all pools: where Python itself ends, it waits in vain for each of their threads."""
+    """Close all pools, as Python would wait in vain for each of their threads at its end."""
     # Django has no other way to them.
     for pool in [*DatabaseWrapper._connection_pools.values()]:  # type: ignore[attr-defined] # noqa: SLF001
         pool.close()

@@ -3,8 +3,14 @@
 A ``spec`` imports no SDK; the ``factory`` that it names is imported with the first call.
 """
 
+import math
+import os
 import pkgutil
+import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +24,10 @@ from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 from condense import say
 
+# A process rests that has used so little of a processor for so many seconds. What it does then is
+# of low priority, and lets others go on after so many seconds.
+RESTING, QUIET, LOW, YIELDING = 0.05, 1.0, 15, 0.0002
+
 
 @cache
 def provider_specs() -> Mapping[str, ProviderSpec]:
@@ -28,12 +38,12 @@ def provider_specs() -> Mapping[str, ProviderSpec]:
 
 
 def provider_spec(name: str) -> ProviderSpec:
-    """Return a vendor's spec, a blank one where nothing has this name: rows outlive folders."""
+    """Return a vendor's spec, a blank one for an unknown name: rows outlive folders."""
     return provider_specs().get(name) or ProviderSpec(name, label=name, factory="")
 
 
 def keyless_spec() -> ProviderSpec:
-    """Return the provider that answers without a key, for those who have none yet."""
+    """Return the provider that answers without a key, for users without one."""
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
@@ -51,8 +61,8 @@ def create_provider(
     """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
-    chosen, and without it the operator has. What the server has ``refused`` is left out of
-    requests, and ``keep`` gets it with more. Raises UnknownProvider.
+    chosen, and without it the operator has. Parts that the server has ``refused`` are left out of
+    requests, and ``keep`` receives them with later ones. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
@@ -73,3 +83,23 @@ def load_sdks(names: Collection[str]) -> None:
     for spec in provider_specs().values():
         if spec.name in names:
             pkgutil.resolve_name(spec.factory)
+
+
+def load_sdks_when_idle(names: Collection[str]) -> None:
+    """Import the SDKs on a thread while this process rests; requests go before it."""
+    threading.Thread(target=_load_when_idle, args=(names,), name="SDKs", daemon=True).start()
+
+
+def _load_when_idle(names: Collection[str]) -> None:
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW)
+    spent = -math.inf
+    while (now := time.process_time()) - spent > RESTING * QUIET:
+        spent = now
+        time.sleep(QUIET)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(YIELDING)
+    try:
+        load_sdks(names)
+    finally:
+        sys.setswitchinterval(interval)

@@ -41,7 +41,7 @@ _LONGEST_WISH = 366 * 24 * 3600.0
 
 
 class ErrorEvent(Exception):
-    """The stream said that the call failed; ``body`` is what it said of that."""
+    """The stream reported that the call failed; ``body`` is its report."""
 
     def __init__(self, body: object) -> None:
         super().__init__(str(body))
@@ -54,10 +54,10 @@ class Undocumented(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a vendor said when it refused a call, or ended it in the middle.
+    """A vendor's refusal of a call, before the reply or in the middle of it.
 
-    ``status`` is the HTTP status, of the error itself where it came in a stream; ``answered`` is
-    the one of the response.
+    ``status`` is the HTTP status, of the error itself if it came in a stream; ``answered`` is the
+    one of the response.
     """
 
     status: int
@@ -71,7 +71,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which model was asked at which host."""
+    """The model and the host of a call."""
 
     model: str
     host: str

@@ -1,7 +1,7 @@
-"""Formats of requests that were sent: what each told the model, whatever its API is called.
+"""Formats of sent requests: their messages, system prompt and tools, for each kind of API.
 
-A provider names the class that reads its own; one that names none sends messages as they are
-shaped for it.
+A provider names the class that reads its own; one that names none sends messages as they are shaped
+for it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _MARK = "cache_control"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a request says besides its messages; each tool as the API has it."""
+    """The parts of a request other than its messages; each tool as the API has it."""
 
     system: str = ""
     tools: Mapping[str, Json] = field(default_factory=dict)
@@ -27,10 +27,10 @@ class Frame:
 
 
 class MessagesFormat:
-    """Reads the JSON of an API's requests whose messages are as the engine has them."""
+    """Reads the JSON of an API that shares the engine's form of messages."""
 
     def frame(self, body: Json) -> Frame:
-        """Return what a body says that has no messages but those that are no conversation's."""
+        """Return the frame of a body from which the conversation's messages were taken."""
         known = {"system", "tools", "messages"}
         system = body.get("system")
         if not isinstance(system, str):
@@ -52,19 +52,19 @@ class MessagesFormat:
 
 
 def request_format(provider: str) -> MessagesFormat:
-    """Return what reads a vendor's requests."""
+    """Return the reader of a vendor's requests."""
     made: MessagesFormat = resolve_name(provider_spec(provider).format)()
     return made
 
 
 def read_frame(own: MessagesFormat, head: bytes, tail: bytes) -> Frame:
-    """Return what stands around a request's messages; raise ValueError where it is no JSON."""
+    """Return the frame around a request's messages; raise ValueError if it is no JSON."""
     body = request_bytes.decode(head.rstrip(b",") + tail)
     return own.frame(body if isinstance(body, Mapping) else {})
 
 
 def read_messages(own: MessagesFormat, fragment: bytes) -> Iterator[condense.Message]:
-    """Yield the messages of a part of a request; raise ValueError where it is no JSON."""
+    """Yield the messages of a part of a request; raise ValueError if it is no JSON."""
     for said in listed(request_bytes.decode(b"[" + fragment + b"]")):
         yield own.message(said)
 

@@ -32,7 +32,7 @@ MANY = 50
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
-    """Sends through a client of the SDK, whose way over aiohttp is not to be had otherwise.
+    """A transport over a client of the SDK, for its way over aiohttp.
 
     The client is closed with this.
     """
@@ -86,16 +86,16 @@ def open_client(
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Return what certificates are checked with; reading them takes longer than a short call."""
+    """Return the TLS context of all clients; loading it takes longer than a short call."""
     return httpx2.create_ssl_context()
 
 
 async def paced(
     reads: AsyncIterator[list[object]], seconds: float, is_over: Callable[[], bool]
 ) -> AsyncIterator[list[object]]:
-    """Yield what a stream says, on the beat of all streams until it ``is_over``.
+    """Yield the events of a stream, on the beat of all streams until it ``is_over``.
 
-    Raises TimeoutError when nothing comes for so many ``seconds``.
+    Raises TimeoutError after so many ``seconds`` without an event.
     """
     async_tasks.STREAMS.add(reads)
     while True:
@@ -111,14 +111,14 @@ async def paced(
 
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """A client with a ``close``, and how many calls use it."""
+    """A client with a ``close``, and the number of calls that use it."""
 
     client: Any
     users: int = 0
 
 
 class Clients:
-    """The clients of one event loop, by what they are made of; the last used is the last one."""
+    """The clients of one event loop by their parameters, the last used at the end."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -149,7 +149,7 @@ class Clients:
                 await one.client.close()
 
     async def close(self) -> None:
-        """Close all that nobody uses; each other is closed after its last call."""
+        """Close all unused clients; each other one is closed after its last call."""
         kept, self._kept = self._kept, {}
         await asyncio.gather(*[one.client.close() for one in kept.values() if not one.users])
 
@@ -159,7 +159,7 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Clients, _Life]] =
 
 
 async def clients() -> Clients:
-    """Return those of the event loop that runs, which closes them when it shuts down."""
+    """Return the clients of the running event loop, which closes them when it shuts down."""
     loop = asyncio.get_running_loop()
     if loop not in _of_loops:
         life = _life()
@@ -178,6 +178,6 @@ async def _life() -> _Life:
 
 
 async def close_clients() -> None:
-    """Close the clients of the event loop that runs, where it is not shut down in order."""
+    """Close the clients of the running event loop, in case nothing shuts it down in order."""
     if known := _of_loops.get(asyncio.get_running_loop()):
         await known[1].aclose()

@@ -11,7 +11,7 @@ LEFT_OUT = "[An image, left out here: the server takes no more of them in a requ
 def newest_images(
     messages: Sequence[condense.Message], most: int
 ) -> tuple[Sequence[condense.Message], int]:
-    """Return the messages with text for all but the ``most`` newest images, and how many remain."""
+    """Replace all but the ``most`` newest images by text; return also the number that remain."""
     had = 0
 
     def kept(content: condense.Content | None) -> condense.Content:

@@ -1,4 +1,4 @@
-"""Servers: try what one can do, and find those that run on this machine."""
+"""Model servers: test their abilities, and find those that run on this machine."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,10 +37,10 @@ _NOBODY = Model("", context_window=1, max_output=1)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What works; None where it could not be tried, and ``failure`` is the reason.
+    """The abilities of a server; None for each that was not tested, with ``failure`` as the reason.
 
-    ``usage`` says whether a reply tells what it used, and ``counting`` whether a prompt can be
-    counted without one.
+    ``usage`` is True if a reply reports its usage, ``counting`` if a prompt can be counted without
+    one.
     """
 
     models: Sequence[ListedModel] = ()
@@ -55,12 +55,12 @@ class Report:
     failure: str = ""
 
     def find_model(self, name: str) -> ListedModel | None:
-        """Return what the server says of a model."""
+        """Return the server's entry for a model, None if it lists none."""
         return next((one for one in self.models if one.id == name), None)
 
 
 async def probe(provider: ResilientProvider) -> Report:
-    """Return what a server can do with the provider's model."""
+    """Return the abilities of a server with the provider's model."""
     report = await list_models(provider)
     if not report.address or report.key is False:
         return report
@@ -97,7 +97,7 @@ async def probe(provider: ResilientProvider) -> Report:
 
 
 async def list_models(provider: ResilientProvider) -> Report:
-    """Return what is known from the list of models, which needs no model to answer."""
+    """Return a report from the list of models alone, without a call to a model."""
     try:
         async with asyncio.timeout(PATIENCE):
             models = await provider.list_models()

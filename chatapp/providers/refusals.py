@@ -69,7 +69,8 @@ def shown(refused: Mapping[str, Any]) -> list[str]:
 class Learning:
     """A writer's knowledge of its server: the ``traits`` of requests, which refusals change.
 
-    ``had`` says how many of a trait's things the last request had: it was not refused for none.
+    ``had`` has the number of each trait's parts in the last request: it was not refused for a part
+    it lacked.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Learning:
     def adapt(self, said: str, left_out: set[str]) -> bool:
         """Leave out the refused part from now on; False for a refusal of nothing that is known.
 
-        ``left_out`` has what was tried for this request.
+        ``left_out`` has the parts that were tried for this request.
         """
         rules = table("refusals.toml")["rule"] if len(left_out) < MOST_CHANGES else ()
         for rule in [one for one in rules if hasattr(self.traits, one["trait"])]:

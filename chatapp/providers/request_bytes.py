@@ -28,10 +28,10 @@ UNPARSED, decode_input = tool_arguments.UNPARSED, tool_arguments.read_arguments
 
 
 class Kept[T]:
-    """What is made of each message, kept from one request to the next.
+    """Results by message, kept from one request to the next.
 
-    A request of a long history so costs what is new in it. Messages are told apart by identity:
-    one that was shaped anew is another.
+    A request of a long history thus costs only its new messages. Messages are compared by identity:
+    a message that was made again counts as new.
     """
 
     def __init__(self, make: Callable[[condense.Message], T]) -> None:
@@ -39,7 +39,7 @@ class Kept[T]:
         self._kept: dict[int, tuple[condense.Message, T]] = {}
 
     def of(self, messages: Iterable[condense.Message]) -> list[T]:
-        """Return what is made of these messages, and forget what was made of others."""
+        """Return the results for these messages, and forget those of others."""
         known = [
             self._kept.get(id(message)) or (message, self._make(message)) for message in messages
         ]
@@ -163,7 +163,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(text: bytes) -> object:
-    """Return the value of JSON as a stream carries it; raise ValueError where it is none."""
+    """Return the value of JSON as a stream carries it; raise ValueError for other text."""
     try:
         return orjson.loads(text)
     except ValueError:

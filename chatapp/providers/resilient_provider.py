@@ -39,8 +39,9 @@ class ResilientProvider:
     """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
 
     ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
-    It sends ``key`` with its calls. What the server ``refused`` earlier is not tried again;
-    ``keep`` gets it with more. ``random`` gives numbers from 0 to 1 that spread the waits.
+    It sends ``key`` with its calls. Parts that the server ``refused`` earlier are not tried again;
+    ``keep`` receives them with later ones. ``random`` gives numbers from 0 to 1 that spread the
+    waits.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class ResilientProvider:
         return stamped(reply, writer.origin, self.model.name) if writer else reply
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return what the provider counts, None where it fails."""
+        """Return the provider's token count, None if it fails."""
         try:
             counted: int | None = await (await self.provider()).count_tokens(request)
         except Exception:
@@ -91,7 +92,7 @@ class ResilientProvider:
         return counted
 
     async def list_models(self) -> tuple[ListedModel, ...]:
-        """Return the models that the server lists, none where its API has no list."""
+        """Return the models that the server lists, none if its API has no list."""
         try:
             listing = getattr(await self.provider(), "list_models", None)
             return await listing() if listing else ()

@@ -1,4 +1,4 @@
-"""Providers over a vendor's SDK: all that is the same for every vendor about a call."""
+"""Providers over a vendor's SDK: the steps of a call that all vendors share."""
 
 import asyncio
 import re
@@ -69,10 +69,10 @@ class StreamedReply(ABC):
 
     @abstractmethod
     def take(self, event: Any) -> Iterator[events.StreamEvent]:
-        """Take one event in and yield what there is to tell of it; anything odd says nothing."""
+        """Take one event in and yield the stream events it causes; an odd event causes none."""
 
     def end(self) -> Iterator[events.StreamEvent]:
-        """Take in that nothing more comes, and yield what was held back."""
+        """End the reply, and yield the text that was held back."""
         yield from self.say("", is_last=True)
 
     @abstractmethod
@@ -127,9 +127,8 @@ class StreamedReply(ABC):
 class SdkProvider(ABC):
     """Streams replies of one model; never retries a failure on its own.
 
-    A vendor's class says which ``sdk`` it uses, and what else it takes to make its client, write
-    its requests and read what comes back. ``path`` is where replies are asked for, and
-    ``request_id`` the header that names a request.
+    A vendor's class names its ``sdk``, makes its client, writes its requests and reads its events.
+    ``path`` is the address of replies, and ``request_id`` the header that names a request.
     """
 
     spec: ClassVar[ProviderSpec]
@@ -169,15 +168,15 @@ class SdkProvider(ABC):
 
     @abstractmethod
     def headers(self, request: ModelRequest | None = None) -> Mapping[str, Any]:
-        """Return what a request says besides its body."""
+        """Return a request's HTTP headers."""
 
     @abstractmethod
     def write(self, request: ModelRequest, left_out: set[str]) -> events.SentRequest:
-        """Return the request's bytes, without what the vendor refused of it."""
+        """Return the request's bytes, without the parts that the vendor refused."""
 
     @abstractmethod
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Leave what this request was refused for out of the next one; False where nothing is."""
+        """Leave the refused part out of the next request; return False if none is known."""
 
     @abstractmethod
     async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
@@ -187,7 +186,7 @@ class SdkProvider(ABC):
         """Return the prompt's size as the vendor measures it, None when it does not say."""
 
     async def list_models(self) -> tuple[ListedModel, ...]:
-        """Return the models that the server lists; raise ProviderError where it does not."""
+        """Return the models that the server lists; raise ProviderError if the call fails."""
         self._check_key()
         try:
             async with self.client() as client:
@@ -199,9 +198,9 @@ class SdkProvider(ABC):
             raise self._explained(error, self._refusal_in(error), self.reply_class()) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        """Yield each request before it is sent, its id, what is streamed, and last the whole reply.
+        """Yield each request before it is sent, its id, the events, and last the whole reply.
 
-        What the server refuses and is not needed, the next one leaves out. Raises ProviderError.
+        After a refusal of an optional part, the next request leaves it out. Raises ProviderError.
         """
         self._check_key()
         left_out: set[str] = set()
@@ -261,7 +260,7 @@ class SdkProvider(ABC):
     async def _receive(
         self, client: Any, sent: events.SentRequest, request: ModelRequest, reply: StreamedReply
     ) -> AsyncGenerator[events.StreamEvent]:
-        """Yield what the reply tells; TimeoutError when nothing comes for too long."""
+        """Yield the events of the reply; raise TimeoutError after too long a silence."""
         async with asyncio.timeout(self.event_timeout):
             # Not the SDK's own methods, whose models of events fail at what is not as documented.
             stream = await client.post(
@@ -312,7 +311,7 @@ class SdkProvider(ABC):
 
 
 def _named(request_id: object) -> events.CallDescribed:
-    """Return the name that the vendor gave to the request, where it did."""
+    """Return the event with the vendor's id of the request, empty if it gave none."""
     name = request_id[:LONGEST_NAME] if isinstance(request_id, str) else None
     return events.CallDescribed({} if name is None else {"request_id": name})
 

@@ -27,14 +27,14 @@ class ModelSpec:
 
     @property
     def figures(self) -> dict[str, int | Decimal]:
-        """Limits and prices, and what it can't take, by the names they have in a profile."""
+        """Limits, prices and lack of image input, by their names in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         return {**limits, "text_only": not self.images, **_figures(self.prices)}
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model as a server lists it, with what it says of its limits and prices."""
+    """A model as a server lists it, with its limits and prices if the server states them."""
 
     id: str
     context_window: int | None = None
@@ -43,7 +43,7 @@ class ListedModel:
 
     @property
     def figures(self) -> dict[str, int | Decimal]:
-        """What is known of it, by the names it has in a profile."""
+        """Its known limits and prices, by their names in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         known: dict[str, int | Decimal] = {name: value for name, value in limits.items() if value}
         return {**known, **(_figures(self.prices) if self.prices else {})}
@@ -80,15 +80,15 @@ def short_name(model: str) -> str:
 class ProviderSpec:
     """A vendor, as its folder's ``spec`` module describes it.
 
-    ``factory`` is where its provider is made, imported when one is first needed; the first of the
-    ``models`` is what a new profile starts with. ``url`` is its own address, empty where it needs
-    no network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
-    server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
-    ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
-    not among them need a key, too. ``takes_effort`` and ``takes_temperature`` say which wishes of a
-    profile it can be told, ``names_conversations`` whether its models can be asked for a title.
-    What ``writes_at_once`` has nothing to write before it is needed.
-    ``format`` is where the class is that reads its requests.
+    ``factory`` is the dotted path of its class, imported when one is first needed; the first of the
+    ``models`` is the one of a new profile. ``url`` is its own address, empty if it needs no
+    network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
+    server's key and address for it; ``tool_prompt_tokens`` is the size of its own prompt for tools.
+    ``presets`` are other servers of its kind, and ``key_elsewhere`` is True if servers that are not
+    among them need a key, too. ``takes_effort`` and ``takes_temperature`` are True if it takes
+    these settings of a profile, ``names_conversations`` if its models can be asked for a title. A
+    provider that ``writes_at_once`` needs no draft in advance. ``format`` is the dotted path of the
+    class that reads its requests.
     """
 
     name: str
@@ -112,11 +112,11 @@ class ProviderSpec:
 
     @property
     def first_profile(self) -> str:
-        """What the first profile of a user is called."""
+        """The name of a user's first profile."""
         return self.profile_name or self.label
 
     def find_model(self, model: str) -> ModelSpec | None:
-        """Return what is known about a model, None for one that is not listed."""
+        """Return the spec of a model, None if it is not listed."""
         return {one.id: one for one in self.models}.get(model)
 
     def prices_of(self, model: str) -> condense.Prices:
@@ -130,7 +130,7 @@ class ProviderSpec:
         )
 
     def asks_key(self, url: str) -> bool:
-        """Whether calls to an address need a key; an empty one means the provider's own."""
+        """Return True if calls to an address need a key; an empty address is the provider's own."""
         if not self.needs_key or not url or url == self.url:
             return self.needs_key
         known = next((one for one in self.presets if one.url == url.rstrip("/")), None)

@@ -40,7 +40,7 @@ _WRAPPING = re.compile(r"\s*</?[|\uff5c\w:▁]{1,40}>\s*|\s+\Z")
 
 
 def known_name(name: str, tools: Collection[str]) -> str:
-    """Return the name of the tool that is meant, or the same if none is."""
+    """Return the known name of a misspelt tool, or the same if none fits."""
     spelled = [_SIGNS.sub("", one).lower() for one in (name, _AROUND.sub("", name.strip()))]
     meant = (one for one in tools if _SIGNS.sub("", one).lower() in spelled)
     return name if name in tools else next(meant, name)

@@ -1,11 +1,12 @@
-"""The agent's journal, kept in the database: what was said, every model call and every tool."""
+"""The agent's journal, kept in the database: messages, every model call and every tool."""
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,9 +27,18 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, lock, now
+from chatapp.models.database import (
+    Statement,
+    changing,
+    insert,
+    lock,
+    next_key,
+    now,
+    row_locks,
+    together,
+)
 from chatapp.models.processes import this_process
-from chatapp.models.spending import check_spending_of
+from chatapp.models.spending import check_spending_of, read_limits
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
 from chatapp.telemetry import note_call
@@ -39,9 +49,9 @@ _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call as it goes into the accounts: ``measured`` where no part of ``usage`` is estimated.
+    """A call for the accounts: ``measured`` if no part of ``usage`` is estimated.
 
-    ``size`` is that of the context with the reply, in tokens; 0 where the call does not tell it.
+    ``size`` is that of the context with the reply, in tokens; 0 if the call does not show it.
     """
 
     call: CallRecord
@@ -50,15 +60,34 @@ class _Entry:
     size: int
 
 
+def _without_pieces(entry: _Entry) -> Statement:
+    return Statement("DELETE FROM chatapp_draftpiece WHERE call_id = %s", [entry.call.number])
+
+
+class Ending(Protocol):
+    """The end of a turn, as ``chatapp.turns.lifecycle.TurnEnd`` has it."""
+
+    def looking(self) -> list[Statement]:
+        """Return the queries before the end is stored; ``let_follow`` gets the last two results."""
+
+    def storing(self) -> Statement:
+        """Return the statement that stores the end."""
+
+    def let_follow(self, waits: bool, asked: list[Any], /) -> None:
+        """Enqueue the follow-ups of the end."""
+
+
 class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
 
-    A call belongs to the turn, and is closed with it, where it is ``in_turn``. Where the turn
-    ``goes_on`` with it, opening it notes in the turn's row what the turn does now. Where it
-    ``keeps_parts``, what was written of a reply that breaks off is kept.
+    A call belongs to the turn, and is closed with it, if it is ``in_turn``. If the turn ``goes_on``
+    with it, opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a
+    reply that breaks off is kept.
     """
 
     in_turn = goes_on = keeps_parts = True
+    # Makes the end of a turn, which is stored with its last reply.
+    ending: Callable[[], Ending] | None = None
 
     def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
         self.run = run
@@ -66,20 +95,24 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
+        # What the model sees at first, where it was read already.
+        self.first: list[Message] | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order."""
+        """Return the effective history, in reading order."""
         return await self.saver.read(self._effective_history)
 
     def _effective_history(self) -> Sequence[condense.Message]:
-        rows = message_store.effective_rows(self.run.conversation.pk)
+        rows, self.first = self.first, None
+        if rows is None:
+            rows = message_store.effective_rows(self.run.conversation.pk)
         self.requests.learn(rows)
         return condense.effective_history([message_store.to_engine(row) for row in rows])
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number.
 
-        Raises SpendingLimitReached, and TurnEnded where the turn goes on but ended elsewhere.
+        Raises SpendingLimitReached, and TurnEnded if the turn goes on but ended elsewhere.
         """
         number, written = await self.saver.save(self._open_call, opening)
         self.requests.written = written
@@ -89,15 +122,21 @@ class ConversationJournal:
         run = self.run
         estimate, media = self._estimate(opening.purpose, opening.sent)
         profile = run.writer if opening.purpose in _WRITERS else run.profile
+        goes = []
+        if self.goes_on:
+            is_answer = opening.purpose is Purpose.CHAT
+            doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
+            goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
+        pk, compared = run.conversation.pk, self.requests.compare(opening.request)
         with transaction.atomic():
-            lock(Conversation, run.conversation.pk)
-            if self.goes_on and opening.purpose is Purpose.CHAT:
-                run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
-            elif self.goes_on:
-                run.turn.go_on(Turn.Doing.CONDENSING)
-            check_spending_of(run.conversation, run.preferences)
+            *_done, limits, key, stored = together(
+                *row_locks(Conversation, pk), *goes, read_limits.query(pk), next_key(ModelCall),
+                self.requests.looking(compared),
+            )  # fmt: skip
+            check_spending_of(run.conversation, run.preferences, limits)
             call = ModelCall(
-                conversation_id=run.conversation.pk,
+                pk=key,
+                conversation_id=pk,
                 turn=run.turn if self.in_turn else None,
                 owner=None if self.goes_on else this_process(),
                 # How long it took is asked by the database's clock where it is beside a turn.
@@ -111,8 +150,8 @@ class ConversationJournal:
                 tokens_estimated=estimate,
                 tokens_media=media,
             )
-            insert(call)
-            return call.pk, self.requests.write(call.pk, opening.request)
+            written = self.requests.store(call, opening.request, compared, stored)
+        return call.pk, written
 
     def _hold(self, number: int = 0) -> None:
         """Hold the turn that goes on, so that the transaction may write; forget the call if not."""
@@ -124,7 +163,7 @@ class ConversationJournal:
             raise
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
-        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        """Store a call's reply so far, soon or ``at_once``; returns immediately."""
         if self.keeps_parts:
             turn = self.run.turn if self.in_turn else None
             partial_replies.keep(number, read, turn=turn, at_once=at_once)
@@ -147,11 +186,11 @@ class ConversationJournal:
     def _open_tool(self, call: condense.ToolUseBlock) -> int:
         with transaction.atomic():
             self.run.turn.go_on(Turn.Doing.USING_TOOLS)
-            run = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
+            run: ToolRun = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
         return run.pk
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
-        """Keep what a tool returned, until the message with all results is stored."""
+        """Keep a tool's result, until the message with all results is stored."""
         await self.saver.save(self._close_tool, number, outcome, timezone.now())
 
     def _close_tool(self, number: int, outcome: ToolOutcome, finished: datetime) -> None:
@@ -162,7 +201,7 @@ class ConversationJournal:
             )
 
     async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
-        """Return what the first calls of a reply have returned, as far as it was kept.
+        """Return the results of a reply's first calls, as far as they were kept.
 
         Those of another turn were interrupted, and are not run in this one.
         """
@@ -202,28 +241,49 @@ class ConversationJournal:
     def _append(
         self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
     ) -> Message:
-        run = self.run
-        size = entry.size if entry else 0
+        try:
+            return self._store(message, tokens, stop_reason, entry)
+        except TurnEnded:
+            # The connection may have broken after the commit, and this is the next try.
+            stored = Message.objects.filter(turn=self.run.turn, call__status="succeeded")
+            row = stored.filter(call=entry.call.number).first() if entry else None
+            if row is None:
+                partial_replies.forget(entry.call.number if entry else 0)
+                raise
+            return row
+
+    def _store(
+        self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
+    ) -> Message:
+        run, pk = self.run, self.run.conversation.pk
+        measured = (run.profile.pk, entry.size) if entry and entry.size else None
+        is_last = entry is not None and entry.call.is_whole and not message.tool_uses
+        end = self.ending() if self.ending and is_last else None
+        columns = {"tokens": tokens, "turn": run.turn, "stop_reason": stop_reason}
         with transaction.atomic():
-            row = message_store.append_message(
-                run.conversation.pk,
-                message,
-                tokens=tokens,
-                turn=run.turn,
-                stop_reason=stop_reason,
-                measured=(run.profile.pk, size) if size else None,
+            # The conversation is locked by its change, as whoever ends a turn locks it first.
+            seq, key, *found = together(
+                message_store.next_seq.query(pk, measured),
+                next_key(Message),
+                *([run.turn.hold.query()] if self.goes_on else ()),
+                *(end.looking() if end else ()),
             )
-            # Only now is the conversation locked, which whoever ends a turn locks first.
-            self._hold(entry.call.number if entry else 0)
+            row = message_store.new_row(pk, message, seq, key, **columns)
+            writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
+            if entry:
+                writes += [partial(self._recorded, entry, row), _without_pieces(entry)]
+            if end:
+                writes.append(end.storing())
+            together(*writes)
             if message.tool_results:
                 # The message has the results now; the copies in the runs are not needed any more.
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
-            if entry:
-                self._record(entry, row)
+            if end:
+                end.let_follow(*found[-2:])
         return row
 
     def remember_measurement(self, tokens: int, seq: int) -> None:
-        """Keep what the provider counted, up to message ``seq``."""
+        """Keep the provider's token count up to message ``seq``."""
         run = self.run
         with run.turn.holding():
             message_store.remember_measurement(run.conversation.pk, run.profile.pk, tokens, seq)
@@ -236,16 +296,18 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            self._record(entry)
+            together(self._recorded(entry), _without_pieces(entry))
 
-    def _record(self, entry: _Entry, message: Message | None = None) -> None:
-        """Complete a call's row; raise TurnEnded where somebody else has."""
+    def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
+        """Return the statement for a call's end; it raises TurnEnded if another process has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
         profile = self.run.writer if call.purpose in _WRITERS else self.run.profile
         cost = profile.cost_of(entry.usage)
-        running = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
-        if not running.update(
+        change = changing(
+            ModelCall,
+            call.number,
+            " AND status = 'running'",
             **message_store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=outcome,
@@ -260,14 +322,19 @@ class ConversationJournal:
             cache_miss=call.facts.cache_miss,
             tokens_missed=call.facts.missed_tokens,
             transformations=[*call.facts.transformations],
-        ):
-            partial_replies.forget(call.number)
-            raise TurnEnded(condense.noop("Another process of the server ended this turn."))
-        transaction.on_commit(partial(partial_replies.forget, call.number))
-        transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
+        )
+
+        def take(_columns: tuple[str, ...], rows: list[Any]) -> None:
+            if not rows:
+                partial_replies.forget(call.number)
+                raise TurnEnded(condense.noop("Another process of the server ended this turn."))
+            transaction.on_commit(partial(partial_replies.forget, call.number))
+            transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
+
+        return replace(change, take=take)
 
     async def _entry(self, call: CallRecord) -> _Entry:
-        """Return a call with what has to be estimated: the prompt, and an unreported reply."""
+        """Return a call with estimates of its prompt and reply in place of missing usage."""
         usage, written = call.usage, call.draft.written
         # What broke off has used more than was reported, unless it was refused.
         nothing = not (call.is_whole or call.is_given_up or written or usage.total)
@@ -284,7 +351,7 @@ class ConversationJournal:
     def _estimate(
         self, purpose: Purpose, sent: Sequence[condense.Message]
     ) -> tuple[int | None, int]:
-        """Return what a prompt may take, before calibration, and images and PDFs in it of that."""
+        """Return a prompt's estimated tokens before calibration, and those of images and PDFs."""
         if purpose is not Purpose.CHAT:
             return None, 0
         return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)

@@ -3,7 +3,7 @@
 Replies are stored twice a second while they are written, so that a crash takes no more. All of a
 process go into one short transaction: a hundred streams cost hardly more writes than one. A stream
 never waits for it, and a write that fails ends nothing. While something else holds the database's
-lock, or the disk is full, they are only in memory; a crash takes what was written since.
+lock, or the disk is full, they are only in memory; a crash then takes the text since.
 """
 
 import asyncio
@@ -12,19 +12,22 @@ import contextvars
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
+import condense
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
-from chatapp.models.database import reading
+from chatapp.models.calls import read_draft
+from chatapp.models.database import Statement, is_shared, locking, reading, together
 from chatapp.models.errors import explain_write_error
+from chatapp.storage.request_log import common
 from condense import noop
 
 log = logging.getLogger(__name__)
@@ -43,15 +46,12 @@ class RetriedWrites:
     audience: Audience
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``write`` returns; it is one transaction, so that it can be made again.
-
-        Raises OperationalError when the last try fails too.
-        """
+        """Return the result of ``write``, one transaction, retried; raise OperationalError."""
         told = noop("The server could not save what was written. {why}")
         return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``read`` returns, as ``reading`` does; raise as ``save`` does."""
+        """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
         told = noop("The server could not read what is stored. {why}")
         return await self._retry(partial(reading(read), *args, **kwargs), told)
 
@@ -77,12 +77,18 @@ SHORTEST_PAUSE = 0.03
 # Drafts do not queue behind requests and other writes, which share one thread.
 THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
 
-# Django's update would compile a statement for each row, which costs ten times the write.
+# Django's own would compile a statement for each row, which costs ten times the write.
+_OPEN = (
+    "id = %s AND status = 'running' AND (turn_id IS NULL OR EXISTS (SELECT 1 FROM chatapp_turn t "
+    "WHERE t.id = turn_id AND t.owner = %s AND t.attempt = %s AND t.finished_at IS NULL))"
+)
 _STORE = (
-    "UPDATE chatapp_modelcall SET draft = %s, tokens_input = %s, tokens_output = %s, "
-    "tokens_cache_read = %s, tokens_cache_write = %s WHERE id = %s AND status = 'running' "
-    "AND (turn_id IS NULL OR EXISTS (SELECT 1 FROM chatapp_turn t WHERE t.id = turn_id "
-    "AND t.owner = %s AND t.attempt = %s AND t.finished_at IS NULL))"
+    "INSERT INTO chatapp_draftpiece (call_id, at, text) SELECT id, %s, %s FROM chatapp_modelcall "  # noqa: S608 - a condition of our own
+    f"WHERE {_OPEN}"
+)
+_NOTE = (
+    "UPDATE chatapp_modelcall SET tokens_input = %s, tokens_output = %s, tokens_cache_read = %s, "  # noqa: S608 - as above
+    f"tokens_cache_write = %s WHERE {_OPEN}"
 )
 
 
@@ -93,6 +99,8 @@ class PartialReplyWriter:
         """Begin with nothing to write; ``task`` is there while there is something."""
         # The calls that are not closed in the database, and those with something new among them.
         self._open: dict[int, tuple[ReplyReader, Turn | None]] = {}
+        # What is stored of them, as JSON and usage; nothing is known of it where a write failed.
+        self._stored: dict[int, tuple[str, condense.Usage]] = {}
         self._changed: set[int] = set()
         self._hurry = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
@@ -119,11 +127,12 @@ class PartialReplyWriter:
         """
         if kept := self._open.get(call.pk):
             return kept[0]()
-        return PartialReply(json.loads(call.draft or "[]"), call.usage)
+        return PartialReply(json.loads(read_draft(call)), call.usage)
 
     def forget(self, number: int) -> None:
         """Store nothing more of a call, which is closed; callable from any thread."""
         self._open.pop(number, None)
+        self._stored.pop(number, None)
 
     async def _write_all(self) -> None:
         """Write until nothing changes any more."""
@@ -135,9 +144,13 @@ class PartialReplyWriter:
                 changed, self._changed = self._changed, set()
                 kept = [(number, self._open.get(number)) for number in changed]
                 drafts = [(number, one[0](), one[1]) for number, one in kept if one]
-                started = time.monotonic()
+                started, before = time.monotonic(), {**self._stored}
+                for number in changed:
+                    self._stored.pop(number, None)
                 try:
-                    await sync_to_async(_store, thread_sensitive=False, executor=THREAD)(drafts)
+                    store = sync_to_async(_store, thread_sensitive=False, executor=THREAD)
+                    stored = await store(drafts, before)
+                    self._stored |= {pk: one for pk, one in stored.items() if pk in self._open}
                 except (DatabaseError, OSError) as error:
                     log.warning("drafts could not be stored: %s", error)
                     self._changed |= changed
@@ -149,28 +162,32 @@ class PartialReplyWriter:
 
 
 def kept_draft(draft: PartialReply) -> str:
-    """Return what a call that broke off keeps of its draft, beside the message that came of it.
-
-    Only people are shown that: no message may hold half a call, or thinking without its end.
-    """
+    """Return a broken-off call's blocks as JSON, for people only; "" if it has only text."""
     has_more = any(block["type"] != "text" for block in draft.blocks)
     return json.dumps(draft.blocks) if has_more else ""
 
 
-def _store(drafts: Sequence[tuple[int, PartialReply, Turn | None]]) -> None:
-    """Write the drafts of calls that are still open, in one statement for all."""
-    rows = []
+def _store(
+    drafts: Sequence[tuple[int, PartialReply, Turn | None]],
+    before: Mapping[int, tuple[str, condense.Usage]],
+) -> dict[int, tuple[str, condense.Usage]]:
+    """Store the new parts of open calls' drafts, in one transaction for all; return the drafts."""
+    writes, stored = [], {}
     for number, draft, turn in drafts:
-        used = draft.usage
-        tokens = (used.input, used.output, used.cache_read, used.cache_write)
-        lease = (turn.owner, turn.attempt) if turn else ("", 0)
-        rows.append((json.dumps(draft.blocks), *tokens, number, *lease))
-    with connection.cursor() as cursor:
-        if len(rows) == 1:
-            cursor.execute(_STORE, rows[0])
-        elif rows:
-            with transaction.atomic():
-                cursor.executemany(_STORE, rows)
+        text, used = json.dumps(draft.blocks), draft.usage
+        known, noted = before.get(number, ("", condense.Usage()))
+        lease = (number, turn.owner if turn else "", turn.attempt if turn else 0)
+        at = common(known, text)
+        # Who closes the call meanwhile is waited for: then it has no more pieces.
+        writes.append(Statement(_STORE + locking(), (at, text[at:], *lease)))
+        if used != noted:
+            tokens = (used.input, used.output, used.cache_read, used.cache_write)
+            writes.append(Statement(_NOTE, (*tokens, *lease)))
+        stored[number] = text, used
+    # What PostgreSQL gets at once is a transaction by itself.
+    with contextlib.nullcontext() if is_shared() else transaction.atomic():
+        together(*writes)
+    return stored
 
 
 partial_replies = PartialReplyWriter()

@@ -1,4 +1,4 @@
-"""The log of requests: the bytes of each call, of which it stores what is new."""
+"""The log of requests: the bytes of each call, of which only new parts are stored."""
 
 import hashlib
 import operator
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.database import execute, insert
+from chatapp.models import Fragment, Manifest, Message, ModelCall
+from chatapp.models.database import Statement, insert, together
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -36,7 +36,7 @@ Item = int | tuple[int] | tuple[Copy | str, ...]
 
 
 class Stored(NamedTuple):
-    """A message as it is stored: its number, its JSON, and where in that its blocks are."""
+    """A message as it is stored: its number, its JSON, and the places of its blocks in that."""
 
     seq: int
     text: str
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
 
 
 def plain(role: str, content: object) -> bytes:
-    """Return a stored message as it is sent where nothing is done to it."""
+    """Return a stored message's bytes as it is sent without changes."""
     return request_bytes.encode({"role": role, "content": content})
 
 
@@ -72,7 +72,7 @@ def stored(seq: int, role: str, content: object) -> Stored:
 
 
 def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:
-    """Yield copies of what is stored, and the text between them."""
+    """Yield copies of stored parts, and the text between them."""
     at = 0
     for place, copy in _copies(sent, sources):
         if place > at:
@@ -84,7 +84,7 @@ def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:
 
 
 def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
-    """Yield where parts of stored messages were sent: a beginning, blocks, and an end."""
+    """Yield the places of stored parts that were sent: a beginning, blocks, and an end."""
     first, last = sources[0], sources[-1]
     found = sorted(
         (sent.find(one.text[start:end]), (one.seq, start, end))
@@ -93,7 +93,7 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
         if end - start >= SHORTEST_COPY
     )
     blocks = [(place, copy) for place, copy in found if place >= 0]
-    at = min([_common(sent, first.text), *(place for place, _ in blocks)])
+    at = min([common(sent, first.text), *(place for place, _ in blocks)])
     if blocks and blocks[0][0] == at and blocks[0][1][:2] == (first.seq, at):
         # The first block goes on where the beginning ends.
         at = blocks.pop(0)[1][2]
@@ -103,13 +103,13 @@ def _copies(sent: str, sources: Sequence[Stored]) -> Iterator[tuple[int, Copy]]:
             yield place, copy
             at = place + copy[2] - copy[1]
     size = len(last.text)
-    same = _common(sent[: at - 1 : -1], last.text[::-1])
+    same = common(sent[: at - 1 : -1], last.text[::-1])
     if same >= SHORTEST_COPY:
         yield len(sent) - same, (last.seq, size - same, size)
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+def common(one: str, other: str) -> int:
+    """Return the length of two texts' common beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,7 +121,7 @@ def _common(one: str, other: str) -> int:
 
 
 def pack(items: Iterable[Item], tail: bytes) -> bytes:
-    """Return items, and what stands behind the messages, as they are stored."""
+    """Return the items, and the bytes behind the messages, in their stored form."""
     squeezed = zlib.compressobj(9, wbits=RAW, zdict=OFTEN)
     said = request_bytes.encode([in_runs(items), tail.decode()])
     return squeezed.compress(said) + squeezed.flush()
@@ -142,7 +142,7 @@ def in_runs(items: Iterable[Item]) -> list[Any]:
 
 
 def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
-    """Return the items that were stored, and what stood behind the messages."""
+    """Return the stored items, and the bytes behind the messages."""
     squeezed = zlib.decompressobj(wbits=RAW, zdict=OFTEN)
     match request_bytes.decode(squeezed.decompress(data) + squeezed.flush()):
         case [[*items], str(tail)]:
@@ -183,9 +183,9 @@ Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How far a run's record has come: the last call, its list, and what its items stand for.
+    """The state of a run's record: the last call, its list, and the items for known bytes.
 
-    ``fragments`` are the keys of what was stored, by the bytes.
+    ``fragments`` are the keys of stored fragments, by their bytes.
     """
 
     call: int | None = None
@@ -195,9 +195,16 @@ class Written:
     fragments: Mapping[bytes, int] = field(default_factory=dict)
 
 
+class Compared(NamedTuple):
+    """The items of a request, as far as they are stored, and its new fragments by their digests."""
+
+    items: Mapping[Key, Item | None]
+    parts: Mapping[bytes, bytes]
+
+
 @dataclass(slots=True)
 class RequestLog:
-    """Writes down what the calls of one run send; each costs what is new in it.
+    """Stores the requests of one run's calls; each costs only its new part.
 
     The next record builds on ``written``, which has to be one that was committed.
     """
@@ -211,50 +218,72 @@ class RequestLog:
         self._stored |= {row.seq: (row.role, row.content) for row in rows}
 
     def knows(self, seq: int) -> bool:
-        """Whether the row of a message was taken."""
+        """Return True if the row of a message was taken."""
         return seq in self._stored
 
-    def write(self, call: int, request: SentRequest | None) -> Written:
-        """Store the record of a call that is stored."""
-        before = self.written
+    def compare(self, request: SentRequest | None) -> Compared:
+        """Return the parts of a request that are new."""
         if request is None:
-            return before
-        keys = [*zip(request.seqs, request.fragments, strict=True)]
+            return Compared({}, {})
+        before = self.written
+        keys = zip(request.seqs, request.fragments, strict=True)
         # None for what is nothing that is stored.
         found = {
             key: before.known.get(key) or self._item(*key, end)
             for key, end in zip(keys, (*request.seqs[1:], 0), strict=True)
         }
         loose = [sent for (_seq, sent), item in found.items() if item is None]
-        fragments = dict(before.fragments)
-        for part in (request.head, *loose):
-            if part in fragments:
-                continue
-            digest = hashlib.sha256(part).digest()
-            sql = "SELECT id FROM chatapp_fragment WHERE conversation_id = %s AND digest = %s"
-            columns = {"conversation_id": self.conversation_id, "digest": digest}
-            rows = execute(sql, *columns.values())
-            fragments[part] = (
-                rows[0][0] if rows else insert(Fragment(**columns, data=zlib.compress(part))).pk
-            )
-        known = {key: item or (fragments[key[1]],) for key, item in found.items()}
-        items = tuple([known[key] for key in keys])
+        parts = [part for part in (request.head, *loose) if part not in before.fragments]
+        return Compared(found, {hashlib.sha256(part).digest(): part for part in parts})
+
+    def looking(self, compared: Compared) -> Statement:
+        """Return a query for the fragments that are stored already."""
+        if not compared.parts:
+            return Statement("SELECT id, digest FROM chatapp_fragment WHERE FALSE")
+        places = ", ".join(["%s"] * len(compared.parts))
+        sql = "SELECT id, digest FROM chatapp_fragment WHERE conversation_id = %s AND digest IN "
+        return Statement(f"{sql}({places})", (self.conversation_id, *compared.parts))
+
+    def store(
+        self,
+        call: ModelCall,
+        request: SentRequest | None,
+        compared: Compared,
+        stored: Sequence[tuple[int, bytes]],
+    ) -> Written:
+        """Store a call with the record of its request; ``stored`` are the fragments that were."""
+        before = self.written
+        if request is None:
+            together(insert.query(call))
+            return before
+        pks = {bytes(digest): pk for pk, digest in stored}
+        new = [
+            Fragment(conversation_id=self.conversation_id, digest=digest, data=zlib.compress(part))
+            for digest, part in compared.parts.items()
+            if digest not in pks
+        ]
+        if new:
+            together(*map(insert.query, new))
+        pks |= {bytes(one.digest): one.pk for one in new}
+        fragments = {**before.fragments}
+        fragments |= {part: pks[digest] for digest, part in compared.parts.items()}
+        known = {key: item or (fragments[key[1]],) for key, item in compared.items.items()}
+        items = tuple([known[key] for key in zip(request.seqs, request.fragments, strict=True)])
         kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
         if not kept or before.length >= LONGEST_CHAIN:
             before, kept = Written(), 0
         manifest = Manifest(
-            call_id=call,
             parent=before.call,
             kept=kept,
             data=pack(items[kept:], request.tail),
             head_id=fragments[request.head],
             digest=request.digest,
         )
-        insert(manifest)
-        return Written(call, before.length + 1, items, known, fragments)
+        together(insert.query(call), lambda: _manifest_of(call, manifest))
+        return Written(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
-        """Return a message of a request as parts of stored ones, None where that is of little use.
+        """Return a message of a request as parts of stored ones, None if that saves too little.
 
         It may be made of all that are stored up to ``end``.
         """
@@ -268,3 +297,8 @@ class RequestLog:
         pieces = tuple(_pieces(sent.decode(), sources))
         said = sum([len(piece) for piece in pieces if isinstance(piece, str)])
         return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
+
+
+def _manifest_of(call: ModelCall, manifest: Manifest) -> Statement:
+    manifest.call_id = call.pk
+    return insert.query(manifest)

@@ -1,4 +1,4 @@
-"""Puts requests together again, from what is stored and nothing else."""
+"""Puts requests together again, from stored rows and nothing else."""
 
 import hashlib
 import uuid
@@ -39,11 +39,11 @@ class RequestReader:
         self._known |= {one.pk: one for one in manifests}
 
     def read(self, manifest: Manifest) -> bytes:
-        """Return the bytes that were sent; raise LookupError or ValueError where they are lost."""
+        """Return the bytes that were sent; raise LookupError or ValueError if they are lost."""
         return self.parts(manifest).body
 
     def parts(self, manifest: Manifest) -> Parts:
-        """Return what was sent in its parts; raise as ``read`` does."""
+        """Return a request in its parts; raise as ``read`` does."""
         items, tail = self.items(manifest)
         self._load(items, manifest.head_id)
         return Parts(
@@ -76,7 +76,7 @@ class RequestReader:
         return self._fragments
 
     def _load(self, items: Iterable[Item], head: int) -> None:
-        """Read what is needed and not yet known, in two queries."""
+        """Read the messages and fragments that are needed and not yet known, in two queries."""
         if new := {seq for item in items for seq in sources_of(item)} - self._messages.keys():
             rows = Message.objects.filter(conversation=self.conversation_id, seq__in=new)
             for seq, role, content in rows.values_list("seq", "role", "content"):
@@ -111,7 +111,7 @@ def sources_of(item: Item) -> tuple[int, ...]:
 
 
 def fragment_of(item: Item) -> int | None:
-    """Return which fragment an item is, None where it is made of messages."""
+    """Return the key of an item's fragment, None if it is made of messages."""
     match item:
         case (int(pk),):
             return pk

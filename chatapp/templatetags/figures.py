@@ -95,7 +95,7 @@ def duration(span: timedelta | float | None) -> str:
 
 @register.filter
 def size(characters: int) -> str:
-    """Return how long a text is: "312 characters", "12.4 k characters"."""
+    """Return a text's length in words: "312 characters", "12.4 k characters"."""
     if characters < KILO:
         return _("{count:,} character", "{count:,} characters", count=characters)
     return _("{size:,.1f} k characters", size=characters / KILO)
@@ -103,7 +103,7 @@ def size(characters: int) -> str:
 
 @register.filter
 def stored(count: int) -> str:
-    """Return how much a file holds: "1 byte", "12.4 kB", "3.0 MB"."""
+    """Return a file's size in words: "1 byte", "12.4 kB", "3.0 MB"."""
     if count < KILO:
         return _("{count:,} byte", "{count:,} bytes", count=count)
     if count < KILO**2:
@@ -113,13 +113,13 @@ def stored(count: int) -> str:
 
 @register.filter
 def saved(share: float) -> str:
-    """Return a percentage saved as the change that it is: less of it, or more where none is."""
+    """Return a saved percentage as a change: a saving is negative, growth positive."""
     return sign(-share) + percent(abs(share))
 
 
 @register.filter
 def end_to_end(parts: Sequence[Any]) -> list[tuple[float, Any]]:
-    """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
+    """Return the parts of a bar with their starts; in percent, like their sizes."""
     starts = accumulate([one.percent for one in parts], initial=0.0)
     return list(zip(starts, parts, strict=False))
 

@@ -129,7 +129,7 @@ DIRECTED = {"clear", "earlier", "inspect", "later", "leave", "menu", "redo", "un
 
 @register.simple_tag
 def sends_mail() -> bool:
-    """Return whether there is a server that mail goes through."""
+    """Return True if the server can send mail."""
     return bool(settings.MAIL_SERVER)
 
 
@@ -141,10 +141,7 @@ def languages_offered() -> dict[str, str]:
 
 @register.simple_tag
 def locale() -> str:
-    """Return how the reader's numbers and moments are written, for scripts.
-
-    In the calendar and the digits that the server writes, whatever else is usual in Egypt.
-    """
+    """Return the reader's locale for scripts, with the server's calendar and digits."""
     return languages.reader().locale.replace("_", "-") + "-u-ca-gregory-nu-latn"
 
 
@@ -163,7 +160,7 @@ def codes(names: Iterable[str]) -> SafeString:
 
 @register.filter
 def isolated(words: object) -> SafeString:
-    """Return a name or other words of somebody's, whose direction is not that of the sentence."""
+    """Return words isolated from the writing direction of the sentence around them."""
     return format_html("<bdi>{}</bdi>", words)
 
 
@@ -193,7 +190,7 @@ def browser(header: str) -> str:
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """Return a decorative icon of the sprite; its meaning is in the words beside it."""
+    """Return a decorative icon of the sprite; its meaning is in the words next to it."""
     return _icon(name, storages[STATICFILES_STORAGE_ALIAS])
 
 
@@ -210,7 +207,7 @@ def _icon(name: str, storage: Storage) -> SafeString:
 
 @register.inclusion_tag("search/_results.html", takes_context=True)
 def conversation_list(context: Context) -> dict[str, Any]:
-    """Show the reader's latest conversations, or what they search for; the current one marked."""
+    """Show the reader's latest conversations, or the results of a search; mark the current one."""
     request, current = context["request"], context.get("conversation")
     found = search_conversations(request, request.GET.get("q", ""), current=current or None)
     return found | {"current": current and current.pk, "at": request.GET.get("at")}

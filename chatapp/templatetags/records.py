@@ -1,4 +1,4 @@
-"""Words of the record: what a hidden message holds."""
+"""Words of the record: the contents of hidden messages."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _MACHINE = {condense.PartKind.LEDGER, condense.PartKind.ENVIRONMENT, condense.Pa
 
 @register.filter
 def difference(text: str) -> list[tuple[str, str]]:
-    """Return lines, each with what it is: "file", "place", "added", "removed" or "same"."""
+    """Return lines, each with its kind: "file", "place", "added", "removed" or "same"."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
     return [
         ("file" if line.startswith(_HEADS) else kinds.get(line[:1], "same"), line)
@@ -52,9 +52,9 @@ def _words(content: Any) -> str:
 
 
 def block_words(block: Any) -> str:
-    """Return what somebody said in a block, its file's or tool's name, or the kind of thing it is.
+    """Return a person's words in a block, else a file's or tool's name, else the block's type.
 
-    Thinking, ledgers and what was so at the moment are nobody's words.
+    Thinking, ledgers and surroundings have no words.
     """
     match block:
         case {"beside": {"kind": "environment" | "recalled" | "forgotten"}} | {

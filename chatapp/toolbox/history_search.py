@@ -1,4 +1,4 @@
-"""The hidden part of a conversation: tools search it, and recall brings passages of it back."""
+"""The hidden part of a conversation: tools search it, and recall adds passages of it."""
 
 import uuid
 from collections.abc import Sequence
@@ -10,9 +10,11 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
+from chatapp.embedding.vectors import embed_question, find_nearest
 from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading, select
 from chatapp.models.errors import IndexDamaged
+from chatapp.search import Query
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
@@ -36,17 +38,20 @@ class StoredHistory:
 
     async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
+        await embed_question(self.conversation_id, words)
         return await reading(search)(self.conversation_id, words, limit)
 
     async def read(self, seq: int) -> str | None:
-        """Return all that a message says; None where there is none, or a rewind took it back."""
+        """Return the text of a message; None if there is none, or a rewind took it back."""
         return await reading(read)(self.conversation_id, seq)
 
 
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches what is hidden, and with ``until`` all that stands up to that position.
+    It searches hidden messages, and with ``until`` all messages up to that position. A search takes
+    at most seven statements, one more for each file, and some 5 ms of CPU however much is stored.
+    Of its passages ``condense.recalled_block`` takes those that fit well.
     """
 
     def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
@@ -55,11 +60,7 @@ class StoredRecall:
         self._usual: frozenset[condense.Term] = frozenset()
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
-        """Return the passages that fit some words best, at most ``limit``, the best first.
-
-        ``condense.recalled_block`` takes those that fit well. It takes at most seven statements,
-        and some 5 ms of CPU however much is stored. Raises IndexDamaged.
-        """
+        """Return the passages that fit some words best, the best first; raise IndexDamaged."""
         found = condense.find_passages(self, words, limit) if self._span else []
         return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
 
@@ -81,6 +82,14 @@ class StoredRecall:
             self._usual = message_index.find_usual(self._span, terms, most)
         return message_index.look_up(self._span, wanted, self._usual, most)
 
+    def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
+        """Return the embedded passages nearest to a question; () if it was not embedded."""
+        return find_nearest(self.conversation_id, question, self.until or 0, most)
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, hidden or not."""
+        return message_index.find_newest(self.conversation_id, Query.read(f'"{file}"'))
+
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
         sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}
@@ -99,7 +108,7 @@ class StoredRecall:
         for row, (one, parts) in zip(rows, told, strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
-                said.append(condense.SearchedMessage(one.id, one.seq, one.role, parts))
+                said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
 
 
@@ -110,7 +119,7 @@ def _places(values: Sequence[int] | set[int]) -> str:
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     """Return the hidden messages of a conversation that are most about these words.
 
-    Raises ToolError where the index can't be read.
+    Raises ToolError if the index can't be read.
     """
     try:
         passages = StoredRecall(conversation_id)(words, limit)
@@ -120,7 +129,7 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:
-    """Return what a message of a conversation says, None where there is none that counts."""
+    """Return the text of a conversation's message, None if there is none, or it was rewound."""
     own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     row = own.filter(seq=seq).first()
     told = condense.parts_of([message_store.to_engine(row)] if row else ())

@@ -1,4 +1,4 @@
-"""A user's MCP servers: the tools that a conversation has of them, and what they list by now."""
+"""A user's MCP servers: a conversation's tools from them, and their latest lists."""
 
 import asyncio
 import logging
@@ -27,12 +27,12 @@ log = logging.getLogger(__name__)
 
 
 def may_run(server: McpServer) -> bool:
-    """Whether the operator allows what the server is: a command runs as the agent's do."""
+    """Return True if the operator allows the server; for a command, ALLOW_COMMANDS decides."""
     return server.way == Way.HTTP or bool(settings.ALLOW_COMMANDS)
 
 
 def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
-    """Return the tools of servers as the model is told of them, by name."""
+    """Return the tools of servers by name, as the model sees them."""
     return {
         one.name: one.spec(server.described())
         for server in servers
@@ -44,7 +44,7 @@ def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
 def tools_of(
     servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
 ) -> Mapping[str, RemoteTool]:
-    """Return the tools of servers to be run, by name; those whose secrets are lost are left out.
+    """Return the tools of servers, by name; servers whose secrets are lost are left out.
 
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
@@ -65,9 +65,9 @@ def tools_of(
 
 @transaction.atomic
 def keep_listing(key: int, listing: Listing) -> None:
-    """Store what a server lists, for the next turn.
+    """Store a server's list of tools, for the next turn.
 
-    What its owner has not seen so is noted, unless all is new.
+    Tools that its owner has not seen so are marked, unless all are new.
     """
     row = McpServer.objects.select_for_update(no_key=True).filter(pk=key).first()
     if row is None:
@@ -82,7 +82,7 @@ def keep_listing(key: int, listing: Listing) -> None:
 
 
 def save_server(*, server: McpServer, columns: list[str]) -> None:
-    """Store a server, of one that is known only these columns; a new address begins anew."""
+    """Store a server, or these columns of a known one; a new address drops its tools."""
     if server.pk and "address" in columns:
         server.tools, server.unseen, server.listed_at = [], [], None
         columns = [*columns, "tools", "unseen", "listed_at"]
@@ -91,14 +91,14 @@ def save_server(*, server: McpServer, columns: list[str]) -> None:
 
 
 def remove_server(*, server: McpServer) -> None:
-    """Remove a server and its secrets, and end what runs of it."""
+    """Remove a server and its secrets, and close the connections to it."""
     pk = server.pk
     server.delete()
     pool.forget(pk)
 
 
 def try_server(*, server: McpServer) -> Listing:
-    """Return what a server lists, and keep it; refused with what is wrong with it.
+    """Return a server's list of tools, and keep it; refused with the problem of the server.
 
     A command runs in a folder of its own, which is empty.
     """

@@ -1,4 +1,4 @@
-"""The tools of a conversation: whether they may run, and what they work with."""
+"""The tools of a conversation: their permissions, their folders, and their services."""
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -50,10 +50,7 @@ def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
 
 
 def folder_of(conversation: Conversation) -> Path:
-    """Return the path of the conversation's workspace, existing or not.
-
-    Where the owner may not read the chosen folder any more, it is the conversation's own.
-    """
+    """Return the path of the chosen workspace, existing or not; the own one if it is forbidden."""
     own = conversation.pk.hex
     return place_of((conversation.workspace or own) if _is_allowed(conversation) else own)
 
@@ -80,7 +77,7 @@ def _is_allowed(conversation: Conversation) -> bool:
 
 
 def may_read(owner: int, folder: str) -> bool:
-    """Return whether a user's conversations may read a folder below WORKSPACES_ROOT."""
+    """Return True if a user's conversations may read a folder below WORKSPACES_ROOT."""
     match PurePath(folder).parts:
         case parts if ".." in parts or folder.startswith("/"):
             return False
@@ -104,9 +101,9 @@ def _shared() -> set[str]:
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
-    """Return by name what was decided about tools: for the conversation, else for the profile.
+    """Return the decisions about tools by name: the conversation's, else the profile's.
 
-    Files that several users see are changed by none of their agents, and no member uses what
+    Files that several users see are changed by none of their agents, and no member uses tools that
     operators deny. A tool of an MCP server that changed since its owner saw it is asked about.
     """
     own = conversation.tool_policies if conversation else {}
@@ -124,18 +121,18 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
 
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
-    """Return all tools that there are for whom these servers are, by name."""
+    """Return all tools that exist with these servers, by name."""
     return TOOL_SPECS | mcp_servers.specs_of(own) if own else TOOL_SPECS
 
 
 def _is_shared(conversation: Conversation) -> bool:
-    """Whether the workspace is one of the server's, and the owner none who runs it."""
+    """Return True if the workspace is one of the server's, and the owner no operator."""
     is_users = conversation.workspace.partition("/")[0] == OWN
     return not (is_users or is_own(conversation) or conversation.owner.is_superuser)
 
 
 def is_own(conversation: Conversation) -> bool:
-    """Whether the workspace is the conversation's, or that of another one of its owner."""
+    """Return True if the workspace is that of the conversation, or of another of its owner's."""
     if not conversation.workspace:
         return True
     try:
@@ -146,7 +143,7 @@ def is_own(conversation: Conversation) -> bool:
 
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:
-    """Return whether a tool may run in a conversation as it is stored now."""
+    """Return the policy for a tool in a conversation as it is stored now."""
     if decided := policies_of(conversation, profile).get(name):
         return decided
     spec = specs_for(profile.mcp_servers).get(name)
@@ -179,10 +176,10 @@ def toolbox_for(
 
 
 def outputs_of(conversation_id: uuid.UUID) -> Path:
-    """Return the folder where long outputs of a conversation's commands are kept."""
+    """Return the folder that keeps long outputs of a conversation's commands."""
     return Path(settings.DATA_DIR) / "outputs" / conversation_id.hex
 
 
 def offered(conversation: Conversation | None, profile: Profile) -> tuple[ToolSpec, ...]:
-    """Return the tools that the model is told about."""
+    """Return the tools that the model may call."""
     return toolbox_for(Path(), conversation, profile).specs

@@ -1,9 +1,9 @@
-"""The agent's tools: each works with the one thing that it names, and reaches nothing else.
+"""The agent's tools: each works with one kind of thing, such as the workspace's files.
 
 Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``. A file of
-this folder that has a ``SPEC`` is a tool; nothing else names it. The type of what ``run`` takes
-first says what the tool works with: the workspace's files, or a port of ``ports``. One that writes
-has a ``preview`` too, which says what would change.
+this folder that has a ``SPEC`` is a tool; nothing else names it. The type of ``run``'s first
+argument decides the object that the tool works with: the workspace's files, or a port of ``ports``.
+One that writes has a ``preview`` too, which returns the changes.
 """
 
 import asyncio
@@ -82,11 +82,11 @@ class WorkspaceToolbox:
         return WritableWorkspace(self._root)
 
     def policy(self, name: str) -> Policy:
-        """Return whether a tool may run, has to be asked for, or may not."""
+        """Return the user's policy for a tool: run, ask or deny; an unknown tool is denied."""
         return self._policies.get(name, Policy.DENY)
 
     def access(self, name: str) -> Access:
-        """Return what a tool does to the world."""
+        """Return a tool's access to the world; an unknown tool counts as one that executes."""
         return self._known[name].access if name in self._known else Access.EXECUTE
 
     def uses_folder(self, name: str) -> bool:
@@ -95,7 +95,7 @@ class WorkspaceToolbox:
         return name in self._foreign or _WORKS_WITH.get(name) in ours
 
     def holds(self, path: str) -> bool:
-        """Whether the tools could read this path now; asks the disk."""
+        """Return True if the tools could read this path now; reads the disk."""
         return self._workspace.holds(path)
 
     async def run(
@@ -131,7 +131,7 @@ class WorkspaceToolbox:
             raise ToolError(f"There is no tool {quote(name)}. Tools: {names}.")
 
     async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return what a call would change, "" where it can't be told; raise ToolError."""
+        """Return a call's changes as text, "" if they are not known in advance; raise ToolError."""
         if name in self._foreign:
             return ""
         self._check(name)

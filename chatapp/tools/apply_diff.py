@@ -1,4 +1,4 @@
-"""Changes parts of a text file: lines to find, and what comes in their place."""
+"""Changes parts of a text file: each block has lines to find and their replacement."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from chatapp.tools.workspace import WritableWorkspace
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which file to change, and how."""
+    """The file to change, and the blocks of the change."""
 
     path: str = argument("File to change, relative to the workspace.")
     diff: str = argument(f"One or more blocks of this shape:\n{text_edits.SHAPE}")
@@ -31,7 +31,7 @@ SPEC = ToolSpec(
 
 
 def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
-    """Return what would change, as a unified diff."""
+    """Return the change as a unified diff."""
     before, after = _change(workspace, arguments)
     return text_edits.show_difference(arguments.path, before.text, after)
 

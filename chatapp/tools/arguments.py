@@ -1,4 +1,4 @@
-"""Arguments of a tool: a dataclass says what they are, for the model and for the check."""
+"""Arguments of a tool: a dataclass makes both the model's schema and the check of a call."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
@@ -15,7 +15,7 @@ _KINDS = {
 
 
 def argument(description: str, *, default: Any = MISSING, minimum: int | None = None) -> Any:
-    """Declare an argument: a dataclass field with what the model is told about it."""
+    """Declare an argument: a dataclass field with its description for the model."""
     about: dict[str, Any] = {"description": description}
     if minimum is not None:
         about["minimum"] = minimum
@@ -39,7 +39,7 @@ def schema_of(declared: type[Any]) -> dict[str, Any]:
 
 
 def parse_arguments[T](declared: type[T], given: Mapping[str, Any]) -> T:
-    """Return the arguments as the dataclass; raise ToolError with what is wrong with them."""
+    """Return the arguments as the dataclass; raise ToolError with their fault."""
     known = {one.name: one for one in fields(declared)}  # type: ignore[arg-type]
     if given.keys() - known.keys():
         raise ToolError(f"Unknown argument. This tool takes: {', '.join(known)}.")

@@ -15,7 +15,7 @@ MAX_ANSWER = 200
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to ask, and what might be answered."""
+    """The question, and suggested answers."""
 
     question: str = argument("The question, in full.")
     answers: str = argument("Suggested answers, one a line.", default="")
@@ -32,7 +32,7 @@ SPEC = ToolSpec(
 
 
 async def run(line: Line, arguments: Arguments) -> ToolOutcome:
-    """Return what the person says."""
+    """Return the person's answer."""
     question = arguments.question.strip()
     if not question or len(question) > MAX_QUESTION:
         raise ToolError(f"A question has 1 to {MAX_QUESTION:,} characters.")

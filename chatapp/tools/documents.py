@@ -43,7 +43,7 @@ _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
 def image_of(data: bytes) -> condense.ImageBlock | None:
-    """Return an image as a block, None for what is none; raise ToolError where it is too large."""
+    """Return an image as a block, None for other data; raise ToolError if it is too large."""
     if image_type(data) is None:
         return None
     data = scaled(data)
@@ -80,7 +80,7 @@ def as_image(kind: str, data: bytes) -> condense.ImageBlock:
 
 
 def image_type(data: bytes) -> str | None:
-    """Return the type that a file's first bytes tell, whatever its name says."""
+    """Return an image's type by its first bytes, None for other data; the name does not count."""
     if data.startswith(_PNG):
         return "image/png"
     if data.startswith(_JPEG):
@@ -91,7 +91,7 @@ def image_type(data: bytes) -> str | None:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether an image of a known type ends as it should, and a PNG's parts are as they were."""
+    """Return True if an image of a known type has its end, and a PNG intact checksums."""
     match image_type(data):
         case "image/png":
             at, name = len(_PNG), b""
@@ -110,14 +110,14 @@ def is_whole(data: bytes) -> bool:
 
 
 def is_image(image: condense.ImageBlock) -> bool:
-    """Whether the bytes of an image are at hand, and begin like one."""
+    """Return True if an image's bytes are present and begin like an image."""
     data = image.source.get("data")
     begins = condense.ImageBlock({"data": data[:_BEGINNING]}) if isinstance(data, str) else image
     return bytes_of(begins) is not None
 
 
 def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
-    """Return an image's type, as its bytes tell it, and its bytes; None where it has none."""
+    """Return an image's type, by its bytes, and the bytes; None if it has none."""
     data, found = image.source.get("data"), b""
     with contextlib.suppress(ValueError):
         found = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
@@ -144,9 +144,9 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
 
 
 def read_pdf(data: bytes) -> tuple[str, int]:
-    """Return the text of a PDF, page by page, and how many pages it has.
+    """Return the text of a PDF, page by page, and its number of pages.
 
-    Raises a ToolError that says why it can't be read.
+    Raises a ToolError with the reason if it can't be read.
     """
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF

@@ -51,7 +51,7 @@ _FAILED = 400  # HTTP
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to fetch."""
+    """The address to fetch."""
 
     url: str = argument("Address that begins with https:// or http://.")
 
@@ -74,7 +74,7 @@ def preview(_workspace: WritableWorkspace, arguments: Arguments) -> str:
 
 
 async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
-    """Return what the page says."""
+    """Return the page's text, cut at ``MAX_TEXT`` characters."""
     if len(arguments.url) > MAX_URL:
         raise ToolError(f"An address has at most {MAX_URL:,} characters.")
     try:
@@ -99,7 +99,7 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What came: from where in the end, of which type, and whether it was cut at ``MAX_BYTES``."""
+    """The last response: address, status, type and body; ``cut`` if over ``MAX_BYTES``."""
 
     url: str
     status: int
@@ -109,7 +109,7 @@ class _Page:
 
 
 async def _fetch(url: str, guard: Guard) -> _Page:
-    """Return a page; raise ToolError, or AddressRefused, or OSError where a name leads nowhere."""
+    """Return a page; raise ToolError, AddressRefused, or OSError if a name has no address."""
     headers = {"User-Agent": _AGENT, "Accept": "text/*, application/json, */*;q=0.1"}
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -140,7 +140,7 @@ async def _read(url: str, response: httpx2.Response) -> _Page:
 
 
 def text_of_html(page: str) -> str:
-    """Return what a reader of an HTML page would see, without empty lines."""
+    """Return the visible text of an HTML page, without empty lines."""
     text = _MARKUP.sub(lambda found: "\n" if found["block"] else "", page)
     lines = unescape(_LONG_REFERENCE.sub("\ufffd", text)).split("\n")
     return "\n".join(filter(None, map(str.strip, lines)))

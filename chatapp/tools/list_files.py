@@ -15,7 +15,7 @@ MAX_TEXT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which folder to list."""
+    """The folder to list."""
 
     path: str = argument("Folder to list, relative to the workspace.", default=".")
     recursive: bool = argument("Whether to list the folders inside as well.", default=False)

@@ -20,7 +20,7 @@ _CONTROLS = re.compile(
 
 
 def cut_in_the_middle(output: Path) -> str:
-    """Return an output, and how the rest is read where it is long; an empty one is said to be."""
+    """Return an output; of a long one its two ends, with a note to read the rest."""
     size = output.stat().st_size
     with output.open("rb") as file:
         head = file.read(HEAD + TAIL if size <= HEAD + TAIL else HEAD)
@@ -43,7 +43,7 @@ def kept_name(text: str) -> str:
 
 
 def find_output(outputs: Path, name: str) -> Path:
-    """Return where an output is kept; raise ToolError where there is none of this name."""
+    """Return the path of a kept output; raise ToolError if there is none of this name."""
     path = outputs / f"{name}.txt"
     if not _NAME.fullmatch(name) or not path.is_file():
         raise ToolError("There is no output of this name. What was cut says what it is called.")

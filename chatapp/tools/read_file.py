@@ -17,7 +17,7 @@ MAX_LINE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which lines of which file to read; both line numbers are included."""
+    """The file, and its first and last line to read, both included."""
 
     path: str = argument("File to read, relative to the workspace.")
     start_line: int = argument("First line to read.", default=1, minimum=1)

@@ -14,7 +14,7 @@ MAX_TEXT = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which message, and from which character on."""
+    """The message's number, and its first character to read."""
 
     number: int = argument("The message's number, as search_history gives it.", minimum=1)
     start: int = argument("First character to read.", default=0, minimum=0)
@@ -28,7 +28,7 @@ SPEC = ToolSpec(
 
 
 async def run(history: History, arguments: Arguments) -> str:
-    """Return what the message says, and how to read on where it is long."""
+    """Return a message's text from a start; a part ends with a note to read on."""
     text = await history.read(arguments.number)
     if text is None:
         raise ToolError(f"This conversation has no message {arguments.number}.")

@@ -14,7 +14,7 @@ MOST = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Which output, and from where."""
+    """An output's name, and the first byte to read."""
 
     name: str = argument("The output's name, as it was given where it was cut.")
     start: int = argument("First byte to read.", default=0, minimum=0)
@@ -28,7 +28,7 @@ SPEC = ToolSpec(
 
 
 def run(outputs: Outputs, arguments: Arguments) -> str:
-    """Return a part, and how to read on."""
+    """Return a part of an output; it ends with a note to read on."""
     path = find_output(outputs, arguments.name)
     size = path.stat().st_size
     with path.open("rb") as file:

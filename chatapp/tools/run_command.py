@@ -17,7 +17,7 @@ USUAL, LONGEST = 120, 1_800  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to run, and for how long."""
+    """The command, and its time limit in seconds."""
 
     command: str = argument("Command for /bin/sh. It can't ask anything back.")
     timeout: int = argument("Seconds it may take.", default=USUAL, minimum=1)
@@ -40,7 +40,7 @@ def preview(_workspace: WritableWorkspace, arguments: Arguments) -> str:
 
 
 async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
-    """Return the output, cut in the middle where it is long, and how the command ended."""
+    """Return the output, cut in the middle if it is long, and the command's end."""
     command = arguments.command.strip()
     if not command or len(command) > MAX_COMMAND or "\0" in command:
         raise ToolError(f"A command has 1 to {MAX_COMMAND:,} characters.")

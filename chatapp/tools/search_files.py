@@ -1,7 +1,7 @@
 """Finds lines in files by a regular expression.
 
-RE2 runs it, in time linear in the text and in bounded memory whatever the pattern is, and without
-holding Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
+RE2 runs it, in time linear in the text and in bounded memory for every pattern, and without holding
+Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
 """
 
 import itertools
@@ -43,7 +43,7 @@ _Pattern = Any  # re2's compiled pattern
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to search for, and where."""
+    """The pattern, and the folder and files to search."""
 
     pattern: str = argument("Regular expression (RE2 syntax), matched line by line.")
     path: str = argument("File or folder to search, relative to the workspace.", default=".")
@@ -85,7 +85,7 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
 
 
 def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
-    """Return the compiled pattern, and a note where it had to be taken as text."""
+    """Return the compiled pattern, and a note if it had to be taken as text."""
     if not pattern or len(pattern) > MAX_PATTERN:
         raise ToolError(f"The argument 'pattern' must have 1 to {MAX_PATTERN:,} characters.")
     options = re2.Options()
@@ -103,7 +103,7 @@ def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
 
 @dataclass(slots=True)
 class _Used:
-    """Blocks of lines that were found, and what it has cost so far."""
+    """The found blocks of lines, and the search's cost so far."""
 
     found: list[str] = field(default_factory=list)
     matches: int = 0
@@ -115,7 +115,7 @@ class _Used:
 
     @property
     def stopped(self) -> str:
-        """Why the search stops; "" while it goes on."""
+        """The reason to stop the search, "" while it goes on."""
         if self.matches >= MAX_MATCHES or self.text >= MAX_TEXT:
             return f"{self.matches:,} matching lines were found"
         if self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
@@ -124,7 +124,7 @@ class _Used:
 
 
 def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> None:
-    """Add the file's matching lines to what was found."""
+    """Add the file's matching lines to the found blocks."""
     try:
         data = workspace.read_text(path).encode()
     except ToolError:

@@ -23,27 +23,29 @@ class Found:
 
 
 class History(Protocol):
-    """What was said in this conversation and is hidden from the model now."""
+    """The hidden messages of this conversation."""
 
     async def search(self, words: str, limit: int) -> Sequence[Found]:
         """Return the messages that are most about these words, the best first."""
 
     async def read(self, seq: int) -> str | None:
-        """Return all that a message says; None where there is no such message."""
+        """Return a message's whole text; None if there is no such message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to look for."""
+    """The words to search for."""
 
-    query: str = argument("Words that the message has, or a question about it.")
+    query: str = argument("A question, or words that the message may have.")
 
 
 SPEC = ToolSpec(
     name="search_history",
     description=(
-        "Search the part of this conversation that is hidden behind summaries, by words; what "
-        "fits best comes first. Read a message whole with read_message."
+        "Search the part of this conversation that is hidden behind summaries; what fits best "
+        "comes first. Hidden messages say more than their summary: before you say that you do not "
+        "know something, search with two or three other wordings, such as the words in which it "
+        "may have been said. Read a message whole with read_message."
     ),
     tally=condense.plural("Searched the history once", "Searched the history {count} times"),
 )

@@ -1,7 +1,7 @@
 """Commands in the workspace: nothing of the server's environment, and all within limits.
 
-Where there is bubblewrap, a command sees the system read-only, the workspace, and nothing else of
-this machine's files; without it, it sees what the server's user sees.
+With bubblewrap, a command sees the system read-only, the workspace, and nothing else of this
+machine's files; without it, it sees all files that the server's user sees.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ _SCRATCH = "/tmp"  # noqa: S108 - it is none of this machine's
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a command: its exit code, how long it took, and where its output is."""
+    """The result of a command: exit code, seconds, and the file of its output."""
 
     code: int
     seconds: float
@@ -58,14 +58,14 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands in one folder; ``outputs`` is where what they put out is kept."""
+    """Runs commands in the folder ``root`` and keeps their outputs in ``outputs``."""
 
     root: Path
     outputs: Path
     line: Line
 
     async def run(self, command: str, seconds: int) -> Ran:
-        """Run a command to its end; a cancellation ends it, and all that it has started."""
+        """Run a command to its end; a cancellation ends it and its processes."""
         output = await asyncio.to_thread(make_room, self.outputs)
         started = time.monotonic()
         process = await start_supervised(
@@ -86,7 +86,7 @@ class Shell:
         return Ran(code, time.monotonic() - started, output)
 
     async def _keep(self, process: asyncio.subprocess.Process, output: Path) -> None:
-        """Write what comes to a file, and show the end of it now and then."""
+        """Write a command's output to a file, and show its end from time to time."""
         assert process.stdout  # noqa: S101 - it was asked for
         end, size, shown = b"", 0, 0.0
         with output.open("wb") as file:
@@ -100,7 +100,7 @@ class Shell:
 
 
 def make_room(outputs: Path) -> Path:
-    """Return where another output goes; the oldest are removed where it would be too much."""
+    """Return a path for a new output; the oldest are removed if they take too much room."""
     outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)
     room = MAX_ALL - MAX_KEPT
@@ -112,9 +112,9 @@ def make_room(outputs: Path) -> Path:
 
 
 async def clear_up(process: asyncio.subprocess.Process) -> None:
-    """Wait until a supervisor has ended, and end what it has left: a command may have killed it.
+    """Wait until a supervisor has ended, and end its remaining processes.
 
-    ``process.wait`` would wait for all who hold its output, too.
+    A command may have killed it. ``process.wait`` would wait for all that hold its output, too.
     """
     if process.returncode is None:
         ended, handle = asyncio.Event(), os.pidfd_open(process.pid)
@@ -129,7 +129,7 @@ async def clear_up(process: asyncio.subprocess.Process) -> None:
 
 
 def hide_environment() -> None:
-    """Keep what a process of the same user can read of this one to nothing: no key is in it."""
+    """Hide this process's memory and environment, which hold keys, from others of its user."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
@@ -152,8 +152,8 @@ async def start_supervised(
 
     Raises ToolError for a ``root`` that is no folder, is a link, or lies behind one.
 
-    It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
-    which the command does not get then, or of another pipe. ``options`` are the process's.
+    It ends when its time is up, or when the other end of ``lifeline`` closes: its input, which the
+    command does not get then, or another pipe. ``options`` are the process's.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
     supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
@@ -176,14 +176,14 @@ async def start_supervised(
 
 
 def bubblewrap() -> str | None:
-    """Return where bubblewrap is, None where there is none that works."""
+    """Return the path of bubblewrap, None if none works."""
     program = shutil.which("bwrap")
     return program if program and _works(program) else None
 
 
 @cache
 def _works(program: str) -> bool:
-    """Whether the system lets it make a sandbox, which not every container does."""
+    """Return True if the system lets it make a sandbox; some containers do not."""
     probe = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     tried = subprocess.run(probe, capture_output=True, check=False)  # noqa: S603 - all fixed
     return tried.returncode == 0
@@ -198,7 +198,7 @@ def sandboxed(root: Path, found: int, *others: Path) -> list[str]:
     """Return bubblewrap's command line for a sandbox; empty without bubblewrap.
 
     It sees the folder that is open as ``found`` in the place of ``root``, and ``others``. It may
-    start a process, once, to see whether bubblewrap works.
+    start a process, once, to test bubblewrap.
     """
     program = bubblewrap()
     if program is None:

@@ -1,14 +1,14 @@
-"""A program that runs one command, and sees to it that nothing of it is left.
+"""A program that runs one command, and ends all its processes with it.
 
     python -I supervisor.py SECONDS MEGABYTES PROCESSES LIFELINE COMMAND…
 
 It ends the command and all that it has started when the time is up, or when the lifeline ends: that
-is the server's end of a pipe, which closes with the server however it dies. Where that is standard
-input, the command has nothing to read. What it leaves running is ended with it. The exit code is
-the command's, or one of those below.
+is the server's end of a pipe, which closes with the server at any end of that. If that is standard
+input, the command has nothing to read. Processes that it leaves running are ended with it. The exit
+code is the command's, or one of those below.
 
-It leads a session, so that the server finds what is left where a command has ended its supervisor.
-What has a session of its own is the server's child then, and has the limit of a command.
+It leads a session, so that the server finds the remains if a command has ended its supervisor. A
+process with a session of its own is the server's child then, and has the limit of a command.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _LARGEST_FILE = 1024 * _SHARE
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return its exit code, or why it had to end."""
+    """Run the command and return its exit code, or the code for its forced end."""
     seconds, megabytes, processes, lifeline = map(int, arguments[:4])
     os.set_inheritable(lifeline, lifeline == 0)
     libc = adopt_orphans()
@@ -100,7 +100,7 @@ def _become(
 
 
 def end_session(leader: int) -> None:
-    """End what belongs to a session, but not its leader; what is being made is found next time."""
+    """End the processes of a session, except its leader; repeat until none is found."""
     while found := _members(leader):
         for process in found:
             # Held first, so that none makes another while the others are ended.
@@ -116,9 +116,9 @@ def end_session(leader: int) -> None:
 def _members(leader: int) -> set[int]:
     """Return the processes of a session, and all that descend from its leader or from them.
 
-    Those that have ended are left out, and so is the leader. What commands left to this process,
-    as they have ended their supervisors, belongs to it, too: ended as well, since it may have made
-    another while this was looking.
+    Those that have ended are left out, and so is the leader. Processes that fell to this one, since
+    their commands have ended their supervisors, belong to it, too, also those that have ended: they
+    may have made others meanwhile.
     """
     children: dict[int, list[int]] = {}
     waiting, own = [leader], os.getpid()
@@ -141,7 +141,7 @@ def _members(leader: int) -> set[int]:
 
 
 def _is_limited(process: int) -> bool:
-    """Return whether a process has a command's hard CPU limit."""
+    """Return True if a process has a command's hard CPU limit."""
     _, most = resource.prlimit(process, resource.RLIMIT_CPU)
     return most not in {resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_CPU)[1]}
 

@@ -1,8 +1,8 @@
 """Text files as tools change them: patches of blocks that replace lines, and differences.
 
-A block is looked for as it is written first. Where it stands nowhere, trailing space is left out
-of account, then the indentation, then any white space; the replacement takes on the indentation
-that the text has. All of a patch is applied, or nothing.
+A block is first searched as it is written. If it is not found, trailing space is ignored, then the
+indentation, then any white space; the replacement takes on the indentation that the text has. All
+of a patch is applied, or nothing.
 """
 
 import difflib
@@ -49,7 +49,7 @@ class Block:
 
 
 def read_blocks(patch: str) -> list[Block]:
-    """Return the blocks of a patch; raise ToolError where it has another shape."""
+    """Return the blocks of a patch; raise ToolError for another shape."""
     lines = iter(patch.replace("\r\n", "\n").split("\n"))
     blocks: list[Block] = []
     for line in lines:
@@ -106,7 +106,7 @@ def apply_blocks(text: str, blocks: Sequence[Block]) -> str:
 def _place(
     lines: list[str], block: Block, near: int | None, name: str
 ) -> tuple[int, int, Sequence[str]]:
-    """Return where a block stands, how many lines it takes, and what comes there."""
+    """Return a block's place in the file, the number of lines it replaces, and the new lines."""
     if not block.search:
         if lines == [""]:
             return 0, 0, block.replace
@@ -132,7 +132,7 @@ def _place(
 
 
 def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]:
-    """Return the places, from 0, where the wanted lines stand, in linear time (the Z algorithm)."""
+    """Return the places, from 0, of the wanted lines, in linear time (the Z algorithm)."""
     size, both = len(wanted), [*map(plain, wanted), None, *map(plain, lines)]
     same = [0] * len(both)
     start = end = 0
@@ -193,7 +193,7 @@ _WAYS = ((str, False), (str.rstrip, False), (str.strip, True), (_squeezed, True)
 
 
 def _closest(lines: list[str], block: Block) -> str:
-    """Say which part of a text is most like a block, and where they part."""
+    """Return a sentence about the lines most like a block, with the first difference."""
     here, sought = [_squeezed(line) for line in lines], [_squeezed(line) for line in block.search]
     size = len(sought)
     if len(here) * size > MAX_COMPARED:
@@ -236,7 +236,7 @@ class TextFile:
 
 
 def read_whole(workspace: Workspace, path: str) -> TextFile:
-    """Return a text file; raise ToolError without one, or if it could not be kept as it is."""
+    """Return a text file; raise ToolError without one, or if writing it back would change it."""
     text, codec, _ = workspace.read_encoded(path)
     if not codec:
         raise ToolError(f"{quote(path)} has bytes of no encoding, so it can't be written back.")
@@ -247,14 +247,14 @@ def read_whole(workspace: Workspace, path: str) -> TextFile:
 
 
 def read_if_there(workspace: Workspace, path: str) -> TextFile | None:
-    """Return a text file, None where there is none, or another kind of file."""
+    """Return a text file, None if there is none, or another kind of file."""
     with suppress(ToolError):
         return read_whole(workspace, path)
     return None
 
 
 def show_difference(path: str, before: str | None, after: str) -> str:
-    """Return the diff from one text to another, None being no file; "" where they are the same."""
+    """Return the diff between two texts, "" if they are the same; None stands for no file."""
     old, new = (before or "").splitlines(), after.splitlines()
     if before is not None and before == after:
         return ""

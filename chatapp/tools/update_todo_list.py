@@ -1,4 +1,4 @@
-"""Keeps the to-do list of a task, which people see beside the chat."""
+"""Keeps the to-do list of a task, which people see next to the chat."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def run(_workspace: Workspace, arguments: Arguments) -> str:
 
 
 def read_items(todos: str) -> list[tuple[str, str]]:
-    """Return state and text of each item; raise ToolError for what is no list."""
+    """Return state and text of each item; raise ToolError for other text."""
     items = []
     for line in filter(None, map(str.strip, todos.splitlines())):
         found = _ITEM.fullmatch(line)

@@ -1,4 +1,4 @@
-"""The folder that tools read and write, and that no path a model writes can lead out of.
+"""Workspace: the folder that tools read and write; no path of a model leads out of it.
 
 A path is resolved first, so that links within the folder work, and then opened part by part
 without following links, so that a link put there in between leads nowhere. The folder itself is
@@ -9,7 +9,7 @@ line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that w
 Paths that go in are read in the same way.
 
 A file that is written is there whole, or as it was before. Nothing is written into a ``.git``
-folder: what lies there runs with the user's next command.
+folder: its hooks run with the user's next command.
 """
 
 import contextlib
@@ -89,7 +89,7 @@ class Entry:
 class Workspace:
     """Reads files and folders below ``root``; every failure is a ToolError.
 
-    Errors name a path as it was given, never where it is on this machine.
+    Errors name a path as it was given, never its place on this machine.
     """
 
     def __init__(self, root: Path) -> None:
@@ -109,18 +109,18 @@ class Workspace:
                 return file.read(MAX_FILE)
 
     def read_text(self, path: str) -> str:
-        """Return a whole text file; lines end with a newline, whatever they ended with."""
+        """Return a whole text file; its lines end with a newline only."""
         return self.read_encoded(path)[0].replace("\r\n", "\n")
 
     def read_encoded(self, path: str) -> tuple[str, str, str]:
-        """Return a whole text file as it is, with its encoding as ``decode`` tells it."""
+        """Return a whole text file as it is, with its encoding as ``decode`` returns it."""
         try:
             return decode(self.read_bytes(path))
         except UnicodeError as error:
             raise ToolError(say("{path} is not a text file.", path=quote(path))) from error
 
     def holds(self, path: str) -> bool:
-        """Whether something below the root can be opened under this path."""
+        """Return True if something below the root can be opened under this path."""
         with contextlib.suppress(ToolError), explained(path), self._opened(self.locate(path)):
             return True
         return False
@@ -128,9 +128,9 @@ class Workspace:
     def walk(
         self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False
     ) -> Iterator[Entry]:
-        """Yield what is in a folder and below, sorted by name; a file yields itself.
+        """Yield the entries of a folder and below, sorted by name; a file yields itself.
 
-        Folders for which ``without`` is true are not walked, as those that are skipped anyway.
+        Folders for which ``without`` is true are not walked, nor those that are always skipped.
         """
         with explained(path):
             names = self.locate(path)
@@ -143,7 +143,7 @@ class Workspace:
                     yield Entry(here, "file", info.st_size)
 
     def locate(self, path: str) -> tuple[str, ...]:
-        """Return the names that lead from the root to what the path means."""
+        """Return the names that lead from the root to the path's target."""
         if len(path) > _MAX_PATH:
             raise ToolError(TOO_LONG.format(path=quote(path)))
         root = found = self.root
@@ -174,7 +174,7 @@ class WritableWorkspace(Workspace):
     """Writes files below ``root``, too; every failure is a ToolError."""
 
     def write_bytes(self, path: str, data: bytes) -> bool:
-        """Replace or make a file, and the folders it lies in; return whether it was there."""
+        """Write a file, and make its folders; return True if it existed."""
         if len(data) > MAX_FILE:
             size, most = show_size(len(data)), show_size(MAX_FILE)
             said = say("This is {size}; files over {most} are not written.", size=size, most=most)
@@ -201,7 +201,7 @@ class WritableWorkspace(Workspace):
                 os.unlink(name, dir_fd=folder)
 
     def check(self, path: str) -> None:
-        """Raise ToolError where nothing may be written under this path."""
+        """Raise ToolError if this path may not be written."""
         with explained(path, _WRITE_REASONS):
             _checked(path, self.locate(path))
 
@@ -290,7 +290,7 @@ def explained(path: str, reasons: Mapping[int, str] = MappingProxyType({})) -> I
 
 
 def _checked(path: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that lead to a file to write; raise ToolError where none may be."""
+    """Return the names that lead to a file; raise ToolError if it may not be written."""
     if not names:
         raise ToolError(IS_FOLDER.format(path=quote(path)))
     for name in names:
@@ -306,7 +306,7 @@ def _checked(path: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
-    """Write beside the file and put it in its place, which no reader sees half done."""
+    """Write a temporary file and rename it, so that no reader sees half of it."""
     beside = f".{secrets.token_hex(8)}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     found = os.open(beside, flags, 0o666, dir_fd=folder)

@@ -11,7 +11,7 @@ from chatapp.tools.workspace import WritableWorkspace
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What to write, and where."""
+    """The file to write, and its content."""
 
     path: str = argument("File to write, relative to the workspace.")
     content: str = argument("The whole content of the file.")
@@ -29,14 +29,14 @@ SPEC = ToolSpec(
 
 
 def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
-    """Return what would change, as a unified diff."""
+    """Return the change as a unified diff."""
     workspace.check(arguments.path)
     before = read_if_there(workspace, arguments.path)
     return show_difference(arguments.path, before.text if before else None, arguments.content)
 
 
 def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
-    """Write the file, with the line ends that it had, and say what was done."""
+    """Write the file with its former line ends, and return a sentence about the change."""
     before = read_if_there(workspace, arguments.path)
     data = (before or TextFile("")).encode(arguments.content)
     replaced = workspace.write_bytes(arguments.path, data)

@@ -1,4 +1,4 @@
-"""Attempts: a line for each, on a page or in a table, and all that is on record of one."""
+"""Attempts: a line for each, on a page or in a table, and the whole record of one."""
 
 import csv
 import io
@@ -40,8 +40,8 @@ TABLE_COLUMNS = (
 class AttemptLine(AttemptWords):
     """One attempt; ``words`` describe its cause, its way and its result.
 
-    ``status`` is how it stands: what it made may have been rewound since. ``instead`` is what
-    happened in place of one that came to nothing.
+    ``status`` is its state now: its result may have been rewound since. ``instead`` describes the
+    attempt that replaced one without a result.
     """
 
     status: str
@@ -91,7 +91,7 @@ def attempts_as_json(attempts: Iterable[Condensation]) -> str:
 
 
 def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
-    """Yield what a table tells of each: its error as it is stored, and in the reader's language."""
+    """Yield each attempt's columns; its error as stored, and in the reader's language."""
     for attempt in attempts:
         yield {
             "id": str(attempt.pk),
@@ -117,9 +117,9 @@ def _usd(cost: Decimal | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """In USD: what one more request would cost more with the tokens saved, and what is left of it.
+    """In USD: the price of the saved tokens in one more request, and the rest after the cost.
 
-    ``tokens_unpriced`` are those of profiles whose price is not known, which count for nothing.
+    ``tokens_unpriced`` are those of profiles without a known price, which count for nothing.
     """
 
     worth: Decimal
@@ -146,7 +146,7 @@ def net_of(owner: User, totals: Mapping[str, Any]) -> Net:
 class ReviewLine:
     """One review that is over: ``who`` answered, and the ``lines`` that they changed.
 
-    What was stopped before it was answered has what was ``typed`` until then.
+    One that was stopped before it was answered has the text that was ``typed`` until then.
     """
 
     review: Review
@@ -157,7 +157,7 @@ class ReviewLine:
 
 
 def review_lines(attempt: Condensation) -> list[ReviewLine]:
-    """Return what people said to the drafts of an attempt, in order."""
+    """Return people's answers to the drafts of an attempt, in order."""
     answered = attempt.reviews.exclude(status=Review.Status.PENDING)
     return [_review_line(one) for one in answered.select_related("answered_by").order_by("ordinal")]
 
@@ -175,9 +175,9 @@ def _review_line(review: Review) -> ReviewLine:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one part of the calls took, and was ``predicted`` to take; None where nothing was.
+    """One part of the calls: its tokens, and the ``predicted`` ones, None without a prediction.
 
-    Costs are None where no price is known any more.
+    Costs are None once no price is known.
     """
 
     label: str
@@ -206,7 +206,7 @@ class Record(AttemptWords):
 
 
 def read_record(attempt: Condensation) -> Record:
-    """Return an attempt's record; costs what the attempt had, whatever else is stored."""
+    """Return an attempt's record; its cost follows the attempt's size, not the conversation's."""
     head = attempt.made_for or attempt
     rungs = [*head.tried, head]
     counted = rungs if head == attempt else [attempt]
@@ -228,7 +228,7 @@ def read_record(attempt: Condensation) -> Record:
 
 
 def _distance(attempt: Condensation) -> str:
-    """Say how much came since the condensation before, "" where this is the first."""
+    """Return the growth since the condensation before, as a sentence, "" for the first."""
     whole = attempt.conversation
     made = whole.condensations.filter(started_at__lt=attempt.started_at, message__isnull=False)
     before = made.brief().select_related("message").newest_first().first()
@@ -250,7 +250,7 @@ _PARTS = ("input", "cache_read", "cache_write", "output")
 
 
 def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
-    """Return tokens by part, at the profile's prices where these give what was billed."""
+    """Return tokens by part, with costs if the profile's prices still give the billed total."""
     labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
     spent = [sum(getattr(call, f"tokens_{part}") for call in calls) for part in _PARTS]
     usage = attempt.predicted or condense.Usage()
@@ -274,7 +274,7 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
 def _costs(
     profile: Profile | None, tokens: Sequence[int], total: Decimal | None
 ) -> Sequence[Decimal | None]:
-    """Return what the parts cost by today's prices; nothing where these are others than then."""
+    """Return the parts' costs by today's prices, None if their sum is not the billed total."""
     parts = [condense.Usage(**{part: count}) for part, count in zip(_PARTS, tokens, strict=True)]
     costs = [profile.cost_of(usage) if profile else None for usage in parts]
     known = sum((cost or Decimal(0) for cost in costs), Decimal(0))

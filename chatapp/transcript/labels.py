@@ -1,4 +1,4 @@
-"""Words of the transcript: how attempts, turns, rewinds and versions are named and explained."""
+"""Words of the transcript: names and explanations of attempts, turns, rewinds and versions."""
 
 import re
 from collections import defaultdict
@@ -42,8 +42,8 @@ class Fact:
     """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
 
     ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
-    what the summary says in its place. ``index`` is its place in the record's receipt, and
-    ``source`` the message that it is from, where that is known.
+    the summary's text in its place. ``index`` is its place in the record's receipt, and ``source``
+    the message that it is from, if that is known.
     """
 
     index: int
@@ -226,9 +226,14 @@ class AttemptWords:
             said = _("The model's summary was refused: {reason}", reason=refused_for)
         return said if not said or said[-1] in _ENDS else f"{said}."
 
+    @property
+    def is_of_profile(self) -> bool:
+        """The profile is at fault."""
+        return "Profiles." in self.attempt.error
+
     @cached_property
     def tries(self) -> Sequence["AttemptWords"]:
-        """The tries that it took the place of, but for those that nobody has to know of."""
+        """The tries that it replaced, except those without interest for people."""
         tried = self.attempt.tried
         return [AttemptWords(one) for one in tried if not is_unremarkable(one)]
 
@@ -292,7 +297,7 @@ class AttemptWords:
 
     @property
     def also_hidden(self) -> str:
-        """The counts of all that it hid, "" if the headline has them."""
+        """The counts of everything hidden, "" if the headline has them."""
         more = self.attempt.results_hidden or self.attempt.condensations_hidden
         return self.hidden_text if more else ""
 
@@ -326,7 +331,7 @@ class AttemptWords:
 
     @property
     def saved_percent(self) -> float | None:
-        """The share of tokens it saved, None where nothing was saved."""
+        """The share of tokens it saved in percent, None if it saved none."""
         if self.attempt.tokens_after is None or not self.attempt.tokens_before:
             return None
         return 100 * (1 - self.attempt.tokens_after / self.attempt.tokens_before)
@@ -363,7 +368,7 @@ class AttemptWords:
 
 
 def outcome_name(kind: str, status: str) -> str:
-    """Return what an attempt of a ``kind`` came to, or that it runs."""
+    """Return the outcome of an attempt of a ``kind``, in words."""
     clearing = kind == Condensation.Kind.CLEARED
     declined = _("Not enough to clear") if clearing else _("Not condensed")
     names = {
@@ -378,10 +383,10 @@ def outcome_name(kind: str, status: str) -> str:
 
 
 def is_unremarkable(attempt: Condensation) -> bool:
-    """Whether an attempt has no row: it came to nothing, and nobody has to act on it.
+    """Return True for an attempt without a row: it hid nothing, and nobody has to act on it.
 
     There was too little to clear, or to do without being asked: then the row of the next rung, or
-    that of the turn, says what came of it. And a draft in the background was in nobody's way.
+    that of the turn, names the outcome. And a draft in the background was in nobody's way.
     """
     if attempt.message_id or attempt.status == Condensation.Status.SUCCEEDED:
         return False
@@ -402,7 +407,7 @@ def strategy_name(strategy: str) -> str:
 
 
 def seen_words(counted: Hiding) -> str:
-    """Say how much was hidden, as people see it: "7 messages, 6 tool results"."""
+    """Return the hidden counts in words: "7 messages, 6 tool results"."""
     messages, results = counted.messages_hidden, counted.results_hidden
     condensed = counted.condensations_hidden
     parts = [
@@ -414,12 +419,12 @@ def seen_words(counted: Hiding) -> str:
 
 
 def cleared_words(count: int) -> str:
-    """Say how many results were cleared."""
+    """Return the number of cleared results in words."""
     return _("{count:,} result cleared", "{count:,} results cleared", count=count)
 
 
 def instead_text(other: Condensation | None) -> str:
-    """Say what was made in place of a failed attempt, None being nothing."""
+    """Return a sentence on the attempt that replaced a failed one, None being none."""
     if other is None:
         return _("Nothing was changed.")
     hidden, how = AttemptWords(other).hidden_text, strategy_name(other.strategy)
@@ -429,7 +434,7 @@ def instead_text(other: Condensation | None) -> str:
 
 
 def turn_name(turn: Turn) -> str:
-    """Return how a turn ended that has no answer, or none that says so."""
+    """Return the end of a turn without a complete answer, in words."""
     names = {Turn.Status.FAILED: _("Turn failed"), Turn.Status.INTERRUPTED: _("Interrupted")}
     return names.get(Turn.Status(turn.status), _("Stopped"))
 
@@ -446,7 +451,7 @@ CUT_TEXTS: Mapping[str, str | Promise] = {
 
 
 def cache_miss(call: ModelCall) -> str:
-    """Say why a prompt could not be read from the provider's cache, "" where nothing is known."""
+    """Return the reason of a cache miss with its tokens, "" if none is known."""
     why = {
         "model_changed": _("the model changed"),
         "system_changed": _("the system prompt changed"),
@@ -462,7 +467,7 @@ def cache_miss(call: ModelCall) -> str:
 
 
 def rewind_name(rewind: Rewind, versions: int = 0) -> str:
-    """Name a rewind; one that set a version aside by its number of so many."""
+    """Return a rewind's name; for a version, its number among all versions."""
     if rewind.version is not None and versions:
         return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
     if rewind.cause == Rewind.Cause.REPLACED:

@@ -35,7 +35,7 @@ _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "q
 
 @dataclass(frozen=True, slots=True)
 class LiveTool:
-    """A call of a running turn: what it said so far, since when or how long it ran (seconds)."""
+    """A call of a running turn: its output so far, its start or its duration (seconds)."""
 
     state: str
     text: str
@@ -67,7 +67,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image in a message, of so many pixels where that is known; ``index`` is its place."""
+    """An image in a message, with its pixels if they are known; ``index`` is its place."""
 
     index: int
     name: str
@@ -79,7 +79,7 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class CommandPart:
-    """What a command in a message stands for."""
+    """A command in a message, with its directive as ``text``."""
 
     name: str
     text: str
@@ -88,7 +88,7 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """A rule of the user's own, or a quote from message ``seq`` of somebody with this ``role``.
+    """A rule of the user's own, or a quote from message ``seq`` by a ``role``.
 
     It may also be a rule that an imported file ``claimed`` to be the user's.
     """
@@ -110,7 +110,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPart:
-    """What the model thought, "" where the provider tells nothing of it, for so many ``seconds``.
+    """A thought of so many ``seconds``; "" if the provider keeps its text.
 
     One that goes on does so ``since`` (Unix seconds), and is the element ``id`` of the page.
     """
@@ -138,9 +138,9 @@ class NotePart:
 
 @dataclass(frozen=True, slots=True)
 class HiddenBy:
-    """Why the model does not see something: ``reason`` in words, ``row_id`` and ``at`` where.
+    """The ``reason`` that hides something from the model, with its row's ``row_id`` and ``at``.
 
-    ``words`` say how much is hidden for the same reason.
+    ``words`` count everything hidden for the same reason.
     """
 
     reason: str
@@ -186,7 +186,7 @@ class ToolCard:
 
     @property
     def is_long(self) -> bool:
-        """Whether a summary of the result may be worth a call."""
+        """True if the result is long enough that a summary of it may pay."""
         return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
 
 
@@ -197,7 +197,7 @@ Part = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call, why and where its result was cleared, and how long it took."""
+    """The result of a call, the reason it was cleared, if any, and its duration in seconds."""
 
     result: condense.ToolResultBlock
     cleared: HiddenBy | None = None
@@ -219,10 +219,9 @@ def parts_of(
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    What was recalled beside it, or was so when it was sent, is no part.
-    ``asked`` is what a person is asked about a call, by its place among the message's calls;
-    ``denied`` are the places of those that a person did not allow. Calls of an ``unfinished`` turn
-    that have no answer yet wait for one.
+    Recalled passages and surroundings are no parts. ``asked`` are the questions about calls, by the
+    call's place among the message's calls; ``denied`` are the places of those that a person did not
+    allow. Calls of an ``unfinished`` turn that have no answer yet wait for one.
     """
     places = itertools.count()
     for index, block in enumerate(message.blocks):
@@ -248,7 +247,7 @@ def parts_of(
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:
-    """Return how a block is shown, None for somebody's own words, and what is not at hand."""
+    """Return the part for a block, None for a person's own words and for missing images."""
     said = condense.beside_of(block)
     if isinstance(block, condense.ImageBlock) and is_image(block):
         width, height = _number(said, "width"), _number(said, "height")
@@ -288,7 +287,7 @@ def _number(said: Mapping[str, Any], name: str) -> int | None:
 
 
 def unfinished_parts(draft: str) -> Iterator[Part]:
-    """Yield what was written of a reply that broke off, in its order."""
+    """Yield the parts of a reply that broke off, in its order."""
     for block in json.loads(draft):
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
@@ -301,7 +300,7 @@ def unfinished_parts(draft: str) -> Iterator[Part]:
 
 
 def _thought(text: object, said: object) -> ThoughtPart:
-    """Return a thought; a mark on its block, or a draft, has ``said`` how long it took."""
+    """Return a thought; ``said``, a mark on its block or a draft, has its duration."""
     seconds = _number(said, "seconds") if isinstance(said, Mapping) else None
     return ThoughtPart(text.strip() if isinstance(text, str) else "", seconds)
 
@@ -322,9 +321,9 @@ def _card(
     asked: Question | None,
     state: str,
 ) -> ToolCard:
-    """Return a call's card, in this state unless something came of it.
+    """Return a call's card, in this state unless it has a result.
 
-    What is stored of its result goes before what is live.
+    A stored result goes before the live one.
     """
     text, seconds, since = "", None, None
     is_denied = state == "denied"
@@ -362,7 +361,7 @@ def input_text(call: condense.ToolUseBlock) -> str:
 
 
 def result_text(result: condense.ToolResultBlock) -> str:
-    """Return what a tool answered; an image is named."""
+    """Return the text of a tool's answer; an image is named."""
     if result.content is None or isinstance(result.content, str):
         return result.content or ""
     return "\n".join(

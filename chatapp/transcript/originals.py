@@ -1,4 +1,4 @@
-"""Originals: what a condensation hid beside what stands for it, and the summary before."""
+"""Originals: the messages behind a summary, and its differences from the summary before."""
 
 import difflib
 import re
@@ -73,7 +73,7 @@ class Original:
 class Originals:
     """One page of hidden messages in reading order; ``left`` counts those after it.
 
-    ``earlier`` and ``later`` are where other pages begin.
+    ``earlier`` and ``later`` are the starts of other pages.
     """
 
     shown: Sequence[Original]
@@ -84,9 +84,9 @@ class Originals:
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """How many condensations deep a summary is, 0 without one, and the summary ``before`` it.
+    """The depth of a summary in condensations, 0 without one, and the summary ``before`` it.
 
-    ``lines`` tell what differs, each with its kind: "added", "removed", "same" or "place".
+    ``lines`` are the differences, each with its kind: "added", "removed", "same" or "place".
     """
 
     generation: int
@@ -177,7 +177,7 @@ def render_sourced(
 
 
 def read_descent(attempt: Condensation) -> Descent:
-    """Return how deep a summary is, and how it differs from the newest one that it hides."""
+    """Return a summary's depth, and its differences from the newest one that it hides."""
     made = attempt.message
     if made is None or attempt.kind != Condensation.Kind.CONDENSED:
         return Descent(0, None)
@@ -193,7 +193,7 @@ def read_descent(attempt: Condensation) -> Descent:
 
 
 def _generation(made: Message) -> int:
-    """Return how many summaries stand behind one another, this one included.
+    """Return the number of summaries behind one another, this one included.
 
     One that was written again from all originals begins anew. A part that was condensed by itself
     has its summary in a marker.
@@ -222,7 +222,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what differs between lines, with what stands around it; a long line is cut."""
+    """Yield the differences between lines, with the lines around; a long line is cut."""
     matcher = difflib.SequenceMatcher(None, old, new)
     for number, group in enumerate(matcher.get_grouped_opcodes(AROUND)):
         if number:

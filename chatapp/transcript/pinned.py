@@ -14,7 +14,7 @@ SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class PinLine:
-    """A pin on message ``seq``, with the beginning of what it says."""
+    """A pin on message ``seq``, with the beginning of its text."""
 
     seq: int
     label: str

@@ -22,6 +22,7 @@ from chatapp.models import (
     ToolRun,
     message_store,
 )
+from chatapp.models.messages import Cursor
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.sentences import translate as _
 from chatapp.transcript import labels
@@ -47,7 +48,6 @@ from chatapp.transcript.rows import (
 )
 from chatapp.transcript.turn_and_rewind_rows import Placed, fold, place_events
 
-Cursor = tuple[int, int]
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
 
@@ -62,7 +62,7 @@ ToolEvents = Mapping[str, events.ToolStarted | events.ToolFinished]
 
 
 def live_tools(told: ToolEvents) -> LiveTools:
-    """Return what the calls of a running turn came to, as far as they told."""
+    """Return the state of each call of a running turn, by its events."""
     runs = [one.run for one in told.values() if isinstance(one, events.ToolFinished)]
     texts = dict(ToolRun.objects.filter(pk__in=runs).values_list("pk", "text")) if runs else {}
     return {
@@ -78,7 +78,7 @@ def live_tools(told: ToolEvents) -> LiveTools:
 def live_row(
     conversation_id: uuid.UUID, seq: int, told: ToolEvents
 ) -> tuple[MessageRow | ContinuedRow, Conversation]:
-    """Return one message's row with what its running tools have answered so far."""
+    """Return one message's row with the output of its running tools so far."""
     live = live_tools(told)
     messages = message_store.row_and_next(conversation_id, seq)
     # No row needs more of it than its key.
@@ -95,7 +95,7 @@ def live_row(
 def page_rows(
     conversation: Conversation, messages: Sequence[Message], upper: Cursor | None, *, is_first: bool
 ) -> list[Row]:
-    """Return the rows of a page, what one rewind set aside folded into one row."""
+    """Return the rows of a page; the rows that a rewind set aside are folded into one."""
     rewinds = rewinds_of(conversation.pk)
     builder = Builder(conversation, messages, rewinds, _turn_costs(messages), live={})
     first = messages[0].position if messages and not is_first else None
@@ -110,7 +110,7 @@ def page_rows(
 
 
 def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
-    """Return what the turns that end here took, of those with several calls."""
+    """Return the cost of each turn that ends here and has several calls."""
     ended = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
     found = ModelCall.objects.filter(turn__in=ended).per_turn() if ended else ()
     return {
@@ -123,8 +123,8 @@ def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
 class Builder:
     """Builds the rows of some consecutive messages of one conversation.
 
-    ``rewinds`` are all of the conversation, ``turns`` what those that end here took, and ``live``
-    is what runs has told so far.
+    ``rewinds`` are all of the conversation, ``turns`` the costs of those that end here, and
+    ``live`` the states of running tools.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Builder:
 
     @cached_property
     def _asked(self) -> dict[int, dict[int, Question]]:
-        """What people are asked now: message → place of the call → that."""
+        """The pending questions: message → place of the call → question."""
         waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
         asked: defaultdict[int, dict[int, Question]] = defaultdict(dict)
         for question in Question.objects.pending().filter(turn__in=waiting) if waiting else ():
@@ -317,7 +317,7 @@ class Builder:
 
     @cached_property
     def _undone_at(self) -> Counter[Any]:
-        """How many condensations were undone at each moment, of those that can be redone."""
+        """The number of condensations undone at each moment, of those that can be redone."""
         undone = Condensation.objects.undone().filter(conversation=self.conversation)
         return Counter(undone.values_list("undone_at", flat=True))
 
@@ -331,7 +331,7 @@ class Builder:
         return made.order_by("started_at").values_list("pk", flat=True).first()
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
-        """Return what hides a message; an attempt that was rewound hides what went with it only."""
+        """Return the condensation behind a hidden message, None if none hides it."""
         for name in (message.condense_parent, message.truncation_parent):
             attempt = self._hiders.get(name) if name else None
             made = attempt.message if attempt else None
@@ -341,7 +341,7 @@ class Builder:
 
     @cached_property
     def _hiders(self) -> dict[uuid.UUID | None, Condensation]:
-        """What hides messages of this page: id on the tag → the attempt's record."""
+        """The attempts that hide messages of this page: id on the tag → the attempt's record."""
         parents = [(row.condense_parent, row.truncation_parent) for row in self.messages]
         names = {name for pair in parents for name in pair if name}
         rows = Condensation.objects.filter(
@@ -354,7 +354,7 @@ class Builder:
         }
 
     def _find_answers(self) -> Answers:
-        """Return what came of the calls of this page; ``live`` knows how long its own took."""
+        """Return the answers to the calls of this page; ``live`` has the durations of its own."""
         pairs = condense.pair_calls([*self.engine.values()]).answered
         if not pairs:
             return {}
@@ -377,7 +377,7 @@ class Builder:
         return answers
 
     def _cleared(self) -> dict[tuple[int, str], HiddenBy]:
-        """Return why and where results were cleared: key of the message and id of the call."""
+        """Return the reasons of cleared results, by the message's key and the call's id."""
         # The markers in force of clearings.
         made = Message.objects.filter(
             conversation=self.conversation.pk, clear_id__isnull=False, hidden=False

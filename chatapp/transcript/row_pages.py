@@ -6,9 +6,9 @@ from itertools import islice
 
 import condense
 from chatapp.models import Conversation, Message, message_store
-from chatapp.models.messages import MessageQuerySet
+from chatapp.models.messages import Cursor, MessageQuerySet
 from chatapp.transcript.message_parts import input_text, result_text
-from chatapp.transcript.row_builder import SHOWN_WITH, Cursor, page_rows
+from chatapp.transcript.row_builder import SHOWN_WITH, page_rows
 from chatapp.transcript.rows import Page
 
 # Messages after a call in which its result is looked for; it is the next one, mostly.
@@ -16,20 +16,20 @@ NEAR = 20
 
 
 def message_text(conversation: Conversation, seq: int) -> str | None:
-    """Return what a message says, as it was written; None where there is no such message."""
+    """Return a message's own words in full; None if there is no such message."""
     found = conversation.messages.filter(seq=seq).first()
     return message_store.to_engine(found, whole=True).words if found else None
 
 
 def message_block(conversation: Conversation, seq: int, index: int) -> condense.Block | None:
-    """Return one block of a message; None where there is none."""
+    """Return one block of a message; None if there is none."""
     found = conversation.messages.filter(seq=seq).first()
     blocks = message_store.to_engine(found, whole=True).blocks if found else ()
     return blocks[index] if index < len(blocks) else None
 
 
 def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:
-    """Return a tool call's "input" or "result"; None where it has none, or not yet."""
+    """Return a tool call's "input" or "result"; None if it has none, or not yet."""
     rows = conversation.messages.filter(seq__gte=seq).order_by("seq")[:NEAR]
     said = [message_store.to_engine(row, whole=True) for row in rows]
     if part == "input":
@@ -82,7 +82,7 @@ def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
 
 
 def parse_cursor(text: str) -> Cursor | None:
-    """Return the cut or position that a URL names; None where it is malformed."""
+    """Return the cut or position in a URL; None if it is malformed."""
     found = _CURSOR.fullmatch(text)
     return (int(found[1]), int(found[2] or 0)) if found else None
 
@@ -100,28 +100,27 @@ def _rows(
     conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
 ) -> MessageQuerySet:
     rows = Message.objects.filter(conversation=conversation).select_related(*SHOWN_WITH)
-    if lower:
-        position, seq = lower
-        rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
-    if upper:
-        position, seq = upper
-        rows = rows.filter(position__lte=position).exclude(position=position, seq__gte=seq)
-    return rows
+    return rows.span(lower, upper)
 
 
-def _read(rows: MessageQuerySet, limit: int | None, *, back: bool) -> tuple[list[Message], str]:
-    """Return the first of some messages, or with ``back`` the last, and the cut where they end.
+def _read(
+    rows: MessageQuerySet, limit: int | None, *, back: bool, near: int = NEAR
+) -> tuple[list[Message], str]:
+    """Return the first of some messages, or with ``back`` the last, and the cut at their end.
 
-    The cut is "" where there are no others.
+    The cut is "" if there are no others.
     """
-    order = ("-position", "-seq") if back else ("position", "seq")
-    found = rows.order_by(*order).iterator(chunk_size=(limit or PAGE) + 1)
+    ordered = rows.in_reading_order()
+    # A cursor of PostgreSQL would write all there are to its disk before the first comes.
+    found = iter((ordered.reverse() if back else ordered)[: limit and limit + near])
     messages, cut = list(islice(found, limit)), ""
-    for other in found:
+    for place, other in enumerate(found, 1):
         begins = messages[-1] if back else other
         # A page that began with results would lack their calls.
         if not begins.results:
             cut = _cut((begins.position, begins.seq))
             break
+        if place == near:
+            return _read(rows, limit, back=back, near=8 * near)
         messages.append(other)
     return messages[::-1] if back else messages, cut

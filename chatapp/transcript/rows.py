@@ -1,7 +1,7 @@
 """Rows of the transcript.
 
-A row knows what to show, not how: each has a template of its own under ``templates/chat/rows/``,
-used alike by the page, by later pages of it, and by the live view.
+A row holds values, no markup: each has a template of its own under ``templates/chat/rows/``, used
+alike by the page, by later pages of it, and by the live view.
 """
 
 import itertools
@@ -43,7 +43,7 @@ class RecalledPart:
 
     @property
     def label(self) -> str:
-        """How many there are."""
+        """The number of passages, in words."""
         count = len(self.passages)
         if self.forgets:
             return _("Forgot {count} passage", "Forgot {count} passages", count=count)
@@ -96,7 +96,7 @@ class TurnCost:
 
 @dataclass(frozen=True, slots=True)
 class VersionChoice:
-    """Which version of a message or an answer is shown; ``earlier`` and ``later`` bring others.
+    """The shown version of a message or an answer; ``earlier`` and ``later`` show others.
 
     The rows of versions that were set aside have the same ``place``.
     """
@@ -110,7 +110,7 @@ class VersionChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RowPlace:
-    """The id of a row on the page, and where in its conversation it stands."""
+    """The id of a row on the page, and its place in the conversation."""
 
     id: str
     seq: int
@@ -121,12 +121,12 @@ class RowPlace:
 class MessageRow(RowPlace):
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
-    Hidden passages that stand beside it are ``recalled``. ``call`` wrote it, and ``missed`` says
-    why the prompt was not read from the provider's cache. ``turn`` is set on the last message of a
-    turn that took more than one call; ``is_step`` says that the agent called tools here and went
-    on. ``cut`` says that an answer is not whole; where it is the last one, it is ``continuable``.
-    ``around`` is what was so when it was sent. What is ``pinned`` the model keeps word for word,
-    which takes ``pinned_tokens``; ``pinnable`` is what it sees.
+    Hidden passages that were added to it are ``recalled``. ``call`` wrote it, and ``missed`` is the
+    reason why the prompt was not read from the provider's cache. ``turn`` is set on the last
+    message of a turn that took more than one call; ``is_step`` is True if the agent called tools
+    here and went on. ``cut`` explains why an answer is not whole; the last one is then
+    ``continuable``. ``around`` are the surroundings at its sending. A ``pinned`` message is kept
+    word for word, which takes ``pinned_tokens``; a visible one is ``pinnable``.
     """
 
     role: str
@@ -168,7 +168,7 @@ class CondensationRow(RowPlace, AttemptWords):
     The originals of an ``undoable`` one fit if it ``fits``. Later condensations stand on one that
     is ``undoable_below``; ``redone_with`` counts those undone at the same time. One that hides no
     messages is a ``slim`` line. A person's first one ``nudges`` to look into it. The
-    ``named_window`` is the provider's, where it refused a request and the profile's is larger.
+    ``named_window`` is the provider's, if it refused a request and the profile's is larger.
     """
 
     words: KindWords
@@ -187,10 +187,10 @@ class CondensationRow(RowPlace, AttemptWords):
 
 @dataclass(frozen=True, kw_only=True)
 class FailureRow(RowPlace, AttemptWords):
-    """An attempt that came to nothing, and that no other replaced.
+    """An attempt that hid nothing, and that no other replaced.
 
-    ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
-    unless it is not known what it was of: the ``scope`` says that as JSON, empty for all.
+    ``failed`` is False if it was cancelled or had nothing to do. It is ``repeatable`` unless its
+    part is unknown: ``scope`` is that part as JSON, an empty object for the whole conversation.
     """
 
     failed: bool
@@ -201,7 +201,7 @@ class FailureRow(RowPlace, AttemptWords):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnRow(RowPlace):
-    """A turn that failed, was interrupted, or stopped before it answered; ``reason`` says why.
+    """A turn that failed, was interrupted, or stopped without an answer, with its ``reason``.
 
     While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
     """
@@ -216,11 +216,11 @@ class TurnRow(RowPlace):
 
 @dataclass(frozen=True, kw_only=True)
 class RewindRow(RowPlace):
-    """A rewind: ``rows`` are those that it set aside, ``words`` say how much it hid.
+    """A rewind: ``rows`` are those that it set aside, ``words`` count the hidden messages.
 
-    It is a version of a message or answer where it can be ``shown`` again, and only the ``rest``
-    of what it hid where an earlier page has the beginning. It is one ``slim`` line where it only
-    made room for something else, or was undone.
+    It is a version of a message or answer if it can be ``shown`` again, and only the ``rest`` of
+    the hidden ones if an earlier page has the beginning. It is one ``slim`` line if it only made
+    room for something else, or was undone.
     """
 
     rewind: Rewind

@@ -22,9 +22,9 @@ BEST, PER_CONVERSATION = 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message that was found: who says it, why the model does not see it, and where it is.
+    """A found message: its author, place and time, and the reason if it is hidden.
 
-    ``excerpt`` is in pieces: words, and whether they were looked for.
+    ``excerpt`` is in pieces: words, each with True if they match the search.
     """
 
     at: str
@@ -36,7 +36,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found in one conversation: the best hits, and how many there are of it."""
+    """The hits in one conversation: the best ones, and the ``count`` of all."""
 
     conversation: Conversation
     hits: Sequence[Hit]
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def more(self) -> int:
-        """How many were found besides those."""
+        """The number of further hits."""
         return self.count - len(self.hits)
 
 
@@ -95,7 +95,7 @@ _SET_ASIDE: Mapping[Any, Promise] = {
 
 
 def _hidden(message: Message) -> str:
-    """Say why the model does not see a message, "" where it does."""
+    """Return the reason that hides a message from the model, "" if it is visible."""
     if message.rewind_parent:
         return str(_SET_ASIDE.get(getattr(message, "cause", None), _("rewound")))
     if message.undone:

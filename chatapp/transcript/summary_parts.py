@@ -1,4 +1,4 @@
-"""Parts of a summary or a marker: what the model reads in place of hidden messages, for people."""
+"""Parts of a summary or a marker: the text that replaces hidden messages, for people."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ class SummaryPart:
 def summary_parts(
     attempt: Condensation, render: Callable[[str], str] = render_markdown
 ) -> list[SummaryPart]:
-    """Return the parts of what an attempt left, in the order in which the model reads them."""
+    """Return the parts of an attempt's summary and message, in the model's reading order."""
     message = message_store.to_engine(attempt.message) if attempt.message else None
     return parts_of(attempt.summary, message, attempt.read_folded(), render)
 
@@ -42,7 +42,7 @@ def parts_of(
     folded: condense.Folded | None,
     render: Callable[[str], str] = render_markdown,
 ) -> list[SummaryPart]:
-    """Return the parts of a summary and of all else that its message has."""
+    """Return the parts of a summary, and of the other blocks of its message."""
     blocks = message.blocks if message else ()
     texts = [one.text for one in blocks if isinstance(one, condense.TextBlock)]
     if condense.part_kind(summary) is condense.PartKind.LEDGER:

@@ -1,4 +1,4 @@
-"""Proposal: a summary that waits for a person, with what it would come to."""
+"""Proposal: a summary that waits for a person, with the context it would lead to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def read_marked(review: Review) -> Sequence[SummaryPart]:
 
 
 def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figures:
-    """Return the context's figures with this summary, which somebody ``edits``."""
+    """Return the context's figures with this summary, which a person ``edits`` or not."""
     reduction = summary_reviews.edited_reduction(review, summary, edits=edits)
     conversation = review.condensation.conversation
     effective = message_store.read_effective(conversation.pk)

@@ -23,10 +23,10 @@ from chatapp.transcript.rows import FailureRow, RewindRow, Row, TurnRow
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A row, its place in reading order, and the rewind that took it along.
+    """A row, its place in reading order, and the rewind that set it aside, if any.
 
     The first number of ``key`` is a position, the second one the seq it was written at, halves
-    being what happened between two messages.
+    being events between two messages.
     """
 
     key: tuple[float, float]
@@ -44,10 +44,8 @@ def fold(
 ) -> list[Row]:
     """Return the rows in reading order, each rewind with all it hides as one row.
 
-    None of them is shown again from here where they are ``fixed``.
-
-    It stands where the first thing that it hides was written. What the rewind hid may begin on an
-    earlier page, where this is not the first one.
+    Its place is that of the first message that it hides. Hidden messages may begin on an earlier
+    page, unless this is the first one. None of them can be shown again here if they are ``fixed``.
     """
     held: defaultdict[UUID | None, list[Placed]] = defaultdict(list)
     for one in placed:
@@ -89,10 +87,10 @@ def place_events(
     first: int | None,
     end: int | None,
 ) -> Iterator[Placed]:
-    """Yield a row for what happened while the messages of one page were written.
+    """Yield a row for each event that happened while the messages of one page were written.
 
-    Each stands after the message that was the newest then. The seqs ``first`` and ``end`` bound
-    the page, None where it is the first or the last one.
+    Each stands after the message that was the newest then. The seqs ``first`` and ``end`` bound the
+    page, None if it is the first or the last one.
     """
     attempts = _within(conversation.condensations.all(), "at_seq", first, end)
     turns = _within(conversation.turns.answering(), "last_seq", first, end)
@@ -162,7 +160,7 @@ def _turns(
 
 
 def _undone(rewinds: Iterable[Rewind], first: int, end: int | None) -> Iterator[_Event]:
-    """Yield rewinds that were taken back; going between versions is told by the versions."""
+    """Yield undone rewinds, except changes between versions, which the versions show."""
     for one in rewinds:
         here = one.last_seq >= first and (end is None or one.last_seq < end)
         if here and one.undone_at and one.root_seq is None:

@@ -1,4 +1,4 @@
-"""Conversations as files: what a file is read as, and the form in which records are written."""
+"""Conversations as files: the pieces that a file is read as, and the form of written records."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from chatapp import errors
 class Problem:
     """A part of no use: the ``index`` of the item, from 1, and the reason as a sentence.
 
-    What is said of all items has the index 0.
+    A reason that holds for all items has the index 0.
     """
 
     index: int
@@ -19,21 +19,21 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Another conversation of a file begins; the ``title`` is what the file calls it."""
+    """Another conversation of a file begins; the ``title`` is its name in the file."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a file has beside its messages: an item of a ``section`` of docs/export.md."""
+    """An item of a file other than a message, in a ``section`` of docs/export.md."""
 
     section: str
     item: dict[str, Any]
 
 
 class Unusable(errors.Refused):
-    """The text says why a file as a whole is not imported."""
+    """The whole file can't be imported; the text is the reason."""
 
 
 # Stands in each record, see docs/export.md; one that has to be read otherwise gets another name.

@@ -1,4 +1,4 @@
-"""Archives: the files of an export, packed or not, read where they are and within limits."""
+"""Archives: the files of an export, packed or not, read in place and within limits."""
 
 import io
 import re
@@ -37,7 +37,7 @@ _KEY = re.compile(r"file[-_][0-9A-Za-z]+")
 
 
 class _ShortReads(io.FileIO):
-    """A file that gives no more at once than a list of files may have: it is read as a whole."""
+    """A file with limited reads, since a ZIP's list of files is read at once."""
 
     @override
     def read(self, size: int | None = -1, /) -> bytes:
@@ -49,7 +49,7 @@ class Archive(ExitStack):
     """The files of an export: a ZIP, several files in a folder, or one.
 
     ``documents`` hold conversations; ``problems`` has the name of each file that is left out, and
-    why. Raises Unusable where an archive can't be read.
+    the reason. Raises Unusable if an archive can't be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,7 +103,7 @@ class Archive(ExitStack):
 
 
 def key_of(name: str) -> str:
-    """Return by what messages name a file, the name itself where that is not in it."""
+    """Return the key by which messages name a file, or the whole name if it has none."""
     found = _KEY.match(name.rpartition("/")[2])
     return found[0] if found else name
 

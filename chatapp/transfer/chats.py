@@ -1,6 +1,6 @@
 """Chats of other products: trees of messages, whose branches become versions.
 
-What a file of many conversations can't give is named with the conversation that it is missing in.
+Missing parts of a file of many conversations are reported with their own conversation.
 """
 
 import itertools
@@ -55,10 +55,10 @@ _Version = tuple[list[_Node], list[_Node]]
 
 
 class Chat(Transcript):
-    """One conversation, with the files of an archive; ``times`` are when it was made and changed.
+    """One conversation, with the files of an archive; ``times`` are those of its start and change.
 
-    ``newest`` is the id of the message at the end of what is shown. A call without a result, and a
-    result without a call, become text.
+    ``newest`` is the id of the last message that is shown. A call without a result, and a result
+    without a call, become text.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class Chat(Transcript):
         return name
 
     def leave_out(self, reason: str, text: str = "") -> None:
-        """Note what of the message that comes next can't be used, and how it begins."""
+        """Note a reason why a part of the next message can't be used, with the text's beginning."""
         if text.strip():
             reason = say("{reason} “{text}”", reason=reason, text=text[:LONGEST_EXCERPT])
         self.refuse(len(self._nodes) + 1, condense.well_formed(reason))
 
     def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
-        """Add a file to a message's blocks, or note why it can't be used.
+        """Add a file to a message's blocks, or note the reason if it can't be used.
 
         It says this ``text``, or lies in the archive under one of the keys or its name.
         """
@@ -116,7 +116,7 @@ class Chat(Transcript):
             self.leave_out(str(error))
 
     def missing(self, part: Any) -> list[Block]:
-        """Return the file that a part of a message names; note why there is none."""
+        """Return the file that a part of a message names; note the reason if there is none."""
         blocks, kind = list[Block](), str(fields(part).get("type"))
         told = {**fields(fields(part).get(kind)), **fields(part)}
         names, keys = ([told[one] for one in some if told.get(one)] for some in (_NAMES, _KEYS))
@@ -170,9 +170,9 @@ class Chat(Transcript):
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
-        """Write all answers to the message ``seq`` of the user, and what followed each of them.
+        """Write all answers to the user's message ``seq``, each with its continuation.
 
-        What followed without an answer is one version.
+        A continuation without an answer is one version.
         """
         versions, unanswered = list[_Version](), list[_Node]()
         paths = [[question]]
@@ -193,7 +193,7 @@ class Chat(Transcript):
         yield self._write([*versions, ([], unanswered)] if unanswered else versions, seq)
 
     def _write(self, versions: list[_Version], root: int) -> Steps:
-        """Write versions of one place: answers to message ``root``, or edits of what comes next.
+        """Write versions of one place: answers to message ``root``, or edits of the next message.
 
         The one that is shown comes last.
         """
@@ -256,8 +256,8 @@ ReadChat = Callable[[Any, Archive], Chat | None]
 def read_chats(path: Path, read_chat: ReadChat) -> Iterator[Piece]:
     """Yield the conversations that ``read_chat`` makes of the items of all documents.
 
-    It returns None for what is no conversation. Nothing more is read of a document that begins
-    with many of those.
+    It returns None for an item that is no conversation. The rest of a document that begins with
+    many of those is not read.
     """
     with Archive(path) as archive:
         for name, reason in archive.problems:

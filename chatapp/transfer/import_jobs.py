@@ -1,4 +1,4 @@
-"""Imports: they run beside everything else, each in its owner's name, and say how far they are."""
+"""Imports: background jobs, each in its owner's name, that report their progress."""
 
 import asyncio
 import logging
@@ -20,6 +20,7 @@ from django.utils import translation
 from chatapp import errors
 from chatapp.agent.async_tasks import finish
 from chatapp.background_jobs import enqueue
+from chatapp.embedding.vectors import enqueue_due
 from chatapp.models import ImportRun, Source
 from chatapp.models.database import STOP, Stopped, go_on, now
 from chatapp.sentences import translate as _
@@ -64,7 +65,7 @@ def begin_import(*, owner: User) -> ImportRun:
 
 
 def start_import(run: ImportRun, *, form: str, name: str) -> None:
-    """Have what lies in an import's folder imported, by a background job."""
+    """Start a background job that imports the files of an import's folder."""
     run.form, run.name, run.digest = form, name, digest_of(run.path)
     if settings.CLUSTER:
         run.worker = ""
@@ -81,13 +82,13 @@ def drop(run: ImportRun) -> None:
 
 
 def find_import(pk: uuid.UUID, owner: User) -> ImportRun | None:
-    """Return a user's import as it stands, None where none is known any more."""
+    """Return a user's import as it stands, None if it is unknown by now."""
     close_left(owner)
     return ImportRun.objects.filter(pk=pk, owner=owner).first()
 
 
 def find_running(owner: User) -> ImportRun | None:
-    """Return the import of a user that is not over yet, None where there is none."""
+    """Return the user's unfinished import, None if there is none."""
     close_left(owner)
     return ImportRun.objects.unfinished().filter(owner=owner).exclude(form="").first()
 
@@ -101,11 +102,12 @@ def close_left(*owners: User) -> None:
 
 
 def start_clearing() -> None:
-    """Begin to remove what ended processes have left of imports; each import tries it again."""
+    """Start removing the remains of ended imports, and embedding messages that are due."""
 
     def clear() -> None:
         try:
             remove_left()
+            enqueue_due()
         except (DatabaseError, OSError) as error:
             log.warning("what ended imports left could not be removed yet: %s", error)
         finally:
@@ -115,7 +117,7 @@ def start_clearing() -> None:
 
 
 def remove_left() -> None:
-    """Remove what is left of imports that are over: files, and parts of conversations."""
+    """Remove the remains of finished imports: files, and parts of conversations."""
     # An import has its row before it has its folder.
     folders = [*(Path(settings.DATA_DIR) / "imports").glob("*")]
     close_left()
@@ -128,13 +130,13 @@ def remove_left() -> None:
 
 
 async def run_import(pk: str, read: Read) -> None:
-    """Import what ``read`` makes of the files, unless the import is over."""
+    """Import the pieces that ``read`` yields from the files, unless the import is over."""
     if run := await _insist(partial(ImportRun.objects.claim, uuid.UUID(pk))):
         await _Attempt(run, read).live()
 
 
 class _Attempt:
-    """One process' work on an import: a thread reads and stores, and the event loop says how far.
+    """One process' work on an import: a thread reads and stores, the event loop reports progress.
 
     Conversations that an earlier attempt has imported stay as they are.
     """
@@ -161,9 +163,9 @@ class _Attempt:
             await finish(work)
 
     def _work(self) -> str:
-        """Import all that was sent; return why it ended early, or why nothing was imported.
+        """Import all files; return the reason of an early end, or of an import of nothing.
 
-        What it names itself, it names in the owner's language.
+        Its own names and titles are in the owner's language.
         """
         STOP.set(self._stop)
         with translation.override(self._run.language or None):
@@ -192,13 +194,14 @@ class _Attempt:
             for one in load_conversations(pieces, owner=run.owner, source=source):
                 if one.refusal:
                     self._leave_out(one)
+        enqueue_due()
         if run.imported:
             return ""
         nothing = noop("The file holds nothing that can be used.")
         return run.left_out[0]["refusal"] if run.unused == 1 else nothing
 
     def _leave_out(self, one: Outcome) -> None:
-        """Note why a conversation is not imported: all of it for the first one."""
+        """Note the reason of a refused conversation: in full for the first one."""
         run, source = self._run, one.source
         if run.unused < PROBLEMS_KEPT:
             told = source.problems[: FEW if run.unused else None]
@@ -213,7 +216,7 @@ class _Attempt:
         run.unused += 1
 
     def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """Yield the pieces, and note how many messages there are."""
+        """Yield the pieces, and count the messages among them."""
         for piece in pieces:
             go_on()
             self._run.messages += isinstance(piece, dict)
@@ -221,7 +224,7 @@ class _Attempt:
 
 
 async def _insist[T](call: Callable[[], T]) -> T:
-    """Call again and again while the database can't be written: else a row would stay as it is."""
+    """Repeat a call until the database can be written, so that no row is left unfinished."""
     while True:
         try:
             return await sync_to_async(call)()

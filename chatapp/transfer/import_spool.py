@@ -1,4 +1,4 @@
-"""Spool: what a file holds, kept in unnamed files on the disk until it is stored in pieces.
+"""Spool: a file's items, kept in unnamed files on the disk until they are stored in pieces.
 
 The system removes them with the process that has them open.
 """
@@ -22,7 +22,7 @@ BYTES = 1024 * 1024
 class Spool(ExitStack):
     """Items by the section that they belong to, in the order in which they came.
 
-    ``counts`` has how many there are of each section.
+    ``counts`` has their number by section.
     """
 
     def __init__(self) -> None:

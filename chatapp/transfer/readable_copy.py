@@ -1,7 +1,7 @@
-"""Copies of a conversation to be read, as Markdown or as one HTML page that needs nothing else.
+"""Copies of a conversation to be read, as Markdown or as one self-contained HTML page.
 
-Hidden messages are in them, and where they were condensed; what was rewound is not, nor what the
-server told the model of itself, nor what it thought.
+Hidden messages are in them, and the places of condensations; rewound messages are not, nor the
+server's own notes to the model, nor its thoughts.
 """
 
 import base64
@@ -48,9 +48,8 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 class Part:
     """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
 
-    A text's ``name`` is that of its footnotes. An image's ``data`` is what a browser shows it by; a
-    tool's ``text`` is what it was given, and its ``result`` what it answered, where that is to be
-    read.
+    A text's ``name`` is that of its footnotes. An image's ``data`` is its data URL; a tool's
+    ``text`` is its input, and its ``result`` the answer, if that is to be read.
     """
 
     kind: str
@@ -84,7 +83,7 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """Who said it, or what happened."""
+        """The author of the entry, or the event."""
         if self.role == "made":
             is_cut = self.attempt and self.attempt.kind == Condensation.Kind.TRUNCATED
             return _("Context truncated") if is_cut else _("Context condensed")
@@ -101,7 +100,7 @@ class Entry:
 
     @property
     def original(self) -> str:
-        """What happened in English, as it is on record, "" where the label says just that."""
+        """The event in English, as it is on record; "" if that is the label."""
         label = self.label
         with background():
             return self.label if self.role == "made" and self.label != label else ""
@@ -116,7 +115,7 @@ class Entry:
 
     @property
     def explanation(self) -> str:
-        """What making the context smaller means for the reader, "" where nothing was hidden."""
+        """The sentence on a condensation for the reader, "" if nothing was hidden."""
         count = self.attempt.messages_hidden if self.attempt else 0
         said = _(
             "The model no longer reads {count:,} message above. You still can.",
@@ -138,10 +137,10 @@ def _tally(calls: list[Part]) -> str:
 def read_entries(
     conversation: Conversation, *, until: int | None = None, tools: bool = True
 ) -> list[Entry]:
-    """Return what is part of a conversation in reading order, up to a message if one is named.
+    """Return a conversation's entries in reading order, up to the message ``until`` if given.
 
-    Without ``tools`` only the names of the tools that were called are in it, and of what stands
-    for hidden messages only what a model wrote.
+    Without ``tools`` the entries name the called tools only, and of the texts that replace hidden
+    messages they hold only those that a model wrote.
     """
     rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
     if until is not None:
@@ -176,7 +175,7 @@ def read_entries(
 def _entry(
     row: Message, message: condense.Message, calls: dict[str, Part], *, tools: bool
 ) -> Entry:
-    """Return what a message says; its results go to the calls that they answer."""
+    """Return the entry of a message; its results go to the calls that they answer."""
     if row.is_summary or row.is_marker:
         attempt = getattr(row, "condensation", None)
         said = (attempt.summary if attempt else "") or message.text
@@ -260,12 +259,12 @@ def _fenced(text: str) -> str:
 
 
 def write_html(conversation: Conversation, *, until: int | None = None, tools: bool = True) -> str:
-    """Return the page; up to a message, where one is named, and with what ``tools`` said or not."""
+    """Return the page up to the message ``until`` if given, with or without ``tools``."""
     return write_page(str(conversation), read_entries(conversation, until=until, tools=tools))
 
 
 def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
-    """Return a page; without entries its title says why there is nothing to read."""
+    """Return a page; without entries its title is the reason for that."""
     context = {
         "title": title,
         "entries": entries,
@@ -278,7 +277,7 @@ def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
 
 
 def policy() -> dict[str, list[str]]:
-    """Return what a browser may do with the page: show it with its images, and run its script."""
+    """Return the page's content policy: its own style, script and images, and nothing else."""
     return {
         "default-src": [CSP.NONE],
         "style-src": [_source(_style())],
@@ -288,7 +287,7 @@ def policy() -> dict[str, list[str]]:
 
 
 def _source(text: str) -> str:
-    """Return what allows this very text."""
+    """Return the CSP source that allows this very text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 

@@ -1,4 +1,4 @@
-"""Exports: a conversation as a file, with all that is on record of it, and an account's archive."""
+"""Exports: a conversation as a file, with all its records, and an account's archive."""
 
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -28,10 +28,10 @@ Numbers = Mapping[str, Mapping[Any, int]]
 
 
 def write_record(conversation: Conversation) -> Iterator[bytes]:
-    """Yield JSON as docs/export.md has it: messages, and all that became of them.
+    """Yield JSON as docs/export.md describes it: messages, and all records about them.
 
-    What is begun meanwhile is no part of it. Stored sentences are in it as they are stored, in
-    English, and once more in the language of whoever asks for the file.
+    Rows that are added meanwhile are no part of it. Stored sentences are in it as they are stored,
+    in English, and once more in the reader's language.
     """
     words = dict[str, str]()
     numbers = {table.section: _numbers(table, conversation) for table in TABLES}
@@ -66,7 +66,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
 
 
 def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a row's stored sentences are in the reader's language, where that is another."""
+    """Return a row's stored sentences with their translations, if these differ."""
     stored = filter(None, (item.get("error"), *item.get("notes", ())))
     return {one: said for one in stored if (said := in_words(one)) != one}
 
@@ -82,7 +82,7 @@ def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
 def _items(
     table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows as they are written: without what is empty, and with numbers for keys."""
+    """Yield the rows as items: without empty values, and with numbers for keys."""
     known = numbers[table.section]
     rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
     for row in rows.iterator(chunk_size=BATCH):
@@ -113,7 +113,7 @@ def write_account(user: User, file: IO[bytes]) -> None:
 
 
 def _account(user: User) -> dict[str, Any]:
-    """Return who a user is and all that they have set."""
+    """Return a user's name and all of their settings."""
     rows = {name: [*map(_row, getattr(user, name).all())] for name in SET_BY_USER}
     who = {"name": user.username, "email": user.email, "joined": column_to_json(user.date_joined)}
     return {"user": who, "preferences": _row(user.preferences), **rows}

@@ -33,6 +33,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.database import Stopped, piece
+from chatapp.models.meanings import mark_due
 from chatapp.models.processes import is_left, this_process
 from chatapp.models.versions import read_versions
 from chatapp.providers import keyless_spec
@@ -62,12 +63,11 @@ _SECTIONS = {*BY_SECTION, "conversation", "fragments", "requests", "chains"}
 def load_conversation(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
 ) -> Conversation:
-    """Store what was read as a new conversation from this source; refused when it can't be.
+    """Store the pieces as a new conversation from this source; raise Refused if that fails.
 
-    A profile answers it that is large enough, and what is pinned stays so as long as it fits there.
-    Its title is the given one, what the file says, or the file's name. It is stored in pieces, and
-    nobody sees any of them before the last; what a process leaves that ends meanwhile is for
-    ``remove_parts`` to delete.
+    A profile answers it that is large enough, and pins stay as long as they fit there. Its title is
+    the given one, the file's, or the file's name. It is stored in pieces, and hidden until the last
+    is stored; ``remove_parts`` deletes the pieces of a process that ended before.
     """
     with Spool() as spool:
         _take_in(pieces, spool, source)
@@ -86,7 +86,7 @@ def load_conversation(
 
 
 class Outcome(NamedTuple):
-    """What became of one conversation of a file: it is its source's, or there is a ``refusal``."""
+    """The result for one conversation of a file: it is its source's, or there is a ``refusal``."""
 
     title: str
     source: Source
@@ -96,7 +96,7 @@ class Outcome(NamedTuple):
 def load_conversations(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
 ) -> Iterator[Outcome]:
-    """Store each conversation of a file by itself, and yield what became of it.
+    """Store each conversation of a file by itself, and yield its outcome.
 
     Those that the source's run has imported already are left as they are.
     """
@@ -123,7 +123,7 @@ def load_conversations(
 
 
 def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
-    """Read a file to its end; refused where it holds no message."""
+    """Read a file to its end; raise Refused if it holds no message."""
     for one in pieces:
         match one:
             case Problem():
@@ -141,7 +141,7 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
 
 
 def is_too_large(content: Any) -> bool:
-    """Return whether a message or one of its blocks exceeds the longest possible here."""
+    """Return True if a message or one of its blocks exceeds the longest possible here."""
     sizes = [_size_of(one) for one in (content if isinstance(content, list) else [content])]
     most = settings.LONGEST_MESSAGE
     return (
@@ -170,7 +170,7 @@ def _note(source: Source, problem: Problem) -> None:
 
 
 def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
-    """Return a conversation that is not there for anybody yet."""
+    """Return a conversation that is not visible yet."""
     with transaction.atomic():
         if source.run:
             source.run.hold()
@@ -218,14 +218,15 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
         # From now on it is there for its owner.
         source.save(update_fields=["messages", "importer", "problems", "unused"])
         conversation.save(update_fields=["deleted_at"])
+        mark_due(conversation.pk)
     return conversation
 
 
 def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
     """Store the rows of a section that is no message.
 
-    Returns by its key what each turn says of itself that was not over. They are stored as if they
-    were: nobody is to go on with them meanwhile.
+    Returns the status of each unfinished turn by its key. These are stored as finished, so that no
+    process resumes them meanwhile.
     """
     stored: models.QuerySet[Any] = models.QuerySet(BY_SECTION[section].model)
     unfinished = dict[uuid.UUID, str]()
@@ -241,7 +242,7 @@ def _store(section: str, spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
 
 
 def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
-    """Store messages, each batch with its entry in the chain; return which are to be pinned."""
+    """Store messages, each batch with its entry in the chain; return the seqs to pin."""
     conversation, wishes = rows.conversation, list[int]()
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
     for batch in spool.batches(MESSAGES):
@@ -273,7 +274,7 @@ def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[st
 
 
 def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
-    """Raise Unusable where pins do not hold; a wish for one is no pin yet."""
+    """Raise Unusable if pins do not hold; without rows of pins, unpin the ``wishes``."""
     if not spool.counts["pins"]:
         for seqs in itertools.batched(wishes, BATCH):
             with piece():
@@ -286,7 +287,7 @@ def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int])
 
 
 def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
-    """Give the conversation what the file says of it as a whole, or else this title."""
+    """Set the conversation's own fields from the file, with this title as the default."""
     about = {"title": title} | next(spool.read("conversation"), {})
     for name in (names := ["title", "system_prompt", "created_at", "updated_at"]):
         if name in about:
@@ -296,7 +297,7 @@ def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
 
 
 def _enter_records(conversation: Conversation, spool: Spool) -> None:
-    """Have the conversation's own chain tell of all that is on record."""
+    """Enter all imported records into the conversation's own chain."""
     for table in TABLES:
         if not (issubclass(table.model, Recorded) and spool.counts[table.section]):
             continue
@@ -309,7 +310,7 @@ def _enter_records(conversation: Conversation, spool: Spool) -> None:
 
 
 def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]) -> None:
-    """End what ran or waited when the file was written: nobody works on it here."""
+    """End all that was running or waiting at the export: no process works on it here."""
     reason = noop("This was running when the conversation was exported.")
     for pk, status in turns.items():
         with piece():
@@ -331,9 +332,9 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
 
 
 def remove_parts(of: ImportRun | None = None) -> None:
-    """Delete what a process has stored of a file that ended before the last piece.
+    """Delete the remains of imports that ended before their last piece.
 
-    So is what is there ``of`` a run that is begun anew, whichever process has stored it.
+    The remains ``of`` a run that starts again are deleted too, whichever process stored them.
     """
     for source in Source.objects.exclude(importer="").select_related("conversation", "run"):
         run = source.run
@@ -343,7 +344,7 @@ def remove_parts(of: ImportRun | None = None) -> None:
 
 
 def _erase(conversation: Conversation) -> None:
-    """Delete in pieces what was stored of a file, and at last what says so."""
+    """Delete the conversation of an unfinished import in pieces, its source last."""
     try:
         for relation in Conversation._meta.related_objects:  # noqa: SLF001 - Django's documented API
             rows: models.QuerySet[Any] = models.QuerySet(relation.related_model)
@@ -359,7 +360,7 @@ def _erase(conversation: Conversation) -> None:
 
 
 def choose_profile(conversation: Conversation) -> None:
-    """Have a profile answer: the default one, the smallest that is large enough, or one made so."""
+    """Choose a profile with room: the default one, the smallest, or a new one of the stand-in."""
     owner = conversation.owner
     seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
     preferences = accounts.preferences_of(owner)

@@ -1,4 +1,4 @@
-"""Rows of a record: values as JSON and back; what comes back is checked, and has to fit."""
+"""Rows of a record: values as JSON and back; imported values are checked."""
 
 import json
 import math
@@ -40,7 +40,7 @@ _FACTS = get_args(condense.FactKind)
 
 
 def empty(column: Column) -> Any:
-    """Return what a column holds where the file says nothing of it."""
+    """Return a column's value if the file has none for it."""
     if column.null:
         return None
     match column.get_internal_type():
@@ -67,7 +67,7 @@ def _is_no_choice(column: Column, value: Any) -> bool:
 
 
 def read(column: Column, value: Any) -> Any:
-    """Return what JSON says of a column as the row holds it; raise Unusable."""
+    """Return a column's value from its JSON; raise Unusable."""
     if value is None and column.null:
         return None
     try:
@@ -229,8 +229,8 @@ class Rows:
     def message(self, item: Mapping[str, Any]) -> Message:
         """Return the row of the next message; raise Unusable.
 
-        It has the number that the file says: a fork lacks what its original had set aside. What a
-        summary or a marker says of messages, it says of those that are stored.
+        It has the file's number: a fork lacks the messages that its original had set aside. A
+        summary or a marker refers to the stored messages.
         """
         least = self.last_seq + 1
         seq = item.get("seq", least)

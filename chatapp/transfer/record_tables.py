@@ -1,4 +1,4 @@
-"""Tables of a record: its sections, and the columns of each; docs/export.md tells others.
+"""Tables of a record: its sections and their columns; docs/export.md describes them.
 
 A column that is added to a model is part of its section without a word here.
 """
@@ -21,7 +21,7 @@ class Table:
     """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
 
     ``references`` lead from a column to the section, another or this one, whose numbers stand in
-    it. What is ``left_out`` belongs to this server, or follows from the rest.
+    it. Columns that are ``left_out`` belong to this server, or follow from the rest.
     """
 
     section: str
@@ -33,7 +33,7 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[str, "Field[Any, Any]"]:
-        """The columns that are written as they are, by their names."""
+        """The columns that are written unchanged, by their names."""
         own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
         skipped = {*self.left_out, *self.references}
         return {
@@ -60,7 +60,7 @@ def renamed(item: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def with_names(content: Any, names: Mapping[str, str]) -> Any:
-    """Return what a summary or a marker says, with other names for the messages it carries."""
+    """Return a summary's or marker's content, with other names for the messages it carries."""
     said = condense.Message("user", condense.content_from_api(content))
     return condense.content_to_api(condense.readdress_pins(said, names).content)
 

@@ -23,9 +23,9 @@ MOST_BYTES = 2 * 1024**3
 def write_requests(
     conversation: Conversation, calls: Mapping[int, int], names: Mapping[str, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the sections that tell what these calls sent; they have numbers, as messages have.
+    """Return the sections of these calls' requests, numbered like messages.
 
-    What was sent of a message that is called otherwise in the file stands there as it was sent.
+    A fragment keeps its original bytes if the file gives its message another name.
     """
     writer = _Writer(conversation, names)
     sent = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
@@ -35,7 +35,7 @@ def write_requests(
 
 
 class _Writer:
-    """Numbers what requests are made of, in the order in which they need it."""
+    """Numbers the parts of requests, in the order in which they need them."""
 
     def __init__(self, conversation: Conversation, names: Mapping[str, str]) -> None:
         self.fragments: list[dict[str, Any]] = []
@@ -88,7 +88,7 @@ def _pks(items: Iterable[Item]) -> Iterator[int]:
 
 
 def store_requests(conversation: Conversation, spool: Spool) -> None:
-    """Store what the calls of an imported conversation sent; raise Unusable where it was not so."""
+    """Store the requests of an imported conversation; raise Unusable if they are not intact."""
     calls = list(conversation.calls.order_by("pk").values_list("pk", flat=True))
     try:
         fragments, made = list[int](), list[Manifest]()
@@ -114,7 +114,7 @@ def store_requests(conversation: Conversation, spool: Spool) -> None:
 
 
 def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence[int]) -> Manifest:
-    """Return a request's row; raise ValueError where it stands for too many messages."""
+    """Return a request's row; raise ValueError if it stands for too many messages."""
     number, parent, listed = item["call"], item.get("parent"), item["items"]
     runs = [one for one in listed if isinstance(one, list) and len(one) == len(("first", "last"))]
     spans = [last - first for first, last in runs if type(first) is type(last) is int]
@@ -135,9 +135,9 @@ def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence
 
 
 def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:
-    """Raise ValueError where a request does not lead to what was sent, or is too large.
+    """Raise ValueError if a request differs from its digest, or is too large.
 
-    One with a message that was erased since leads to nothing any more.
+    A request with a message that was erased since is not compared.
     """
     reader, left = RequestReader(conversation.pk), MOST_BYTES
     reader.learn(made)
@@ -156,7 +156,7 @@ def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:
 
 
 def _size(item: Item, sizes: Mapping[int, int], stored: Mapping[int, bytes]) -> int:
-    """Return how many bytes an item stands for at most."""
+    """Return the greatest possible number of bytes behind an item."""
     match item:
         case int(seq):
             return sizes[seq]

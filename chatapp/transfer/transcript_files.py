@@ -54,7 +54,7 @@ DAMAGED = (
 
 @contextmanager
 def opened(path: Document) -> Iterator[BinaryIO]:
-    """Open a file, gzipped or not; raise OSError where that can't be."""
+    """Open a file, gzipped or not; raise OSError if that fails."""
     with cast(BinaryIO, path.open("rb")) as raw:
         begins = raw.read(len(BOM_UTF8))
         packed = begins.startswith(_GZIP_MAGIC)
@@ -79,9 +79,8 @@ def read_items(
 ) -> Iterator[Item | Problem]:
     """Yield the items of a list, or of an object's list of ``messages``, each with its number.
 
-    What the object has ``beside`` them under the keys of this is there at the end. At a break in
-    the file, and after ``most`` bytes, stands a Problem. Raises OSError when the file can't be
-    opened.
+    At the end ``beside`` has the object's values for its keys. A break in the file, or ``most``
+    bytes, yields a Problem. Raises OSError if the file can't be opened.
     """
     with opened(path) as file:
         yield from _numbered(_parse(BoundedFile(file, most), {} if beside is None else beside))
@@ -261,7 +260,7 @@ def too_long(most: int) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a file or a folder, by which its form is told.
+    """The beginning of a file or a folder, by which its format is recognised.
 
     ``names`` are those of the files; ``items`` are the first objects of its list or of its lines,
     and ``head`` is the text up to there.
@@ -274,7 +273,7 @@ class Sample:
 
 
 def take_sample(path: Document) -> Sample:
-    """Return the beginning of a file or a folder; what can't be read begins with nothing."""
+    """Return the beginning of a file or a folder; an unreadable one has no text or items."""
     if path.is_dir():
         return Sample(frozenset(one.name for one in path.iterdir()))
     names = frozenset({path.name})

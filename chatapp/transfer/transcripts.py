@@ -46,10 +46,10 @@ _MADE = {True: ("condensed", "condense"), False: ("truncated", "truncation")}
 
 
 class Transcript:
-    """Messages in their order, what hides them, and what else is known of them.
+    """Messages in their order, with the records of conversation, calls and condensations.
 
-    A format is a subclass whose ``take`` says what each item adds, and whose ``words_in`` knows the
-    words of its user by its own form alone: what a tool or a server wrote never counts.
+    A format is a subclass whose ``take`` adds each item, and whose ``words_in`` knows the words of
+    its user by its own form alone: text of a tool or a server never counts.
     """
 
     # What condensed, as people call it.
@@ -66,7 +66,7 @@ class Transcript:
         self.reshaped: list[list[Block]] = []
 
     def take(self, index: int, item: Any, /) -> None:
-        """Add what an item of the file says."""
+        """Add an item of the file."""
         raise NotImplementedError
 
     def counted(self, item: Any, /) -> Any:
@@ -74,7 +74,7 @@ class Transcript:
         return item
 
     def read(self, found: Iterable[Item | Problem]) -> Iterator[Piece]:
-        """Yield what the items of a file say; nothing is read before the first is asked for."""
+        """Yield the pieces of a file's items; nothing is read before the first is asked for."""
         for one in found:
             if isinstance(one, Problem):
                 self.problems.append(one)
@@ -89,7 +89,7 @@ class Transcript:
         yield from self.pieces()
 
     def refuse(self, index: int, reason: str) -> None:
-        """Note what can't be used."""
+        """Note an item that can't be used, and the reason."""
         self.problems.append(Problem(index, reason))
 
     def checked(self, index: int, item: Any) -> dict[str, Any] | None:
@@ -101,7 +101,7 @@ class Transcript:
         return message
 
     def mark(self, role: str, blocks: Sequence[Block]) -> list[Block]:
-        """Return a message's blocks, marked with what the user said where they need it."""
+        """Return a message's blocks, marked with the user's words if they need it."""
         if role == "assistant":
             self.tool_calls |= {
                 str(one.get("id")): one for one in blocks if one["type"] == "tool_use"
@@ -113,11 +113,11 @@ class Transcript:
         ]
 
     def words_in(self, blocks: Sequence[Block]) -> Iterator[str | None]:
-        """Yield what the user said in each block, None where that is its text or nothing."""
+        """Yield the user's words in each block, None for its whole text and for no words."""
         raise NotImplementedError
 
     def describe(self, **about: str) -> None:
-        """Note the conversation's title or prompt; the first that is told holds."""
+        """Note the conversation's title or prompt; the first one stays."""
         if "title" in about:
             about["title"] = " ".join(about["title"].split())[:LONGEST_TITLE]
         if not any(one.section == "conversation" for one in self.besides):
@@ -139,7 +139,7 @@ class Transcript:
         self.messages += parts
 
     def condense(self, text: str, at: Any, **figures: Any) -> None:
-        """Put a summary in place of all that is visible, with the record of it."""
+        """Put a summary in place of all visible messages, with its record."""
         name = str(uuid.uuid4())
         for message in self.messages:
             message.setdefault("condense_parent", name)
@@ -148,7 +148,7 @@ class Transcript:
         self.record(len(self.messages), at, summary=text, **figures)
 
     def record(self, number: int, at: Any, **figures: Any) -> None:
-        """Put on record that a message stands for others; what is not known is empty."""
+        """Record that a message stands for others; unknown figures are left empty."""
         made = self.messages[number - 1]
         kind, prefix = _MADE["condense_id" in made]
         name = made[f"{prefix}_id"]
@@ -194,7 +194,7 @@ class Transcript:
         self.set_aside(-start - 1, places.count(start + 1) + 1, first, since)
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield what was collected; summaries and markers say what they hide, to be redone."""
+        """Yield the collected pieces; summaries and markers list the messages that they hide."""
         about = [one.item for one in self.besides]
         if loss := describe_loss(self.texts, [self.messages, about, self.reshaped]):
             yield Problem(0, loss)
@@ -221,7 +221,7 @@ def are_results(blocks: list[Block]) -> bool:
 
 
 def dated(at: Any, *names: str) -> dict[str, str]:
-    """Return a time, in words or as a number, under these names; nothing for what is none."""
+    """Return a time, from text or a number, under these names; nothing for other values."""
     try:
         if isinstance(at, int | float) and not isinstance(at, bool):
             found = datetime.fromtimestamp(at / 1000 if at > _MILLISECONDS else at, UTC)
@@ -234,7 +234,7 @@ def dated(at: Any, *names: str) -> dict[str, str]:
 
 
 def count(value: Any) -> int:
-    """Return a number of tokens, 0 for what is none."""
+    """Return a number of tokens, 0 for other values."""
     return value if type(value) is int and 0 <= value < 2**31 else 0
 
 
@@ -276,7 +276,8 @@ def result_block(call_id: Any, output: Any, missing: Missing) -> Block:
 def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -> Iterator[Block]:
     """Yield the blocks of a message's parts under any name; an unknown part is its words.
 
-    ``name`` begins the id of a call without one. ``missing`` is asked for what has no words.
+    ``name`` begins the id of a call without one. ``missing`` returns the blocks of a part without
+    words.
     """
     newest = name
     parts = [value] if isinstance(value, str) and value.strip() else listed(value)
@@ -323,12 +324,12 @@ def links_in(cited: Any) -> list[Block]:
 
 
 def parts_of(content: Any) -> list[Block]:
-    """Return the blocks of a message whose parts are text and images, under whatever name."""
+    """Return the blocks of a message from the parts of any product."""
     return [*blocks_in(content)]
 
 
 def result_text(content: Any) -> str:
-    """Return what a tool's result says."""
+    """Return the text of a tool's result."""
     if isinstance(content, list):
         return "\n".join(str(one.get("text") or "") for one in content if isinstance(one, dict))
     return content if isinstance(content, str) else ""
@@ -355,7 +356,7 @@ def _image(part: Any) -> Block | None:
 
 
 def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return a message of the Messages API, less blocks that can't be used, and what is wrong."""
+    """Return a message of the Messages API without its unusable blocks, and the reasons."""
     if not isinstance(item, dict) or item.get("role") not in ("user", "assistant"):
         return None, [noop("A message is a JSON object whose role is 'user' or 'assistant'.")]
     content, reasons = item.get("content"), list[str]()
@@ -378,7 +379,7 @@ def check_message(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
 
 
 def _wrong_block(block: Any) -> str:
-    """Return what is wrong with a block that the engine reads; other types pass as they are."""
+    """Return the fault of a block that the engine reads, "" if it has none or another type."""
     kind, opaque = fields(block).get("type"), condense.OpaqueBlock
     is_known = isinstance(kind, str)
     if is_known and (kind not in _READ or not isinstance(condense.block_from_api(block), opaque)):

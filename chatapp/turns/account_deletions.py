@@ -1,4 +1,4 @@
-"""Accounts that are due to be deleted: what runs for them ends, and all of theirs is erased."""
+"""Deletions of due accounts: their turns end, and all of their data is erased."""
 
 import asyncio
 import logging
@@ -30,12 +30,12 @@ PATIENCE = timedelta(days=1)
 
 
 def look_for_due(after: float = 0.0) -> None:
-    """Have accounts that are due deleted from now on, here or in a worker."""
+    """Enqueue the deletion of due accounts, here or in a worker."""
     enqueue("delete_accounts", after=after, key="all")
 
 
 async def try_to_look_for_due(after: float = 0.0) -> None:
-    """Do so as soon as the database can be written."""
+    """Call ``look_for_due`` as soon as the database can be written."""
     while True:
         try:
             await sync_to_async(look_for_due)(after)
@@ -69,7 +69,7 @@ async def delete_accounts() -> None:
 def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
     """Delete the accounts that are due and for which nothing runs any more, in pieces.
 
-    What a process that ends leaves over, the next one goes on with.
+    If the process ends before it is done, the next one continues.
     """
     for one in Deletion.objects.due():
         try:
@@ -85,7 +85,7 @@ def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
 
 
 def _close(user: User) -> None:
-    """Let nothing begin in a user's name, and end what runs."""
+    """Deactivate a user's account, and end their sessions, drafts, imports and turns."""
     user.is_active = False
     user.save(update_fields=["is_active"])
     users.end_sessions(user)

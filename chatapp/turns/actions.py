@@ -1,6 +1,6 @@
-"""The front door: whatever comes in starts, stops and changes what runs through these functions.
+"""Actions on turns: every request that starts, stops or changes one uses these functions.
 
-What is asked for is stored first, and told then: a turn may run in another process.
+A request is stored first, and published then: a turn may run in another process.
 """
 
 import logging
@@ -22,7 +22,7 @@ from chatapp.command_syntax import called_in
 from chatapp.composer.slash_commands import bring, is_built_in
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Busy, Refused, TooManyTurns
+from chatapp.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.live import hints, incoming_frames, outgoing_frames
 from chatapp.live.channel import channel
 from chatapp.live.live_views import views
@@ -50,18 +50,15 @@ async def send_message(
 ) -> TurnContext | None:
     """Store the user's message and start its turn; raise Refused when it can't be.
 
-    Returns what runs; None where the message waits in the queue, or was sent before with the same
-    nonce, as after a lost connection.
+    Returns the run; None if the message waits in the queue, or was sent before with the same nonce,
+    as after a lost connection.
     """
-    if command.queued and await _queue(conversation, command):
-        return None
-    brought = await bring(conversation, command.text, strict=not command.literal)
-    store = partial(start_message, conversation, command, brought)
     try:
-        return await _begin(conversation, store)
-    except Busy as busy:
-        # Another may have begun meanwhile, which it can wait for, as it can for others to end.
-        beyond = isinstance(busy, TooManyTurns)
+        brought = await bring(conversation, command.text, strict=not command.literal)
+        return await _begin(conversation, partial(start_message, conversation, command, brought))
+    except (Busy, Unclear) as refusal:
+        # It can wait for what runs, as it can for others to end; an unclear one may be known.
+        beyond = isinstance(refusal, TooManyTurns)
         if command.queued and await _queue(conversation, command, for_others=beyond):
             return None
         raise
@@ -70,7 +67,7 @@ async def send_message(
 async def _queue(
     conversation: Conversation, command: incoming_frames.SendMessage, *, for_others: bool = False
 ) -> bool:
-    """Queue the message while a turn runs; True where it is in the queue, or was sent before."""
+    """Queue the message while a turn runs; return True if it is queued, or was sent before."""
     state = await reading(message_queue.state_of)(conversation, command.nonce)
     if state == "known" or (state == "idle" and not for_others):
         return state == "known"
@@ -89,7 +86,7 @@ async def _queue(
 
 
 async def _begin(conversation: Conversation, store: Store) -> TurnContext | None:
-    """Begin a turn; what a full disk kept from being closed is closed before it."""
+    """Begin a turn, after closing one that a full disk left open."""
     try:
         return await running_turns.begin(store)
     except Busy:
@@ -149,7 +146,7 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
 
 
 async def send_queued(conversation: Conversation, command: incoming_frames.SendQueued) -> None:
-    """Send a message that waits, once what runs is stopped; raise Refused."""
+    """Send a queued message, once the running turn is stopped; raise Refused."""
     nonce = command.nonce
     row = await reading(message_queue.find_queued)(conversation, nonce)
     if row is None:
@@ -180,7 +177,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
 
 async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
-    """Start a condensation by hand, where a turn runs after its step; or raise Refused.
+    """Condense by hand: in a new turn, or after the running turn's step; or raise Refused.
 
     A repeated nonce starts nothing.
     """
@@ -192,7 +189,7 @@ async def condense_now(conversation: Conversation, wish: CondenseRequest) -> Non
 
 
 def _ask_to_condense(conversation: Conversation, wish: CondenseRequest) -> bool:
-    """Ask the turn that runs to condense; False where none does, or one that condenses."""
+    """Request a condensation of the running turn; False if none runs, or one that condenses."""
     turn = conversation.turns.unfinished().answering().first()
     if turn is None or close_left_over(conversation):
         return False
@@ -229,7 +226,7 @@ def stop_elsewhere(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) ->
 
 
 def stop_all(user_pk: int) -> None:
-    """Stop whatever runs in a user's conversations; callable from any thread."""
+    """Stop all turns in a user's conversations; callable from any thread."""
     turns = Turn.objects.unfinished().filter(conversation__owner=user_pk)
     for pk in turns.values_list("conversation", flat=True):
         stop_elsewhere(pk)
@@ -244,7 +241,7 @@ async def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None =
 
 
 def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> None:
-    """Ask something of a turn wherever it runs, also where that can't be put on record."""
+    """Send a request to a turn in any process, even if it can't be stored."""
     nonce = uuid.uuid4()
     try:
         asking = TurnRequest.objects.ask
@@ -255,9 +252,9 @@ def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | N
 
 
 def close_left_over(conversation: Conversation) -> bool:
-    """End what is on record as running although nothing runs; callable from any thread.
+    """Close turns that are on record as running although they ended; callable from any thread.
 
-    That is what a full disk kept from being closed. Returns whether there was such a turn.
+    A full disk may have kept them from being closed. Returns True if there was one.
     """
     # What begins after this look is younger than ``before``.
     before = timezone.now()
@@ -279,12 +276,12 @@ def check_drafts(conversations: "Iterable[uuid.UUID] | QuerySet[Any, Any]") -> N
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:
-    """Have the turn that waits look at what a person answered; callable from any thread."""
+    """Have the waiting turn read a person's answer; callable from any thread."""
     channel.tell(hints.Answered(conversation_id))
 
 
 def close_deleted(conversation_id: uuid.UUID) -> None:
-    """Stop what runs in a conversation that was deleted, and close its pages' sockets.
+    """Stop the turn of a deleted conversation, and close its pages' sockets.
 
     Callable from any thread.
     """
@@ -299,7 +296,7 @@ def look_again(user_pk: int) -> None:
 
 
 def announce_changes(user_pk: int) -> None:
-    """Have all open pages of a user's show what they depend on; callable from any thread."""
+    """Announce changes of a user's settings to all their open pages; callable from any thread."""
     check_drafts(Conversation.objects.filter(owner=user_pk).values("pk"))
     channel.tell(hints.UserChanged(user_pk))
 
@@ -316,5 +313,5 @@ def announce_title(conversation: Conversation) -> None:
 
 
 def newest(conversation_id: uuid.UUID) -> int:
-    """Return the number of the last change that pages of a conversation were told of."""
+    """Return the number of the last change that was sent to pages of a conversation."""
     return views.newest(conversation_id)

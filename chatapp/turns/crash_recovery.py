@@ -38,8 +38,8 @@ def recover(
 ) -> Recovered:
     """Close turns of processes that are gone; those that wait for a person go on waiting.
 
-    In a cluster a worker takes these once there is something to do. What somebody else has locked
-    is left for the next time.
+    In a cluster a worker takes these once there is something to do. Rows that are locked are left
+    for the next time.
     """
     done = Recovered()
     for turn in Turn.objects.left().select_related("profile")[:most]:
@@ -71,7 +71,7 @@ def close_unsaved(
 ) -> set[uuid.UUID]:
     """End turns of this process that do not run: their end could not be saved.
 
-    Returns their conversations. Only those ``of`` one, or begun ``before`` a moment, where given.
+    Returns their conversations. Only those ``of`` one, or begun ``before`` a moment, if given.
     """
     turns = Turn.objects.unfinished().filter(owner=this_process())
     if of:

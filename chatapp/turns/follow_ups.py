@@ -1,4 +1,4 @@
-"""What follows a turn, as background jobs: a condensation that was asked for, the queue, a title.
+"""Follow-ups of a turn, as background jobs: a requested condensation, the queue, a title.
 
 They are enqueued in the transaction that ends the turn, so none is lost with a process.
 """
@@ -43,7 +43,7 @@ AGAIN = 5.0
 
 
 async def follow_turn(turn: str, is_done: bool, wish: dict[str, Any] | None) -> None:
-    """Condense if that was asked for during a turn, otherwise send the next message that waits."""
+    """Condense if that was requested during a turn, otherwise send the next queued message."""
     row = await reading(Turn.objects.select_related("conversation").get)(pk=turn)
     conversation = row.conversation
     if wish:
@@ -73,7 +73,7 @@ async def send_next(conversation: Conversation, is_done: bool) -> TurnContext | 
 async def _until_stored(
     conversation: Conversation, work: Callable[[], Awaitable[TurnContext | None]]
 ) -> TurnContext | None:
-    """Return the turn that follows, None where it is refused; try while it can't be stored."""
+    """Return the turn that follows, None if it is refused; retry while it can't be stored."""
     failed, run = False, None
     while not running_turns.closing:
         try:
@@ -96,21 +96,21 @@ async def _until_stored(
 
 
 async def write_draft(conversation: str) -> None:
-    """Have a draft written, and the line at the composer say so."""
+    """Have a draft written, and the line at the composer updated."""
     pk = uuid.UUID(conversation)
     await draft_writer.write_draft(pk)
     channel.tell(hints.ContextNews(pk))
 
 
 async def check_draft(conversation: str) -> None:
-    """Drop a draft that a change has made useless, and show that."""
+    """Drop a draft that a change has made useless, and update the line at the composer."""
     pk = uuid.UUID(conversation)
     await background_drafts.check(pk)
     channel.tell(hints.ContextNews(pk))
 
 
 async def condense_idle(turn: str) -> None:
-    """Condense where nothing was said for long after a turn."""
+    """Condense after a long silence, if the turn is still the newest one."""
     row = await reading(Turn.objects.get)(pk=turn)
     newest = await reading(Turn.objects.filter(conversation=row.conversation_id).newest)()
     if newest != row:
@@ -132,9 +132,9 @@ async def name_after(turn: str) -> None:
 
 
 def _read_run(turn: str) -> TurnContext | None:
-    row = Turn.objects.select_related("conversation").get(pk=turn)
+    row = Turn.objects.get(pk=turn)
     try:
-        return read_run(row.conversation, turn=row)
+        return read_run(message_store.read_conversation(row.conversation_id), turn=row)
     except errors.Refused:
         return None
 
@@ -158,7 +158,7 @@ def title_request(question: str, answer: str) -> ModelRequest:
 
 
 def read_title(reply: str) -> str:
-    """Return the title in a reply, "" where there is none that could be one."""
+    """Return the title in a reply, "" without a usable one."""
     line = next((one for one in reply.splitlines() if one.strip(_AROUND)), "")
     title = " ".join(line.removeprefix("Title:").split()).strip(_AROUND)
     return title if len(title) <= LONGEST else ""
@@ -175,9 +175,9 @@ class TitleJournal(ConversationJournal):
 
 
 async def name_conversation(run: TurnContext) -> bool:
-    """Have the model name the conversation whose first turn has ended; whether it has a new name.
+    """Have the model name a conversation after its first turn; return True for a new name.
 
-    The call is on record. Where it fails, the conversation keeps its name.
+    The call is on record. If it fails, the conversation keeps its name.
     """
     question, answer = await reading(_read)(run.turn)
     if not (question.strip() and answer.strip()):
@@ -197,7 +197,7 @@ async def name_conversation(run: TurnContext) -> bool:
 
 
 def _read(turn: Turn) -> tuple[str, str]:
-    """Return what a conversation begins with: the question and the answer of its first turn."""
+    """Return the question and the answer of a turn, two empty texts without both."""
     rows = Message.objects.filter(turn=turn).order_by("seq")
     said = [message_store.to_engine(row).words for row in rows]
     return (said[0], said[-1]) if len(said) > 1 else ("", "")

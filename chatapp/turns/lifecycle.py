@@ -1,9 +1,11 @@
-"""Turns: begun once with what they answer, and ended once with how they ended."""
+"""Turns: each begins once with its question, and ends once with its result."""
 
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -20,7 +22,7 @@ from chatapp.context import sizes
 from chatapp.context.condense_requests import CondenseRequest, read_request
 from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations import forgotten_passages
-from chatapp.conversations.conversations import check_message, check_spending, set_title_from
+from chatapp.conversations.conversations import check_message, check_spending, title_of
 from chatapp.conversations.locks import CLIENTS
 from chatapp.conversations.rewind import set_message_aside
 from chatapp.errors import Busy, Refused, TooManyTurns
@@ -33,9 +35,19 @@ from chatapp.models import (
     TurnRequest,
     message_store,
 )
-from chatapp.models.database import execute, insert, lock, now
+from chatapp.models.database import (
+    Statement,
+    insert,
+    lock,
+    only,
+    row_locks,
+    select,
+    together,
+)
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
+from chatapp.models.spending import limits_of
+from chatapp.models.turns import claim as claim_turn
 from chatapp.sentences import translate as _
 from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
@@ -45,28 +57,30 @@ from chatapp.turns.turn_records import close_what_is_open
 def start_message(
     conversation: Conversation, command: SendMessage, brought: Brought
 ) -> TurnContext | None:
-    """Store a message and open its turn; None where its nonce was here before.
+    """Store a message and open its turn; return None if its nonce was here before.
 
-    What its text has ``brought`` becomes part of the message; so do attachments, surroundings and
-    what is recalled of the hidden messages. An earlier one that it ``replaces`` is set aside as a
-    version. The title comes from the first message. Raises Refused where it can't begin.
+    The content that its text has ``brought`` becomes part of the message; so do attachments,
+    surroundings and recalled passages. An earlier message that it ``replaces`` is set aside as a
+    version. The title comes from the first message. Raises Refused if it can't begin.
     """
     text, replaces = command.text, command.replaces
-    preferences = preferences_of(conversation.owner)
-    surroundings = describe_surroundings(conversation, command.zone, preferences)
     with locked_for_new_turn(conversation, command.nonce) as locked:
         if locked is None:
             return None
+        if command.queued and locked.has_queued:
+            raise _busy()
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
         beside = attached_to(locked, replaces, command.drops) if replaces is not None else []
         if command.attachments:
             beside += take_attachments(locked, command.attachments)
         check_message(text, alone=not beside)
+        preferences = preferences_of(locked.owner, locked.preferences)
+        surroundings = describe_surroundings(locked, command.zone, preferences)
         if replaces is not None:
             set_message_aside(locked, replaces)
-        question_seq = locked.last_seq + 1
-        turn = open_turn(locked, command.nonce, question_seq=question_seq, zone=command.zone)
+        seq = locked.last_seq + 1
+        turn = new_turn(locked, command.nonce, question_seq=seq, zone=command.zone)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
@@ -75,13 +89,18 @@ def start_message(
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
         tokens = brought.tokens + sizes.COUNTER.count(around) + sum([more for _, more in beside])
-        row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
+        title = "" if locked.title else title_of(message.words or names_of(blocks))
+        key, columns = locked.next_message, {"tokens": tokens, "turn": turn}
+        row = message_store.new_row(locked.pk, message, seq, key, **columns)
+        numbering = message_store.next_seq.query(locked.pk, title=title)
+        together(insert.query(turn), numbering, *message_store.storing(row))
         if forgets:
             forgotten_passages.forget(row)
-        set_title_from(locked, message.words or names_of(blocks))
+        is_new = not forgets and replaces is None
+        own = locked if is_new else message_store.read_conversation(locked.pk)
     # An edit takes the place of something: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None
-    return read_run(conversation, turn=turn, question=question, preferences=preferences)
+    return read_run(own, turn=turn, question=question)
 
 
 def _recall(
@@ -89,8 +108,8 @@ def _recall(
 ) -> tuple[condense.TextBlock, ...]:
     """Return a block of hidden passages that fit a new message's words, or nothing.
 
-    The conversation is locked, and nothing is asked of the database where it hides nothing. What
-    can't be searched is not recalled, and keeps no message from being sent.
+    The conversation is locked, and no query is made if nothing in it is hidden. An error in the
+    search adds no passages, and keeps no message from being sent.
     """
     if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
         return ()
@@ -110,33 +129,36 @@ def _recall(
 def locked_for_new_turn(
     conversation: Conversation, nonce: uuid.UUID
 ) -> Iterator[Conversation | None]:
-    """Yield the locked conversation, or None where this nonce has a turn.
+    """Yield the locked conversation, or None if this nonce has a turn.
 
     Raises Busy while another turn is unfinished.
     """
     with transaction.atomic(savepoint=False):
-        locked = message_store.lock_conversation(conversation.pk)
-        locked.owner = conversation.owner
-        # No turn begins without this lock.
-        sql = (
-            "SELECT nonce = %s, origin FROM chatapp_turn WHERE conversation_id = %s "
-            "AND (nonce = %s OR finished_at IS NULL) ORDER BY 1"
-        )
-        turns = execute(sql, nonce, conversation.pk, nonce)
-        if any(is_known for is_known, _origin in turns):
+        locked = message_store.lock_for_turn(conversation.pk, nonce)
+        if locked.is_known:
             yield None
-        elif turns:
-            text = _("The previous turn is still running. Stop it first, or wait.")
-            if turns[0][1] == Turn.Origin.CONDENSED:
-                text = _("The context is being condensed. Cancel that first, or wait.")
-            raise Busy(text)
+        elif locked.runs:
+            raise _busy(condenses=locked.runs == Turn.Origin.CONDENSED)
         elif locked.is_clients:
             raise Refused(CLIENTS)
         else:
             yield locked
 
 
-def open_turn(
+def _busy(*, condenses: bool = False) -> Busy:
+    """Return the refusal of a turn while another one runs."""
+    if condenses:
+        return Busy(_("The context is being condensed. Cancel that first, or wait."))
+    return Busy(_("The previous turn is still running. Stop it first, or wait."))
+
+
+def open_turn(locked: Conversation, nonce: uuid.UUID, **how: Any) -> Turn:
+    """Store a turn as ``new_turn`` makes it."""
+    turn: Turn = insert(new_turn(locked, nonce, **how))
+    return turn
+
+
+def new_turn(
     locked: Conversation,
     nonce: uuid.UUID,
     *,
@@ -145,19 +167,20 @@ def open_turn(
     zone: str = "",
     profile_id: int | None = None,
 ) -> Turn:
-    """Store a turn, owned by this process unless a worker is to claim it, and return it.
+    """Return a turn to be stored, owned by this process unless a worker is to claim it.
 
-    The conversation's profile answers, unless another is given, message ``question_seq`` of
-    somebody in this time ``zone``. Refused at a spending limit, unless it condenses, which may need
-    no model; and where its owner has too many turns.
+    The conversation's profile answers message ``question_seq``, unless another is given; its sender
+    is in this time ``zone``. Refused at a spending limit, unless it condenses, which may need no
+    model; and if its owner has too many turns.
     """
     if origin != Turn.Origin.CONDENSED:
-        check_spending(locked.pk)
+        stored = locked.preferences or Preferences()
+        check_spending(locked.pk, limits_of(locked, stored, is_closing=locked.is_closing))
     check_turns(locked)
-    turn = Turn(
+    return Turn(
         owner="" if settings.CLUSTER else this_process(),
         attempt=0 if settings.CLUSTER else 1,
-        offered_at=now() if settings.CLUSTER else None,
+        offered_at=locked.moment if settings.CLUSTER else None,
         zone=zone,
         conversation=locked,
         nonce=nonce,
@@ -166,22 +189,18 @@ def open_turn(
         at_seq=locked.last_seq,
         profile_id=profile_id or locked.profile_id,
     )
-    return insert(turn)
 
 
 def check_turns(conversation: Conversation) -> None:
-    """Raise TooManyTurns where as many others of the owner's are not over as may be at once.
+    """Raise TooManyTurns if the owner's other unfinished turns are as many as allowed at once.
 
     None of these begins or ends before the commit.
     """
     if not ServerSettings.binds(conversation.owner):
         return
-    lock(User, conversation.owner_id)
-    ((others,),) = execute(
-        "SELECT COUNT(*) FROM chatapp_turn t WHERE finished_at IS NULL AND conversation_id != %s "
-        "AND %s = (SELECT owner_id FROM chatapp_conversation c WHERE c.id = t.conversation_id)",
-        conversation.pk, conversation.owner_id,
-    )  # fmt: skip
+    others = conversation.others
+    if others is None:
+        others = message_store.lock_for_turn(conversation.pk, uuid.uuid4()).others
     # Most have none, and the limit is at least one.
     most = ServerSettings.binding(conversation.owner).turns_at_once if others else None
     if most is None or others < most:
@@ -196,74 +215,108 @@ def check_turns(conversation: Conversation) -> None:
     raise TooManyTurns(words, retry_after=10)
 
 
-def finish_turn(
-    *,
-    turn: Turn,
-    status: Turn.Status,
-    error: str = "",
-    details: str = "",
-    profile_at_fault: bool = False,
-    was_put_off: bool = True,
-    is_done: bool = False,
-    wish: CondenseRequest | None = None,
-) -> bool:
-    """Close a turn with its status, and with the error that the transcript shows.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnEnd:
+    """The end of a turn, with the error that the transcript shows, and its follow-ups.
 
-    What it left open is closed with it. One that is over already, or was taken over by another
-    process since, stays as it is, and False is returned. A condensation that ``was_put_off`` for
-    this turn may begin by itself with the next one. With the end, a job is enqueued for what
-    follows: the ``wish`` that the turn did not come to, or the next message, which is sent after a
-    turn that ``is_done``.
+    A condensation that ``was_put_off`` for this turn may begin by itself with the next one. With
+    the end, a job is enqueued for the follow-up: the ``wish`` that the turn has not carried out, or
+    the next message, which is sent after a turn that ``is_done``; ``follow`` may enqueue more.
     """
+
+    turn: Turn
+    status: Turn.Status
+    error: str = ""
+    details: str = ""
+    profile_at_fault: bool = False
+    was_put_off: bool = True
+    is_done: bool = False
+    wish: CondenseRequest | None = None
+    follow: Callable[[], object] = list
+
+    def looking(self) -> list[Statement]:
+        """Return the queries before the end is stored, for a locked conversation."""
+        turn, owner = self.turn, self.turn.conversation.owner_id
+        waits = (
+            "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
+            "AND gone_at IS NULL AND (is_next OR %s)) OR EXISTS (SELECT 1 FROM "
+            "chatapp_queuedmessage q WHERE gone_at IS NULL AND is_next AND %s = (SELECT owner_id "
+            "FROM chatapp_conversation c WHERE c.id = q.conversation_id))"
+        )
+        asked = (
+            "SELECT * FROM chatapp_turnrequest WHERE turn_id = %s AND kind = %s "
+            "AND taken_at IS NULL ORDER BY id DESC LIMIT 1"
+        )
+        # What would wait for this end is in the queue by now, or begins after it.
+        binds = ServerSettings.binds(turn.conversation.owner)
+        return [
+            *(row_locks(User, owner) if binds else ()),
+            Statement(waits, (turn.conversation_id, self.is_done, owner), only),
+            select.query(TurnRequest, asked, turn.pk, TurnRequest.Kind.CONDENSE),
+        ]
+
+    def storing(self) -> Statement:
+        """Return the statement that stores the end: see ``Turn.finishing``."""
+        fault = self.profile_at_fault
+        return self.turn.finishing(self.status, self.error, self.details, profile_at_fault=fault)
+
+    def let_follow(self, waits: bool, asked: list[TurnRequest]) -> None:
+        """Enqueue the follow-ups of the end, from the results of ``looking``."""
+        turn, wish = self.turn, self.wish
+        if self.was_put_off:
+            message_store.put_off(turn.conversation, False)
+        if self.status != Turn.Status.SUCCEEDED or self.error:
+            message_store.note_record(turn.conversation_id)
+        if asked:
+            wish = CondenseRequest.from_json(asked[0].nonce, asked[0].details)
+        if waits or wish:
+            enqueue_next(turn, wish, is_done=self.is_done)
+        self.follow()
+        transaction.on_commit(partial(tallies.add, "turns", self.status))
+
+
+def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
+    """Close a turn and its open records by a ``TurnEnd``, or one made of these fields.
+
+    One that is over already, or was taken over by another process since, stays as it is, and False
+    is returned.
+    """
+    end = end or TurnEnd(**how)
+    turn = end.turn
     with transaction.atomic(savepoint=False):
-        lock(Conversation, turn.conversation_id)
-        if ServerSettings.binds(turn.conversation.owner):
-            # What would wait for this end is in the queue by now, or begins after it.
-            lock(User, turn.conversation.owner_id)
-        if status != Turn.Status.SUCCEEDED:
+        *_locks, waits, asked = together(
+            *row_locks(Conversation, turn.conversation_id), *end.looking()
+        )
+        if end.status != Turn.Status.SUCCEEDED:
             try:
                 turn.hold()
             except TurnEnded:
                 return False
-            close_what_is_open(turn, error)
-        if not turn.finish(status, error, details, profile_at_fault=profile_at_fault):
-            return False
-        if was_put_off:
-            message_store.put_off(turn.conversation, False)
-        if status != Turn.Status.SUCCEEDED or error:
-            message_store.note_record(turn.conversation_id)
-        _let_follow(turn, is_done=is_done, wish=wish)
-        transaction.on_commit(partial(tallies.add, "turns", status))
-        return True
+            close_what_is_open(turn, end.error)
+        (finished,) = together(end.storing())
+        if finished:
+            end.let_follow(waits, asked)
+        return bool(finished)
 
 
-def _let_follow(turn: Turn, *, is_done: bool, wish: CondenseRequest | None) -> None:
-    ((waits, elsewhere, asked),) = execute(
-        "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
-        "AND gone_at IS NULL AND (is_next OR %s)), EXISTS (SELECT 1 FROM chatapp_queuedmessage q "
-        "WHERE gone_at IS NULL AND is_next AND %s = (SELECT owner_id FROM chatapp_conversation c "
-        "WHERE c.id = q.conversation_id)), EXISTS (SELECT 1 FROM chatapp_turnrequest "
-        "WHERE turn_id = %s AND kind = %s AND taken_at IS NULL)",
-        turn.conversation_id, is_done, turn.conversation.owner_id, turn.pk,
-        TurnRequest.Kind.CONDENSE,
-    )  # fmt: skip
-    if asked:
-        last = turn.requests.filter(kind=TurnRequest.Kind.CONDENSE, taken_at=None).order_by("pk")
-        if row := last.last():
-            wish = CondenseRequest.from_json(row.nonce, row.details)
-    if waits or elsewhere or wish:
-        said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
-        background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
+def enqueue_next(turn: Turn, wish: CondenseRequest | None, *, is_done: bool) -> None:
+    """Enqueue the follow-up of a turn: the ``wish``, or the next message."""
+    said = {"nonce": str(wish.nonce), "details": wish.to_json()} if wish else None
+    background_jobs.enqueue("follow_turn", turn=str(turn.pk), is_done=is_done, wish=said)
 
 
 def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
     """Make a turn this process's, after so many attempts, and return its run.
 
-    None where it is over or taken. One that can't go on is interrupted.
+    None if it is over or taken. One that can't go on is interrupted.
     """
-    turn = Turn.objects.claim(turn_id, attempt)
+    where = "c.id = (SELECT conversation_id FROM chatapp_turn WHERE id = %s)"
+    turn, conversations = together(
+        claim_turn.query(turn_id, attempt), message_store.whole(where, turn_id)
+    )
     if turn is None:
         return None
+    turn.conversation = conversations[0]
     try:
         return read_run(turn.conversation, turn=turn, wish=read_request(turn))
     except Refused as reason:
@@ -272,12 +325,13 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
 
 
 def enqueue_turn(turn: Turn) -> None:
-    """Have a worker run a turn that is nobody's, after those of users who have fewer."""
+    """Have a worker run an unclaimed turn, after those of users with fewer turns."""
     from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
 
-    owner = turn.conversation.owner_id
-    own = Turn.objects.unfinished().filter(conversation__owner=owner).count()
-    defer_turn(str(turn.pk), turn.attempt, priority=-own)
+    owner, others = turn.conversation.owner_id, turn.conversation.others
+    if others is None:
+        others = Turn.objects.unfinished().filter(conversation__owner=owner).count() - 1
+    defer_turn(str(turn.pk), turn.attempt, priority=-1 - others)
 
 
 def hand_over(
@@ -299,9 +353,9 @@ def hand_over(
 
 
 def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
-    """Have a turn wait for a person without a process; False where it goes on, or is lost.
+    """Release a turn that waits for a person; return False if it goes on, or is lost.
 
-    The ``wish`` that the turn did not come to goes along.
+    The ``wish``, a request that the turn has not carried out, is released with it.
     """
     with suppress(TurnEnded), transaction.atomic():
         if turn.release():
@@ -311,13 +365,13 @@ def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
 
 
 def _give_back(turn: Turn, wish: CondenseRequest | None) -> None:
-    """Have whoever claims the turn take the wish again."""
+    """Mark a request as not taken, for the next process that claims the turn."""
     if wish:
         turn.requests.filter(nonce=wish.nonce).update(taken_at=None)
 
 
 def stop_unclaimed(conversation_id: uuid.UUID, named: uuid.UUID | None) -> bool:
-    """Stop the turn of this id or nonce, or any, that no process works on; False where one does."""
+    """Stop the unclaimed turn of this id or nonce, or any; False if there is none."""
     found = Turn.objects.unfinished().filter(conversation=conversation_id, owner="")
     if named:
         found = found.filter(Q(pk=named) | Q(nonce=named))

@@ -1,4 +1,4 @@
-"""The queue of messages: each waits for what runs, and is sent in its turn."""
+"""The queue of messages: each waits for the running turn, and is sent in order."""
 
 import uuid
 
@@ -24,10 +24,10 @@ MOST_QUEUED = 20
 def start_queued(
     conversation: Conversation, nonce: uuid.UUID, brought: Brought
 ) -> TurnContext | None:
-    """Open the turn of the message that waits with this nonce; None where it does not any more.
+    """Open the turn of the queued message with this nonce; None if it waits no longer.
 
-    What its text has ``brought`` goes with it, unless the text was changed since. Raises Refused
-    where it can't begin.
+    The content that its text has ``brought`` goes with it, unless the text was changed since.
+    Raises Refused if it can't begin.
     """
     row = find_queued(conversation, nonce)
     if row is None:
@@ -44,10 +44,10 @@ def start_queued(
 def queue_message(
     conversation: Conversation, command: SendMessage, *, for_others: bool = False
 ) -> bool:
-    """Let a message wait for what runs, or is about to; False where nothing does any more.
+    """Queue a message while a turn runs or is about to; return False if none does any more.
 
-    It may also wait ``for_others``: the turns that its sender has in other conversations, while
-    these are as many as may be at once. Refused where too many wait.
+    It may also wait ``for_others``: its sender's turns in other conversations, while these are as
+    many as allowed at once. Refused if too many wait.
     """
     check_message(command.text, alone=not command.attachments)
     with transaction.atomic():
@@ -78,7 +78,7 @@ def _are_too_many(conversation: Conversation) -> bool:
 
 
 def waiting_for_others(owner: int) -> list[Conversation]:
-    """Return the conversations of a user where a message waits until fewer turns run elsewhere."""
+    """Return a user's conversations with a message that waits until fewer turns run elsewhere."""
     running = Turn.objects.unfinished().filter(conversation__owner=owner)
     waiting = QueuedMessage.objects.waiting().filter(is_next=True, conversation__owner=owner)
     there = waiting.exclude(conversation__in=running.values("conversation"))
@@ -87,10 +87,10 @@ def waiting_for_others(owner: int) -> list[Conversation]:
 
 
 def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
-    """Say whether a message is "known" by its nonce, or else what runs.
+    """Return "known" if the message's nonce is known, else the state of the conversation.
 
-    That is "busy" while a turn does, "going on" while the next message that waits is about to be
-    sent, and "idle".
+    That is "busy" while a turn runs, "going on" while the next queued message is about to be sent,
+    and "idle".
     """
     ((queued, sent, runs, waits),) = execute(
         "SELECT EXISTS (SELECT 1 FROM chatapp_queuedmessage WHERE conversation_id = %s "
@@ -109,7 +109,7 @@ def state_of(conversation: Conversation, nonce: uuid.UUID) -> str:
 
 
 def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
-    """Give a message that waits another text; refused once it was sent or removed."""
+    """Change the text of a queued message; refused once it was sent or removed."""
     row = find_queued(conversation, nonce)
     check_message(text, alone=not (row and row.attachments))
     if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
@@ -117,13 +117,13 @@ def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) ->
 
 
 def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
-    """Take a message out of the queue, if it is still there."""
+    """Remove a message from the queue, if it is still there."""
     waiting = conversation.queued.waiting().filter(nonce=nonce)
     waiting.update(gone_at=timezone.now(), text="")
 
 
 def find_queued(conversation: Conversation, nonce: uuid.UUID) -> QueuedMessage | None:
-    """Return the message that waits with this nonce, None where it does not any more."""
+    """Return the queued message with this nonce, None if it waits no longer."""
     return conversation.queued.waiting().filter(nonce=nonce).first()
 
 
@@ -134,7 +134,7 @@ def find_next(conversation: Conversation, *, after_failure: bool) -> QueuedMessa
 
 
 def send_next(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Have a message that waits be sent next, however what runs ends; False where nothing runs."""
+    """Have a queued message sent next, after any end of the running turn; False if none runs."""
     with transaction.atomic():
         Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
         if not conversation.turns.unfinished().exists():

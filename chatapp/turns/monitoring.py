@@ -1,6 +1,6 @@
-"""Monitoring: what a process answers who watches over it: alive, ready, and its numbers.
+"""Monitoring: a process's answers to probes: alive, ready, and its metrics.
 
-A web process does so as one of its pages, and a worker, which has none, on a port of its own.
+A web process serves them among its pages, and a worker, which has none, on a port of its own.
 """
 
 import functools
@@ -9,10 +9,12 @@ import logging
 import secrets
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any, override
 
+from asgiref.sync import SyncToAsync
 from django.conf import settings
 from django.db import DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
@@ -22,7 +24,7 @@ from django.http import HttpResponse
 from chatapp.environment import BadEnvironment, folder_problem
 from chatapp.live.live_views import views
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
-from chatapp.models.database import is_shared
+from chatapp.models.database import execute, is_shared
 from chatapp.sentences import translate as _
 from chatapp.telemetry import Labels, heartbeat, tallies
 from chatapp.turns.running_turns import running_turns
@@ -41,7 +43,7 @@ PATIENCE = 2
 
 
 def answer(path: str, authorization: str) -> HttpResponse:
-    """Return what is said at an address; takes as long as the database does.
+    """Return the response at a path; takes as long as the database does.
 
     Not callable from the event loop's thread, whose lag is measured.
     """
@@ -62,15 +64,12 @@ def _say(text: str, status: int = 200) -> HttpResponse:
 
 
 def _alive() -> HttpResponse:
-    """Say "ok", or 503 where a new start may help: a file can't be read any more.
-
-    A server of databases comes back by itself, and turns go on then.
-    """
+    """Return "ok", or 503 if a restart may help: the database's file can't be read."""
     return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
 
 
 def _ready() -> HttpResponse:
-    """Say "ok", or 503 with the reason while no turn may begin here.
+    """Return "ok", or 503 with the reason that no turn may begin here.
 
     Without Redis all goes on, later.
     """
@@ -153,7 +152,7 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
 
 
 def _metrics(authorization: str) -> HttpResponse:
-    """Give the numbers to whoever has the operator's token, or to all where the operator likes."""
+    """Return the metrics for the operator's token, or for all if the operator allows it."""
     if not settings.ALLOW_METRICS:
         if not settings.METRICS_TOKEN:
             return _say("Not found", 404)
@@ -169,8 +168,22 @@ def _metrics(authorization: str) -> HttpResponse:
     return HttpResponse(generate_latest(_Numbers()), content_type=CONTENT_TYPE_LATEST)
 
 
+# Of each queue the jobs that are due, and for how many seconds the oldest of them has been; and how
+# old the oldest sign of life is.
+_SHARED = """
+    SELECT CAST(queue_name AS text), count(*),
+        EXTRACT(epoch FROM now() - min(coalesce(scheduled_at, at)))
+    FROM procrastinate_jobs AS job JOIN procrastinate_events ON job_id = job.id
+    WHERE type = 'deferred' AND status = 'todo' AND coalesce(scheduled_at <= now(), true)
+    GROUP BY queue_name
+    UNION ALL SELECT '', 1, EXTRACT(epoch FROM now() - min(heartbeat_at)) FROM chatapp_process
+    WHERE kind <> 'command'
+"""
+_OF_QUEUES = (("queue_jobs", "Jobs that are due."), ("queue_oldest_seconds", "Since when."))
+
+
 class _Numbers:
-    """What prometheus-client takes for a registry."""
+    """The registry of metrics, as prometheus-client reads it."""
 
     def collect(self) -> "Iterator[Metric]":
         """Yield each number with its name and labels."""
@@ -182,15 +195,33 @@ class _Numbers:
             for values, total in sums.items():
                 counter.add_metric(values, float(total))
             yield counter
+        if settings.CLUSTER:
+            with suppress(DatabaseError):
+                yield from self._shared()
         for name, says, value in self._gauges():
             if value is not None:
                 yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
+
+    def _shared(self) -> "Iterator[Metric]":
+        """Yield the metrics that the processes of a cluster share."""
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
+
+        told = {queue: numbers for queue, *numbers in execute(_SHARED)}
+        says, age = "Oldest sign of life of all.", told[""][1] or 0
+        yield GaugeMetricFamily(f"{PREFIX}_oldest_heartbeat_seconds", says, value=age)
+        for place, (name, says) in enumerate(_OF_QUEUES):
+            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", says, labels=("queue",))
+            for queue in ("turns", "background", "long"):
+                gauge.add_metric((queue,), float(told.get(queue, (0, 0))[place]))
+            yield gauge
 
     def _gauges(self) -> Iterator[tuple[str, str, float | None]]:
         reached, lag = _reaches_redis() if settings.CLUSTER else None, running_turns.lag()
         yield "running_turns", "Turns that run now.", len(running_turns.turns)
         yield "watchers", "Pages that watch a conversation.", views.watchers
         yield "event_loop_lag_seconds", "How long the event loop took to answer.", lag
+        line = SyncToAsync.single_thread_executor._work_queue.qsize()  # noqa: SLF001
+        yield "waiting_writes", "Calls that wait for the thread that writes.", line
         yield "heartbeat_timestamp_seconds", "When turns got their last sign of life.", heartbeat()
         yield "database_reachable", "Whether the database can be read.", _is_readable()
         yield "redis_reachable", "Whether Redis answers.", reached
@@ -232,7 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serve() -> ThreadingHTTPServer | None:
     """Answer at HOST and WORKER_PORT until the server that is returned is closed; None without one.
 
-    Raises BadEnvironment where it can't listen.
+    Raises BadEnvironment if it can't listen.
     """
     if not settings.WORKER_PORT:
         return None

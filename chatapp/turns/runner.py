@@ -37,13 +37,15 @@ from chatapp.errors import Refused
 from chatapp.files.checkpoints import Checkpoints
 from chatapp.live.channel import channel
 from chatapp.live.hints import ListChanged
-from chatapp.models import Turn, TurnRequest
+from chatapp.models import Turn, TurnRequest, message_store
+from chatapp.models.calls import measured_prompts
+from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.telemetry import tallies
 from chatapp.toolbox.toolbox import folder_of, toolbox_for
-from chatapp.turns.lifecycle import finish_turn, hand_over
+from chatapp.turns.lifecycle import TurnEnd, enqueue_next, finish_turn, hand_over
 from condense import noop, say
 
 log = logging.getLogger(__name__)
@@ -57,16 +59,16 @@ STOPPED, FAILED = noop("Stopped."), noop("Failed.")
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How work ended: the turn's last status, what is announced, and why, if there is a reason.
+    """The end of work: the turn's last status, its announcement, and the reason, if any.
 
     All words are English, as the record has them.
 
     A turn that was left waiting has not ended: it goes on elsewhere.
 
-    One that was left at a safe point can be gone on with elsewhere, too.
+    One that was left at a safe point can be continued elsewhere, too.
 
-    A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
-    to be said at the composer. A turn that ``reached_limit`` has more to do.
+    A turn's reason is on its row, and that of an attempt, if it is ``on_record``. Any other has to
+    be shown at the composer. A turn that ``reached_limit`` has more to do.
     """
 
     turn: Turn.Status
@@ -79,8 +81,11 @@ class Ending:
     at_safe_point: bool = False
 
 
+_DONE = Ending(Turn.Status.SUCCEEDED, noop("Done."))
+
+
 async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - one for each kind
-    """Wait for the work and return how it ended, with what it has to say; raises nothing."""
+    """Wait for the work and return its ending; raises nothing."""
     try:
         with condense.panics_as_errors():
             said = await work
@@ -99,7 +104,7 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:  # noqa: PLR0911 - o
         log.exception("what ran could not be completed")
         text = noop("Palimpsest itself made an error. What was written so far is kept. Try again.")
         return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
-    return Ending(Turn.Status.SUCCEEDED, noop("Done."), said or "")
+    return replace(_DONE, reason=said or "")
 
 
 def _foreseen(error: Exception) -> Ending:
@@ -134,12 +139,18 @@ class TurnLoop(AgentLoop):
 
     controller: ContextController
 
-    def __init__(self, run: TurnContext, audience: Audience) -> None:
-        """Read what the turn works with; what only some turns need is made when they do."""
-        provider = provider_for(run.profile)
+    def __init__(self, run: TurnContext, audience: Audience, ending: Callable[[], TurnEnd]) -> None:
+        """Build the turn's parts from its settings; rarely needed ones are made on demand."""
+        profile, pk = run.profile, run.conversation.pk
+        profile.mcp_servers, prompts, history = together(
+            profile.read_servers.query(),
+            measured_prompts.query(pk, profile.model, condense.Calibration.MEMORY),
+            message_store.effective_rows.query(pk),
+        )
+        provider = provider_for(profile)
         folder = folder_of(run.conversation)
-        toolbox = toolbox_for(folder, run.conversation, run.profile)
-        scale = Scale.read(run.conversation, run.profile, run.system)
+        toolbox = toolbox_for(folder, run.conversation, profile)
+        scale = Scale.of(run.conversation, profile, run.system, prompts)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
         super().__init__(
@@ -152,6 +163,7 @@ class TurnLoop(AgentLoop):
             step_limit=run.preferences.step_limit,
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
+        journal.ending, journal.first = ending, history
         self.checkpoints = Checkpoints(folder)
 
     @cached_property
@@ -167,7 +179,7 @@ class TurnLoop(AgentLoop):
         )
 
     def wake(self) -> None:
-        """Look at what a person has said."""
+        """Have approvals and reviews read a person's answer."""
         self.approvals.wake()
         self.controller.wake()
 
@@ -188,6 +200,8 @@ class TurnTask:
         self._on_end = on_end
         self._loop: TurnLoop | None = None
         self._reason = ""
+        # True once its end is stored with its last reply.
+        self.has_ended = False
         own = run.conversation
         within = logs.within(user=own.owner_id, conversation=own.pk, turn=run.turn.pk)
         with within, languages.background():
@@ -196,7 +210,7 @@ class TurnTask:
             self._life = asyncio.create_task(self._live())
 
     def publish(self, event: events.TurnEvent) -> None:
-        """Tell everybody what happened; the owner's lists also say whether it waits."""
+        """Publish an event; the owner's lists are updated when the turn starts or stops waiting."""
         self._told.publish(event)
         waits = _WAITS.get(type(event), self.waits_since is not None)
         if waits != (self.waits_since is not None):
@@ -205,7 +219,7 @@ class TurnTask:
             channel.tell(ListChanged(conversation.owner_id, but=conversation.pk))
 
     def stop(self) -> None:
-        """Stop it; what was written so far is kept."""
+        """Stop it; the text written so far is kept."""
         if not self._work.cancelling():
             self._work.cancel()
 
@@ -216,12 +230,12 @@ class TurnTask:
             self._loop.leave()
 
     def wake(self) -> None:
-        """Look at what a person has answered."""
+        """Have the loop read a person's answer."""
         if self._loop:
             self._loop.wake()
 
     def heed(self, request: TurnRequest) -> None:
-        """Do what a person asked for."""
+        """Carry out a person's request."""
         match request.kind:
             case TurnRequest.Kind.STOP:
                 self.stop()
@@ -248,8 +262,8 @@ class TurnTask:
         await asyncio.wait({self._life})
 
     async def _do(self) -> str | None:
-        """Do the work, and return what there is to say of it."""
-        self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self)
+        """Do the work, and return a sentence about it, None without one."""
+        self._loop = loop = await RetriedWrites(self).read(TurnLoop, self.run, self, self._end)
         if self._reason:
             loop.leave()
         if not self.run.turn.condenses:
@@ -267,57 +281,72 @@ class TurnTask:
         )
 
     async def _live(self) -> None:
-        """Wait for the work, store and tell how it ended, and let what follows begin."""
+        """Wait for the work, store and publish its ending, and let follow-ups begin."""
         ending = await ending_of(self._work)
+        if self.has_ended:
+            # Whatever came after its last reply: that was stored with it.
+            ending = replace(_DONE, on_record=True)
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
                 await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
-                ending = await sync_to_async(self._finish)(ending)
+                if not self.has_ended or self.run.wishes.awaited:
+                    ending = await sync_to_async(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:
             self._told.close()
             self._on_end()
 
-    def _finish(self, ending: Ending) -> Ending:
-        """Close the turn's row, which says from now on how it ended; or return why that failed."""
+    def _end(self, ending: Ending = _DONE) -> TurnEnd:
+        """Return the end to store for an ending; its follow-ups are enqueued with it."""
         run, is_done = self.run, ending.turn == Turn.Status.SUCCEEDED and not ending.reached_limit
         # What was put off while it ran, and never fell due in it, is for the next turn.
         used = bool(self._loop and self._loop.controller.puts_off)
-        puts_off = used or run.conversation.put_off
+        puts_off, wish = used or run.conversation.put_off, run.wishes.awaited
+
+        def note() -> None:
+            self.has_ended = True
+            run.conversation.put_off &= not puts_off
+            if run.wishes.awaited is wish:
+                run.wishes.take()
+
+        def follow() -> None:
+            """Have the conversation named after its first turn, and condensed after a long rest."""
+            transaction.on_commit(note)
+            if is_done and run.asks_title:
+                enqueue("name_conversation", turn=str(run.turn.pk))
+            if is_done and run.condenses_idle and not run.turn.condenses:
+                rest = settings.CONDENSE_IDLE_AFTER
+                enqueue("condense_idle", after=rest, turn=str(run.turn.pk))
+
+        return TurnEnd(
+            turn=run.turn,
+            status=ending.turn,
+            error=ending.reason,
+            details=ending.details,
+            profile_at_fault=ending.profile_at_fault,
+            was_put_off=puts_off,
+            is_done=is_done,
+            wish=wish,
+            follow=follow,
+        )
+
+    def _finish(self, ending: Ending) -> Ending:
+        """Close the turn's row with its ending; return that, or the failure to store it."""
+        run = self.run
         try:
-            with transaction.atomic():
-                finished = finish_turn(
-                    turn=run.turn,
-                    status=ending.turn,
-                    error=ending.reason,
-                    details=ending.details,
-                    profile_at_fault=ending.profile_at_fault,
-                    was_put_off=puts_off,
-                    is_done=is_done,
-                    wish=run.wishes.take(),
-                )
-                if finished and is_done:
-                    self._let_follow()
-            if not finished:
+            if self.has_ended:
+                # Somebody asked for it as the last reply was stored.
+                enqueue_next(run.turn, run.wishes.take(), is_done=True)
+            elif not finish_turn(self._end(ending)):
                 log.warning("another process ended this turn, or took it over, as it ran here")
                 tallies.add("lost_turns")
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
-        run.conversation.put_off &= not (finished and puts_off)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.
         return ending if run.turn.condenses else replace(ending, on_record=True)
-
-    def _let_follow(self) -> None:
-        """Have the conversation named after its first turn, and condensed after a long rest."""
-        run = self.run
-        if run.asks_title:
-            enqueue("name_conversation", turn=str(run.turn.pk))
-        if run.condenses_idle and not run.turn.condenses:
-            rest = settings.CONDENSE_IDLE_AFTER
-            enqueue("condense_idle", after=rest, turn=str(run.turn.pk))
 
 
 # Whether a turn waits for a person after an event.
@@ -332,7 +361,7 @@ _WAITS = {
 
 
 def _event_of(ending: Ending) -> events.TurnEnded:
-    """Return what is told of an ending."""
+    """Return the event for an ending."""
     kind = "error" if ending.turn == Turn.Status.FAILED else "info"
     has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
     if not ending.reason or ending.on_record:

@@ -1,4 +1,4 @@
-"""The turns that run in this process: started, looked after, and ended in order."""
+"""The turns that run in this process: started, supervised, and ended in order."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ _STOPPED = noop("The server was stopped. What was written until then is kept.")
 
 
 class RunningTurns:
-    """The turns of this process that run, by their ids."""
+    """The running turns of this process, by their ids."""
 
     def __init__(self) -> None:
         self.turns: dict[uuid.UUID, TurnTask] = {}
@@ -69,6 +69,8 @@ class RunningTurns:
         self._beginning, self._begun = 0, asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
+        # Whether a turn may be on record as this process's that does not run: most ends are stored.
+        self._may_hold = True
         self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
         # How often somebody was gone, and how often by when nothing was left of them.
@@ -78,7 +80,7 @@ class RunningTurns:
 
     @contextlib.asynccontextmanager
     async def beginning(self) -> AsyncIterator[None]:
-        """Let something be put on record that will run; raise Stopping while the server stops."""
+        """Allow turns to be opened in the block; raise Stopping while the server stops."""
         if not self.closing:
             await self.clear_up()
         if self.closing:
@@ -91,9 +93,9 @@ class RunningTurns:
             self._begun.set()
 
     async def begin(self, store: Store) -> TurnContext | None:
-        """Have the turn run that ``store`` puts on record, here or in a worker, and return it.
+        """Open a turn with ``store``, run it here or in a worker, and return it.
 
-        None where there is none; raises Refused where it can't begin.
+        None if there is none; raises Refused if it can't begin.
         """
         async with self.beginning():
             # What is on record has to run, whether or not somebody still waits for it.
@@ -135,7 +137,7 @@ class RunningTurns:
 
     @contextlib.contextmanager
     def expecting(self, turn: uuid.UUID) -> Iterator[None]:
-        """Know of a turn that is about to run here, until it does."""
+        """Count a turn as running here until it does."""
         self._expected.add(turn)
         try:
             yield
@@ -143,11 +145,11 @@ class RunningTurns:
             self._expected.discard(turn)
 
     def __contains__(self, turn: object) -> bool:
-        """Whether a turn runs here, or soon will."""
+        """Return True if a turn runs here, or soon will."""
         return turn in self.turns or turn in self._expected
 
     def start(self, run: TurnContext) -> TurnTask:
-        """Let a turn begin here."""
+        """Start a turn in this process."""
         task = self.task_of(run, lambda: self._end(task))
         self.turns[run.turn.pk] = task
         if self.closing:
@@ -160,6 +162,7 @@ class RunningTurns:
         # It may have been released, and taken up here again.
         if self.turns.get(task.run.turn.pk) is task:
             del self.turns[task.run.turn.pk]
+        self._may_hold = True
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -172,15 +175,16 @@ class RunningTurns:
             log.error("something could not be done beside the turns", exc_info=error)
 
     def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
-        """Return the turn of this id or nonce if it runs here; without a name, whichever runs."""
-        for task in self.turns.values():
+        """Return the turn of this id or nonce if it runs here; without a name, the running one."""
+        # One whose end is stored already may have somewhat to do while the next one runs.
+        for task in reversed(self.turns.values()):
             own = task.run.turn
             if own.conversation_id == conversation_id and turn in {None, own.pk, own.nonce}:
                 return task
         return None
 
     def hear(self, hint: hints.Hint) -> None:
-        """Heed what a hint asks of a turn that runs here."""
+        """Carry out a hint's request to a turn that runs here."""
         match hint:
             case hints.TurnRequested(conversation, turn) if task := self.find(conversation, turn):
                 if hint.kind == TurnRequest.Kind.STOP:
@@ -194,13 +198,20 @@ class RunningTurns:
                 task.stop()
 
     async def _heed_all(self) -> None:
-        """Carry out requests to the turns here, let go of lost ones, end those that can't go on."""
+        """Carry out requests to the turns here, release lost ones, end those that can't go on."""
         tasks = {**self.turns}
+        if not (tasks or self._may_hold):
+            return
+        self._may_hold = False
         held, asked = await reading(_read_held)()
+        self._may_hold = bool(held)
         for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
             if task := self.turns.get(request.turn_id):
                 task.heed(request)
         for pk, task in tasks.items():
+            if task.has_ended:
+                # It may still begin a draft.
+                continue
             if held.get(pk) != task.run.turn.attempt and self.turns.get(pk) is task:
                 # One that waits for a person waits where it was taken to.
                 task.leave("") if task.waits_since else task.stop()
@@ -211,7 +222,7 @@ class RunningTurns:
             self._tell_closed(await sync_to_async(crash_recovery.close_unsaved)(self))
 
     async def _release(self) -> None:
-        """Give the worker back that a turn has which waits for a person: that may take days."""
+        """Release turns that wait long for a person, so that their workers are free."""
         moment = time.monotonic()
         for task in [*self.turns.values()] if settings.CLUSTER else ():
             waits = task.waits_since or moment
@@ -221,7 +232,7 @@ class RunningTurns:
                 task.leave("")
 
     def beat(self, anybody_gone: bool) -> float:
-        """Have this process look after turns; callable from any thread, at each sign of life.
+        """Have this process check its turns; callable from any thread, at each sign of life.
 
         Returns the seconds for which the event loop has not come round to an earlier call.
         """
@@ -235,7 +246,7 @@ class RunningTurns:
         return time.monotonic() - asked
 
     async def looked(self) -> None:
-        """Return when this process has looked after turns."""
+        """Return once this process has finished the check of its turns."""
         await asyncio.sleep(0)
         if self._looking:
             await asyncio.wait({self._looking})
@@ -267,7 +278,7 @@ class RunningTurns:
             await _beside(crash_recovery.enqueue_unclaimed)()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
-        """Close turns that processes left which are gone, and go on with those that wait."""
+        """Close the turns of processes that are gone, and continue those that wait."""
         gone, self._recovered = self._gone, -1
         done = await _beside(crash_recovery.recover)(most)
         self._tell_closed(done.closed)
@@ -280,14 +291,14 @@ class RunningTurns:
             self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:
-        """Have pages show that turns were closed, which may be open at any process."""
+        """Have pages in all processes show that turns were closed."""
         for conversation in conversations:
             channel.tell(hints.ConversationChanged(conversation))
 
     async def clear_up(self) -> None:
-        """End what a crash left behind, and go on with what only waited for a person.
+        """Close the turns that a crash left open, and continue those that only waited for a person.
 
-        Done once; nothing begins here before. Where it failed, the next call does it again.
+        Done once; no turn begins here before. If it failed, the next call does it again.
         """
         channel.start()
         if self.loop is None or not self.loop.is_running():
@@ -302,12 +313,12 @@ class RunningTurns:
             self.cleared_up = True
 
     def open(self) -> None:
-        """Look after turns from now on, also while nobody is there; needs a running loop."""
+        """Supervise turns from now on, even without users; needs a running loop."""
         channel.start()
         self._clearing_up = asyncio.create_task(self.try_to_clear_up())
 
     async def try_to_clear_up(self) -> None:
-        """Clear up now where that is possible, and later where it is not."""
+        """Recover from a crash now if that is possible; otherwise a later call does."""
         try:
             await self.clear_up()
         except (DatabaseError, OSError) as error:
@@ -317,8 +328,8 @@ class RunningTurns:
         """End all that runs, and wait until it is stored; let nothing begin.
 
         Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
-        These are for jobs as well, at the same time: whoever stops a process waits for it once.
-        What can't be stored is left to the next start to clear up.
+        Jobs have these at the same time: the process is waited for once. Writes that fail are left
+        to the recovery at the next start.
         """
         self.closing, last = True, time.monotonic() + settings.SAFE_POINT
         await self._until_begun(_seconds_to(last))
@@ -335,12 +346,12 @@ class RunningTurns:
         await close_clients()
 
     def stop_all(self) -> None:
-        """Stop all that runs; while the server is being closed, that ends the wait for it."""
+        """Stop all turns; while the server is being closed, that ends the wait for them."""
         for task in [*self.turns.values()]:
             task.stop()
 
     async def _until_begun(self, seconds: float) -> None:
-        """Wait for what was about to begin, so that it is ended like the rest."""
+        """Wait for turns that are about to begin, so that they are ended like the rest."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._beginning:
@@ -381,7 +392,7 @@ async def run_claimed(turn: str, attempt: int) -> None:
 
 
 def _beside[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a function to be awaited that keeps no write of a turn waiting."""
+    """Make a function awaitable, without delaying any write of a turn."""
     return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
 
 

@@ -1,4 +1,4 @@
-"""The records of a turn: what it left open is closed with the facts that are known."""
+"""The records of a turn: open ones are closed with the facts that are known."""
 
 from dataclasses import replace
 from functools import partial
@@ -34,9 +34,9 @@ INTERRUPTED = "interrupted"
 
 
 def close_what_is_open(turn: Turn, reason: str) -> None:
-    """Close a turn's calls, tools and attempts; what was written of an answer becomes its message.
+    """Close a turn's calls, tools and attempts; the text of a partial answer becomes its message.
 
-    It is part of the transaction that ends the turn, and does nothing where nothing is open.
+    It is part of the transaction that ends the turn, and does nothing if nothing is open.
     """
     for call in turn.calls.filter(status=ModelCall.Status.RUNNING):
         draft, row = partial_replies.newest(call), None
@@ -63,7 +63,7 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 
 @transaction.atomic
 def keep_passed_on(call: ModelCall, reason: str) -> None:
-    """Close a call that the gateway was passing on; what came of the answer becomes its message."""
+    """Close a call that the gateway was passing on; its partial answer becomes its message."""
     lock(Conversation, call.conversation_id)
     draft, row = partial_replies.newest(call), None
     if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
@@ -77,7 +77,7 @@ def keep_passed_on(call: ModelCall, reason: str) -> None:
 
 
 def came_to_its_end(turn: Turn) -> bool:
-    """Whether all that a turn was to do is stored, and only its end is not."""
+    """Return True if all of a turn's work is stored, and only its end is not."""
     last = _last_message(turn)
     if last is None or last.role != Message.Role.ASSISTANT or last.is_cut:
         return False
@@ -91,7 +91,7 @@ def _last_message(turn: Turn) -> Message | None:
 
 
 def account_for(call: ModelCall, **columns: Any) -> None:
-    """Account for a call that broke off: by what was reported, and estimates of the rest."""
+    """Account for a call that broke off: by its reported usage, and estimates of the rest."""
     called = {"name": call.profile_name, "provider": call.provider, "model": call.model}
     profile = Profile.objects.filter(owner=call.conversation.owner_id, **called).first()
     written = partial_replies.newest(call)
@@ -109,12 +109,13 @@ def account_for(call: ModelCall, **columns: Any) -> None:
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage), **columns, status=status, cost=cost
     )
+    call.pieces.all().delete()
     transaction.on_commit(partial(partial_replies.forget, call.pk))
     transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 
 
 def _answer_calls(turn: Turn) -> None:
-    """Store results for a reply whose calls have none: those that are known, and why not."""
+    """Store results for a reply whose calls have none: known ones, or the reason for none."""
     last = _last_message(turn)
     if last is None or last.role != Message.Role.ASSISTANT:
         return

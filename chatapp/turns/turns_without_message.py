@@ -63,13 +63,13 @@ def take_up(
                 question, origin = set_answer_aside(locked, seq), Turn.Origin.REGENERATED
                 turn = opened(locked, question_seq=question, origin=origin)
         message_store.note_record(locked.pk)
-    return read_run(conversation, turn=turn)
+    return read_run(message_store.read_conversation(locked.pk), turn=turn)
 
 
 def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
-    """Open a turn that does again what the last one failed at.
+    """Open a turn that repeats the failed part of the last one.
 
-    What it had written stays, except an answer that broke off: that is set aside.
+    The text written so far stays, except an answer that broke off: that is set aside.
     """
     failed = _last_turn(locked)
     if failed is None or failed.status not in Turn.UNDONE:
@@ -82,7 +82,7 @@ def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
 
 
 def _continue(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
-    """Open a turn that goes on from where the last one ended early.
+    """Open a turn that continues the last one, which ended early.
 
     An answer that was cut is followed by a message that asks to go on.
     """
@@ -110,32 +110,32 @@ def _last_message(conversation: Conversation) -> Message | None:
 
 
 def _is_unanswered(last: Message) -> bool:
-    """Whether the model has said nothing yet: its tools have answered, or nobody has."""
+    """Return True if the last message needs a reply: it is the user's, is cut, or calls tools."""
     by_user = last.role == Message.Role.USER
     return by_user or last.is_cut or bool(message_store.to_engine(last).tool_uses)
 
 
 @transaction.atomic(savepoint=False)
 def start_condensing(conversation: Conversation, wish: CondenseRequest) -> TurnContext | None:
-    """Open the turn of a condensation by hand; None where it was asked for before.
+    """Open the turn of a condensation by hand; None if it was requested before.
 
-    Raises Refused where it can't begin.
+    Raises Refused if it can't begin.
     """
     turn = open_condensing(conversation=conversation, nonce=wish.nonce)
     if turn is None:
         return None
     check_condensing(conversation, wish.scope)
     keep_request(turn, wish)
-    return read_run(conversation, turn=turn, wish=wish)
+    return read_run(message_store.read_conversation(turn.conversation_id), turn=turn, wish=wish)
 
 
 def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
-    """Open the turn of a condensation while nobody says anything, None where that is not cheaper.
+    """Open the turn of a condensation while idle, None if that is not cheaper.
 
-    Raises Refused where it can't begin.
+    Raises Refused if it can't begin.
     """
     terms = read_terms(conversation_id)
-    if terms is None or not is_cheaper(terms, message_store.read_effective(conversation_id)):
+    if terms is None or not is_cheaper(terms, message_store.read_outline(conversation_id)[0]):
         return None
     check_spending(conversation_id)
     wish = CondenseRequest(uuid.uuid4(), while_idle=True)
@@ -143,19 +143,18 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
-    """Raise Refused where nothing can be condensed; else it is not put off any more.
+    """Raise Refused if nothing can be condensed; else it is not put off any more.
 
-    What only a part is chosen of says nothing of the rest, which stays put off.
+    A request for a part says nothing of the rest, which stays put off.
     """
-    history = message_store.read_effective(conversation.pk)
     if scope is None:
-        hides, said_nothing = sizes.hideable(history)
+        hides, said_nothing = sizes.hideable(*message_store.read_outline(conversation.pk))
         if hides is None:
             raise Refused(forecast(hides, said_nothing=said_nothing).nothing)
         message_store.put_off(conversation, False)
         return
     try:
-        find_chosen(conversation.pk, history, scope)
+        find_chosen(conversation.pk, message_store.read_effective(conversation.pk), scope)
     except condense.NothingToCondense as reason:
         raise Refused(str(reason)) from reason
 

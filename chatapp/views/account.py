@@ -27,7 +27,7 @@ PIECE = 1_000_000
 
 
 def sessions_of(request: Request) -> list[UserSession]:
-    """Return where the user is signed in, the last visit first."""
+    """Return the user's sessions, the latest visit first."""
     sessions: list[UserSession] = UserSession.objects.purge_and_list(request.user)
     return sorted(sessions, key=lambda one: one.last_seen_at, reverse=True)
 
@@ -60,7 +60,7 @@ def end_session(request: Request, pk: int) -> HttpResponse:
 
 @signed_in("GET")
 def download_account(request: Request) -> HttpResponseBase:
-    """Return all that is stored of the user as one archive."""
+    """Return all stored data of the user as one archive."""
     # It can be larger than what memory there is; the answer closes it.
     file = TemporaryFile()  # noqa: SIM115 - the same
     write_account(request.user, file)
@@ -71,7 +71,7 @@ def download_account(request: Request) -> HttpResponseBase:
 @signed_in("GET", "POST")
 @reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator] # it has no types
 def delete_account(request: Request) -> HttpResponse:
-    """Say what it means to delete the account; have it deleted after a week."""
+    """Explain the deletion of the account; schedule it for a week later."""
     if Deletion.objects.filter(user=request.user).exists():
         return redirect("settings_section", "account")
     if request.method == "GET":
@@ -84,7 +84,7 @@ def delete_account(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def keep_account(request: Request) -> HttpResponse:
-    """Take the deletion of the account back."""
+    """Cancel the deletion of the account."""
     if users.keep_account(request.user):
         messages.success(request, _("Your account stays."))
     return redirect(came_from(request))

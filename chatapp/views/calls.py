@@ -1,4 +1,4 @@
-"""Records of a conversation: the next request, what calls sent and cost, and the chain."""
+"""Records of a conversation: next request, sent requests, costs and audit chain."""
 
 import json
 import math
@@ -46,14 +46,14 @@ def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_history(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show what the latest requests were made of."""
+    """Show the composition of the latest requests."""
     context = {"conversation": conversation, "chart": draw_chart(conversation)}
     return show_in_inspector(request, "history", "inspector/_history.html", context)
 
 
 @in_conversation("GET")
 def show_call(request: Request, conversation: Conversation, call_pk: int) -> HttpResponse:
-    """Show what the model saw in a call, in the panel or as a page."""
+    """Show the request of a call, in the panel or as a page."""
     call = _call(conversation, call_pk)
     context = {"conversation": conversation, "past": read_call(call), "call": call}
     return show_in_inspector(request, "history", "inspector/_call.html", context)
@@ -97,7 +97,7 @@ def show_costs(request: Request) -> HttpResponse:
 
 @in_conversation("GET")
 def show_conversation_costs(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show the cost of a conversation's latest turns, and of what was set aside."""
+    """Show the cost of a conversation's latest turns, and of its abandoned branches."""
     calls = ModelCall.objects.filter(conversation=conversation)
     begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
@@ -133,7 +133,7 @@ def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
 @reading_damaged_text()
 @in_conversation("GET")
 def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say whether a conversation's chain holds, and list its entries."""
+    """Show the verdict on a conversation's chain, and list its entries."""
     after = request.GET.get("after", "")
     context = audit_entries.audit_lines(conversation.audit_entries.all(), read_number(after))
     if after:
@@ -180,6 +180,6 @@ def export_audits(request: Request) -> HttpResponse:
 @reading_damaged_text()
 @in_conversation("GET")
 def download_audit(_request: Request, own: Conversation) -> HttpResponse:
-    """Send the chain with what it stands for, for others to check."""
+    """Send the chain with all the data it covers, for others to check."""
     text = json.dumps(audit_check.export(own), ensure_ascii=False, indent=1)
     return download(text, f"record-{own.pk}.json", "application/json")

@@ -1,4 +1,4 @@
-"""One conversation: the page, its transcript in parts, and what answers and is read there.
+"""One conversation: its page, its transcript in parts, and its answering profile.
 
 Also its messages: their texts, the end of a part to condense, and pins.
 """
@@ -63,7 +63,7 @@ def show_transcript(request: Request, conversation: Conversation) -> HttpRespons
 
 
 def read_page(request: Request, conversation: Conversation) -> rows.Page:
-    """Return the rows that the address asks for, the newest ones where it asks for none."""
+    """Return the rows that the address names, the newest ones if it names none."""
     match request.GET.dict():
         case {"after": after, "before": before}:
             return row_pages.page_between(conversation, after, before)
@@ -78,7 +78,7 @@ def read_page(request: Request, conversation: Conversation) -> rows.Page:
 
 @in_conversation("GET")
 def find(request: Request, conversation: Conversation) -> JsonResponse:
-    """Return where in the conversation the words are, in reading order, and what matches them."""
+    """Return the places of the words in the conversation, in reading order, and their pattern."""
     query = Query.read(request.GET.get("q", ""))
     problem = ""
     try:
@@ -103,7 +103,7 @@ def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say how much was said here, how often that was condensed, and when it last was."""
+    """Show the number of messages and condensations, and the last condensation."""
     said = conversation.messages.in_force().written().filter(holds_results=False).count()
     made = conversation.condensations.filter(status="succeeded", message__rewind_parent=None)
     context = {"said": said, "made": made.count(), "last": made.newest_first().first()}
@@ -141,7 +141,7 @@ def set_window(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_message_text(_request: Request, own: Conversation, seq: int) -> HttpResponse:
-    """Return what a message says, for copying and editing."""
+    """Return a message's text, for copying and editing."""
     return answer(row_pages.message_text(own, seq))
 
 
@@ -154,13 +154,13 @@ def show_call_text(request: Request, own: Conversation, seq: int) -> HttpRespons
 
 @in_conversation("GET")
 def show_queued_text(_request: Request, own: Conversation, nonce: uuid.UUID) -> HttpResponse:
-    """Return what a message says that waits to be sent, for editing."""
+    """Return the text of a queued message, for editing."""
     waiting = own.queued.waiting().filter(nonce=nonce)
     return answer(waiting.values_list("text", flat=True).first())
 
 
 def answer(text: str | None) -> HttpResponse:
-    """Return text that no browser takes for anything else."""
+    """Return plain text that no browser takes for HTML."""
     if text is None:
         raise Http404
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
@@ -168,7 +168,7 @@ def answer(text: str | None) -> HttpResponse:
 
 @in_conversation("GET")
 def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Ask up to which message to condense from this one on."""
+    """Ask for the last message of a part to condense, which starts at this one."""
     try:
         ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
     except condense.NothingToCondense as reason:
@@ -184,7 +184,7 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
 
 @in_conversation("GET")
 def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show what is pinned, what it takes, and a form for a rule."""
+    """Show the pins, their size, and a form for a rule."""
     context = {
         "conversation": conversation,
         "pins": pinned.pin_lines(conversation),
@@ -204,14 +204,14 @@ def pin_rule(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("POST", resting=True)
 def adopt_rules(request: Request, conversation: Conversation) -> HttpResponse:
-    """Have the model told the rules of an imported file as the user's own."""
+    """Give the model the rules of an imported file as the user's own."""
     pins.adopt_rules(conversation=conversation)
     return announce(request, conversation)
 
 
 @in_conversation("POST", resting=True)
 def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Have the model keep a message word for word, or what was selected of its text."""
+    """Have the model keep a message word for word, or a selected part of its text."""
     if (selected := request.POST.get("selected")) is None:
         pins.pin_message(conversation=conversation, seq=seq)
     else:

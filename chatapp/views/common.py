@@ -44,7 +44,7 @@ LONGEST_NUMBER = 9
 
 
 class Request(HttpRequest):
-    """A request of someone who is signed in."""
+    """A request of a signed-in user."""
 
     user: User
     htmx: HtmxDetails
@@ -54,7 +54,7 @@ type View = Callable[..., HttpResponseBase]
 
 
 def signed_in(*methods: str) -> Callable[[View], View]:
-    """Let only signed-in people in, by these methods, and tell a refusal as a sentence."""
+    """Admit only signed-in users, by these methods; answer a refusal with its reason."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods)
@@ -81,7 +81,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
 
 
 def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
-    """Say that nothing was done, and when to try again; what was typed is one step back."""
+    """Return the refusal of a rate limit with the time to wait; the text is one step back."""
     reason = in_words(str(limit))
     if request.htmx:
         answer = HttpResponse(reason, content_type="text/plain; charset=utf-8")
@@ -92,7 +92,7 @@ def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
 
 
 def ask_to_sign_in(request: Any) -> HttpResponse:
-    """Lead to signing in, and from there back to the page that somebody was on."""
+    """Redirect to the sign-in page, and from there back to the user's page."""
     if not request.htmx:
         is_page = request.method == "GET"
         return redirect_to_login(request.get_full_path() if is_page else came_from(request))
@@ -102,16 +102,16 @@ def ask_to_sign_in(request: Any) -> HttpResponse:
 
 
 def came_from(request: HttpRequest) -> str:
-    """Return the address of the page that a form is on, the first page's where nobody says."""
+    """Return the address of the form's page, the first page's if the browser sends none."""
     address = request.headers.get("Referer", "")
     here = url_has_allowed_host_and_scheme(address, {request.get_host()})
     return address if here else reverse("conversations")
 
 
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
-    """Let in as ``signed_in`` does, and hand the view the user's conversation in place of its key.
+    """Admit users like ``signed_in``, and pass the view their conversation in place of its key.
 
-    A ``resting`` one is without what is only on record as running in it.
+    In a ``resting`` one, turns that no process runs any more are ended first.
     """
 
     def decorate(view: View) -> View:
@@ -155,12 +155,12 @@ def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], Vie
 
 
 def read_number(text: str) -> int | None:
-    """Return the whole number that a part of an address or a form spells, if one can be meant."""
+    """Return the whole number in a part of an address or a form, None for other text."""
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def read_float(text: str) -> float | None:
-    """Return the number that a part of an address spells, if one can be meant."""
+    """Return the finite number in a part of an address, None for other text."""
     try:
         value = float(text)
     except ValueError:
@@ -169,7 +169,7 @@ def read_float(text: str) -> float | None:
 
 
 def refuse(request: Request, reason: str) -> HttpResponse:
-    """Say why nothing was done, on the page that the user came from."""
+    """Show the reason of a refusal on the page that the user came from."""
     reason = in_words(reason)
     if request.htmx:
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
@@ -178,14 +178,14 @@ def refuse(request: Request, reason: str) -> HttpResponse:
 
 
 def done(request: Request, *, event: str, to: str) -> HttpResponse:
-    """Tell scripts that ``event`` happened, or take a page without scripts to ``to``."""
+    """Send scripts the ``event``, or redirect a page without scripts to ``to``."""
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Trigger": event})
     return redirect(to)
 
 
 def announce(request: Request, conversation: Conversation) -> HttpResponse:
-    """Tell every open page of the conversation that its transcript changed."""
+    """Announce to every open page of the conversation that its transcript changed."""
     actions.announce_change(conversation.pk)
     return done(request, event="transcript-changed", to=reverse("chat", args=[conversation.pk]))
 
@@ -197,7 +197,7 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
 
 
 def command_mode(user: User) -> str:
-    """Return how a user's commands run on this server: "off", "denied", "sandboxed" or "open"."""
+    """Return the mode of a user's commands: "off", "denied", "sandboxed" or "open"."""
     if not settings.ALLOW_COMMANDS:
         return "off"
     if not ServerSettings.binding(user).commands_allowed:
@@ -206,7 +206,7 @@ def command_mode(user: User) -> str:
 
 
 def wants_page(request: Request) -> bool:
-    """Return whether a whole page is asked for, and no part of one."""
+    """Return True if the request is for a whole page, not for a part of one."""
     return not request.htmx or request.htmx.boosted
 
 

@@ -109,7 +109,7 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
 
 
 def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:
-    """Do as ``in_conversation`` does, and hand the view the attempt that the address names."""
+    """Admit users like ``in_conversation``, and pass the view the attempt of the address."""
 
     def decorate(view: View) -> View:
         @in_conversation(*methods, resting=resting)
@@ -174,7 +174,7 @@ def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
-    """Show at the button why an undo does not fit, and other ways."""
+    """Show at the button the reason why an undo does not fit, and other ways."""
     if not request.htmx:
         return refuse(request, str(problem))
     hidden = undo_.list_hidden(condensation=attempt).written()

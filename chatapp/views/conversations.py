@@ -45,14 +45,14 @@ FIRST = "first"
 
 @signed_in("GET")
 def show_home(request: Request) -> HttpResponse:
-    """Show what this is and three things to try."""
+    """Show the introduction and three examples."""
     return _home(request)
 
 
 def _home(
     request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
 ) -> HttpResponse:
-    """Return the first page, with what was typed and attached there in vain."""
+    """Return the first page, with the text and attachments of a refused form."""
     own = Conversation.objects.owned_by(request.user)
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
     default = accounts.preferences_of(request.user).default_profile_id
@@ -81,8 +81,7 @@ def _home(
 def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
-    Without the field it begins with nothing; a field that nothing was typed into is refused. What
-    is refused stays on the page.
+    Without the field it starts empty; an empty field is refused. A refused form stays on the page.
     """
     prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
     try:
@@ -123,7 +122,7 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
 
 @in_conversation("POST")
 def continue_here(request: Request, conversation: Conversation) -> HttpResponse:
-    """Go on here with what another program began."""
+    """Go on here with a conversation that another program began."""
     sessions.continue_here(conversation=conversation)
     return redirect("chat", conversation.pk)
 
@@ -143,7 +142,7 @@ def rename_conversation(request: Request, conversation: Conversation) -> HttpRes
 
 @signed_in("POST")
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Take the conversation out of sight and offer to bring it back."""
+    """Hide a deleted conversation, and offer to restore it."""
     conversation = present_or_deleted(request, pk)
     conversations.delete_conversation(conversation=conversation)
     actions.close_deleted(pk)
@@ -159,7 +158,7 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 
 @signed_in("POST")
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Bring a deleted conversation back and show it."""
+    """Restore a deleted conversation and show it."""
     conversations.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
 
@@ -174,7 +173,7 @@ def fork_conversation(request: Request, conversation: Conversation, seq: int) ->
 
 @in_conversation("GET")
 def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say in advance what going back would hide."""
+    """Show the messages and files that a rewind would change."""
     form = RewindForm(request.GET)
     if not form.is_valid():
         return refuse(request, _("There is no such place in this conversation."))
@@ -211,7 +210,7 @@ def rewind_conversation(request: Request, conversation: Conversation) -> HttpRes
 
 @in_conversation("POST", resting=True)
 def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
-    """Show the model again what a rewind hid."""
+    """Show the model again the messages that a rewind hid."""
     rewind_.undo_rewind(rewind=get_object_or_404(conversation.rewinds, pk=rewind_pk))
     return announce(request, conversation)
 
@@ -224,5 +223,5 @@ def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) ->
 
 
 def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
-    """Return the user's conversation: what is done to it may have been done already."""
+    """Return the user's conversation, deleted or not: a repeated request finds it too."""
     return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)

@@ -67,7 +67,7 @@ def put_attachment(request: Request) -> HttpResponse:
 
 @signed_in("GET")
 def show_attachments(request: Request) -> HttpResponse:
-    """Return the chips of what waits under the ids asked for, in their order."""
+    """Return the chips of the attachments with these ids, in their order."""
     ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
     found = {one.pk: one for one in request.user.attachments.filter(pk__in=ids)}
     return _chips(request, [found[one] for one in ids if one in found])
@@ -79,25 +79,25 @@ def _chips(request: Request, attachments: list[Attachment]) -> HttpResponse:
 
 @signed_in("GET")
 def show_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Return what waits to be sent: an image as it is, a file as its text."""
+    """Return an attachment that waits to be sent: an image as it is, a file as its text."""
     return served(get_object_or_404(request.user.attachments, pk=pk).engine)
 
 
 @signed_in("POST")
 def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Forget what waits to be sent; one that is gone already is gone."""
+    """Remove an attachment that waits to be sent; succeed also if it is gone."""
     request.user.attachments.filter(pk=pk).delete()
     return HttpResponse(status=204)
 
 
 @in_conversation("GET")
 def show_block(_request: Request, own: Conversation, seq: int, index: int) -> HttpResponse:
-    """Return what was sent with a message."""
+    """Return an attachment of a message."""
     return served(row_pages.message_block(own, seq, index))
 
 
 def served(block: condense.Block | None) -> HttpResponse:
-    """Return an image to be shown, or a file's text to be kept; anything else is not found."""
+    """Return an image to be shown, or a file's text to be downloaded; raise Http404 otherwise."""
     image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
     if image:
         kind, data = image
@@ -114,7 +114,7 @@ def served(block: condense.Block | None) -> HttpResponse:
 @limited_upload(lambda: (folder_transfer.MAX_BYTES, str(folder_transfer.too_much())))
 @in_conversation("GET", "POST")
 def show_files(request: Request, conversation: Conversation) -> HttpResponse:
-    """List the files, or put in what was sent."""
+    """List the files, or add uploaded ones."""
     if request.method == "GET":
         files, status = list[Entry](), 200
         try:

@@ -1,4 +1,4 @@
-"""Imports: a conversation made from files, and the report of what could not be used."""
+"""Imports: a conversation made from files, and the report of the unused parts."""
 
 import uuid
 import zipfile
@@ -38,7 +38,7 @@ def _too_much() -> str:
 @limited_upload(lambda: (MOST_BYTES, _too_much()))
 @signed_in("GET", "POST")
 def import_conversation(request: Request) -> HttpResponse:
-    """Show what can be imported, or begin to import what was sent."""
+    """Show the formats that can be imported, or start to import the uploaded files."""
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
     if running := import_jobs.find_running(request.user):
@@ -80,7 +80,7 @@ def _why_unknown(path: Path) -> str:
 
 @signed_in("GET")
 def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
-    """Show how far an import has come; when it is over, go where it led."""
+    """Show the progress of an import; once it is over, redirect to its one conversation."""
     run = import_jobs.find_import(job_pk, request.user)
     whole = wants_page(request)
     imported = run.imported if run else 0
@@ -101,7 +101,7 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
 
 
 def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirect:
-    """Go to the one conversation of a file, or first to what of it its owner should know."""
+    """Open the conversation of a file, or first its report if it has rules or a system prompt."""
     if source.conversation.system_prompt or pinned.claimed_rules(source.conversation):
         return redirect("source", source.pk)
     told = {"source": source, "earlier": earlier}
@@ -111,7 +111,7 @@ def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirec
 
 @in_conversation("GET")
 def show_source(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show what a conversation was made from, and what of that could not be used."""
+    """Show the source of a conversation, and the parts that could not be used."""
     source = get_object_or_404(Source, conversation=conversation)
     if source.form not in importers.list_formats():
         raise Http404

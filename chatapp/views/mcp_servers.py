@@ -21,7 +21,7 @@ TOLD = 5
 
 @signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
-    """List the user's servers, with how many of their tools are offered."""
+    """List the user's servers, with the number of tools that each offers."""
     allowed = ServerSettings.binding(request.user).servers_allowed
     servers = request.user.mcp_servers.all()
     context = {"servers": servers, "allowed": allowed, "commands": command_mode(request.user)}
@@ -30,9 +30,9 @@ def list_servers(request: Request) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
-    """Add a server, or change one, and try it where it is reached anew.
+    """Add or change a server, and test its connection if that changed.
 
-    What it is given as a secret is only ever replaced or removed.
+    A secret is never shown: it can only be replaced or removed.
     """
     server = McpServer(owner=request.user)
     if pk is not None:
@@ -59,7 +59,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
 
 @signed_in("POST")
 def try_server(request: Request, pk: int) -> HttpResponse:
-    """Connect to a server as it is stored, and show which tools it lists."""
+    """Connect to a stored server, and show its list of tools."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
     listing = mcp_servers.try_server(server=server)
     server.refresh_from_db()
@@ -81,7 +81,7 @@ def delete_server(request: Request, pk: int) -> HttpResponse:
 
 
 def describe(listing: Listing) -> str:
-    """Say how many tools there are, and which can't be offered."""
+    """Return a sentence on the number of tools, and the names of those left out."""
     said = _("It has {count:,} tool.", "It has {count:,} tools.", count=len(listing.definitions))
     if not listing.left_out:
         return said

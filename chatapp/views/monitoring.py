@@ -1,4 +1,4 @@
-"""Monitoring: is the server alive and ready, and its metrics."""
+"""Monitoring: liveness, readiness and metrics of the server."""
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -12,11 +12,11 @@ from chatapp.turns import monitoring
 @require_GET
 @never_cache
 def tell(request: HttpRequest) -> HttpResponse:
-    """Answer whoever watches over this process."""
+    """Answer a request for the process's health or metrics."""
     return monitoring.answer(request.path_info, request.headers.get("Authorization", ""))
 
 
 def tell_failure(_request: HttpRequest) -> HttpResponse:
-    """Say that the server failed, and by which id its log tells of that; reads no database."""
+    """Return the page of a server error, with its id in the log; reads no database."""
     page = render_to_string("500.html", {"request_id": logs.request_id()})
     return HttpResponse(page, status=500)

@@ -1,4 +1,4 @@
-"""The operator's page: who uses this server at which cost, and what holds for everybody."""
+"""The operator's page: users and their costs, and the settings of the server."""
 
 import logging
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _MADE = "made_invitation"
 
 
 def for_operators(*methods: str) -> Callable[[View], View]:
-    """Let in as ``signed_in`` does, and only operators: for others there is nothing here."""
+    """Admit only operators, as ``signed_in`` admits users; for others the page does not exist."""
 
     def decorate(view: View) -> View:
         def guarded(request: Request, **kwargs: Any) -> HttpResponseBase:
@@ -46,7 +46,7 @@ def for_operators(*methods: str) -> Callable[[View], View]:
 
 
 class InvitationForm(forms.Form):
-    """The role of whoever is invited."""
+    """The role of an invited person."""
 
     role = forms.ChoiceField(label=_("role"), choices=Invitation.Role.choices)
 
@@ -74,7 +74,7 @@ def list_users(request: Request) -> HttpResponse:
 
 @for_operators("GET", "POST")
 def show_server(request: Request) -> HttpResponse:
-    """Show what holds for everybody here, and save all of it at once."""
+    """Show the settings of the server, and save all of them at once."""
     sent = request.POST if request.method == "POST" else None
     form = ServerSettingsForm(sent, instance=ServerSettings.read(), operator=request.user)
     if form.is_valid():
@@ -104,7 +104,7 @@ def invite(request: Request) -> HttpResponse:
 
 @for_operators("POST")
 def revoke_invitation(request: Request, pk: int) -> HttpResponse:
-    """Take an invitation back."""
+    """Revoke an invitation."""
     get_object_or_404(Invitation.objects.usable(), pk=pk).delete()
     messages.success(request, translate("The invitation was revoked."))
     return redirect("users")
@@ -113,7 +113,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 @for_operators("POST")
 @reauthentication_required(enabled=lambda request: request.path.endswith(OPENING))  # type: ignore[untyped-decorator] # it has no types
 def change_user(request: Request, pk: int, action: str) -> HttpResponse:
-    """Do one thing to a user's account; refused where it leaves no operator."""
+    """Do one thing to a user's account; refused if it leaves no operator."""
     user = get_object_or_404(people(), pk=pk)
     log.info("an operator asks this of user %s: %s", user.pk, action)
     match action:

@@ -1,4 +1,4 @@
-"""Profiles: which models answer, with which limits, prices and keys, and trying them."""
+"""Profiles: models with their limits, prices and keys, and tests of them."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ from chatapp.views.common import Request, refuse, signed_in
 
 @signed_in("GET")
 def list_profiles(request: Request) -> HttpResponse:
-    """List the user's profiles with where condensing starts in each."""
+    """List the user's profiles, with the size at which each condenses."""
     preferences = accounts.preferences_of(request.user)
     profiles = [
         (profile, CondensingPoint.of(profile, preferences))
@@ -116,7 +116,7 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
 
 @signed_in("POST")
 def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
-    """Try a profile as it stands in its form, and say what works; nothing is saved."""
+    """Test a profile as entered in its form, and show the result; nothing is saved."""
     profile = ProfileForm(request.POST, instance=own_profile(request, pk)).unsaved()
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
@@ -141,7 +141,7 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
 
 
 def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
-    """Return what is known of a model, as the form names its fields."""
+    """Return the known figures of a model as JSON, by the form's field names."""
     figures: dict[str, Any] = dict(model.figures) if model else {}
     if sees_images is not None:
         figures["text_only"] = not sees_images
@@ -161,7 +161,7 @@ def look_around(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def connect(request: Request) -> HttpResponse:
-    """Connect a model by a key or an address, or say beside the field why that does not work."""
+    """Connect a model by a key or an address; show a failure's reason next to the field."""
     form = ConnectForm(request.POST)
     outcome = new_profiles.connect(form.profile(request.user)) if form.is_valid() else Outcome()
     if outcome.profile is None:

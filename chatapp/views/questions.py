@@ -1,4 +1,4 @@
-"""Questions to a person: may a tool run, does a summary apply, and what holds in a conversation."""
+"""Questions to a person: tool approvals and summary reviews; a conversation's policies."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -24,7 +24,7 @@ from chatapp.views.common import REFUSED, Request, done, in_conversation
 
 @in_conversation("POST")
 def answer_question(request: Request, own: Conversation, question_pk: int) -> HttpResponse:
-    """Let a tool run, or not, or tell the model what it asked; the turn goes on at once."""
+    """Allow or deny a tool, or send the model an answer; the turn goes on at once."""
     questions = Question.objects.select_related("turn")
     suggestion = request.POST.get("suggestion", "")
     approvals.answer_question(
@@ -55,11 +55,11 @@ def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpRe
 
 @in_conversation("GET", "POST")
 def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
-    """Say how large the context would be with a summary as it is now, and what that keeps.
+    """Show the context's size with a review's summary, and the facts that this keeps.
 
-    Who asks is at work on it, so it does not apply by itself any more, and what they type is kept.
-    Says nothing once it was answered: the page is told so anyway, perhaps after its last question.
-    GET gives the summary with its sentences without a source marked, which may take seconds.
+    The request holds the review, so that it does not apply by itself any more, and keeps the typed
+    text. After the answer it returns nothing: the page may ask once more by then. GET gives the
+    summary with its sentences without a source marked, which may take seconds.
     """
     review = _own_review(own, review_pk)
     if review.status != Review.Status.PENDING:
@@ -84,7 +84,7 @@ def _own_review(own: Conversation, pk: int) -> Review:
 
 @in_conversation("GET", "POST")
 def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show which tools may run in a conversation and what the model is told, and change that."""
+    """Show and change a conversation's tool policies, system prompt, settings and folder."""
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
     form = PoliciesForm(

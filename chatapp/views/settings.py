@@ -1,6 +1,7 @@
 """Settings: one page in sections, of which one is in view, saved all at once."""
 
 import re
+import uuid
 from itertools import chain
 
 from allauth.account.decorators import reauthentication_required
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp import languages
 from chatapp.accounts import accounts, credentials
 from chatapp.condensation.costs import cost_of_draft
+from chatapp.embedding.embedders import embedder_for
 from chatapp.forms.accounts import GatewayForm, TokenForm, forms_of_saved
 from chatapp.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.models import ApiToken
@@ -37,7 +39,7 @@ LABELS = {
 
 
 class SentSettings:
-    """Every form of the page, with what was ``sent`` for each, or as it is stored."""
+    """Every form of the page, filled with the ``sent`` values or the stored ones."""
 
     def __init__(self, user: User, sent: QueryDict | None) -> None:
         self.form = PreferencesForm(sent, instance=accounts.preferences_of(user))
@@ -50,7 +52,7 @@ class SentSettings:
             self.profiles.append(ProfileChoice(data, instance=profile, prefix=prefix))
 
     def wrong_sections(self) -> list[str]:
-        """Return where something can't be saved; all is checked, so that all is said at once."""
+        """Return the sections with invalid fields; all forms are checked."""
         places = {name: one for one in LABELS for name in SECTIONS.get(one, ())}
         places["condensing_prompt"] = "prompts"
         fields = chain(self.form.errors, *[one.errors for one in self.profiles])
@@ -93,13 +95,14 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
         "gateway_form": GatewayForm(),
         "reachable": [one for one in profiles if one.spec.url],
         "sessions": sessions_of(request),
+        "embedder": embedder_for(uuid.UUID(int=0)),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
 
 
 @transaction.atomic
 def save(request: Request, page: SentSettings) -> None:
-    """Save all of it, and say what can't be saved any more."""
+    """Save all forms, and report profiles that are gone."""
     page.form.save()
     chosen = [one for one in page.profiles if one.is_bound]
     for one in chosen:
@@ -133,7 +136,7 @@ def create_token(request: Request) -> HttpResponse:
 @signed_in("POST")
 @reauthentication_required  # type: ignore[untyped-decorator] # it has no types
 def create_gateway_token(request: Request) -> HttpResponse:
-    """Make a token of the gateway and show it, this once, with what each client needs."""
+    """Make a token of the gateway and show it, this once, with the lines for each client."""
     form = GatewayForm(request.POST)
     form.fields["profile"].queryset = request.user.profiles.all()  # type: ignore[attr-defined] # it has one
     if not form.is_valid():
@@ -147,7 +150,7 @@ def create_gateway_token(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def revoke_token(request: Request, pk: int) -> HttpResponse:
-    """End a token; whoever uses it is not let in any more."""
+    """Revoke a token; its holder has no access any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()
     messages.success(request, translate("“{name}” was revoked.", name=token))

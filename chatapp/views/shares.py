@@ -44,7 +44,7 @@ FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
 
 @in_conversation("GET", "POST")
 def share_conversation(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show whether a conversation is shared; or share it, and show the link, this once."""
+    """Show a conversation's sharing; or share it, and show the link this once."""
     link = ""
     if request.method == "POST":
         token = conversations.share_conversation(
@@ -59,7 +59,7 @@ def share_conversation(request: Request, conversation: Conversation) -> HttpResp
 
 @in_conversation("POST")
 def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
-    """Take the link back."""
+    """Revoke the link."""
     conversations.stop_sharing(conversation=conversation)
     messages.success(request, _("Sharing stopped. The link no longer works."))
     return redirect("share", conversation.pk)
@@ -68,7 +68,7 @@ def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
 @require_GET
 @csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
-    """Show a shared conversation to whoever has the link, and nothing else to anybody."""
+    """Show a shared conversation to holders of its link, and nothing else."""
     # It opens nothing once its conversation or its owner is gone.
     there = Share.objects.filter(
         conversation__deleted_at=None,

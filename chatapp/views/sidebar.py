@@ -79,7 +79,8 @@ def list_conversations(
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
     days = [Day(day, list(items), day == last) for day, items in by_day]
-    return {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
+    listed = {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
+    return listed | {"narrowed": {"q": text, "folder": folder or None}}
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
@@ -95,7 +96,7 @@ def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
 def search_conversations(
     request: Request, text: str, *, current: Conversation | None = None
 ) -> dict[str, Any]:
-    """Return the first page of conversations with ``text`` in their title, and who says it.
+    """Return the first page of conversations by title, and the hits in messages.
 
     Without a text, those that are pinned and the folders stand before the others, and the archive,
     if there is one, behind them.
@@ -128,13 +129,13 @@ def search_conversations(
 
 
 def count_words(count: int, *, more: bool) -> str:
-    """Return a count, with a plus where there are more."""
+    """Return a count, with a plus if there are more."""
     return f"{number(count)}+" if more else number(count)
 
 
 @signed_in("GET")
 def search(request: Request) -> HttpResponse:
-    """Return what the sidebar shows for a search, or the next page of its conversations.
+    """Return the sidebar's results for a search, or the next page of its conversations.
 
     Opened by itself, this leads to the page of all conversations.
     """
@@ -153,7 +154,7 @@ def search(request: Request) -> HttpResponse:
 
 @signed_in("GET")
 def show_palette(request: Request) -> HttpResponse:
-    """Return what the palette offers, of which the page drops what does not fit what is typed."""
+    """Return the palette's choices; the page drops those that do not match the typed text."""
     text = request.GET.get("q", "").strip()
     found = search_conversations(request, text) if text else list_conversations(request)
     context = {
@@ -175,13 +176,13 @@ def show_conversations(request: Request) -> HttpResponse:
 
 @in_conversation("GET")
 def show_menu(request: Request, conversation: Conversation) -> HttpResponse:
-    """Return what can be done with a conversation, wherever it is listed."""
+    """Return a conversation's menu, the same in every list."""
     return render(request, "conversations/_menu.html", {"conversation": conversation})
 
 
 @in_conversation("GET", "POST")
 def move_conversation(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show where a conversation is and can be put, or put it there."""
+    """Show a conversation's folder and the other folders, or move it."""
     folders = Folder.objects.owned_by(request.user)
     if request.method == "GET":
         context = {"conversation": conversation, "folders": folders}
@@ -198,7 +199,7 @@ def move_conversation(request: Request, conversation: Conversation) -> HttpRespo
 
 @signed_in("GET", "POST")
 def change_folder(request: Request, pk: int) -> HttpResponse:
-    """Show what can be done with a folder, or rename or remove it; its conversations stay."""
+    """Show a folder's menu, or rename or remove it; its conversations stay."""
     folder = get_object_or_404(Folder.objects.owned_by(request.user), pk=pk)
     if request.method == "GET":
         return render(request, "conversations/_folder.html", {"folder": folder})
@@ -210,6 +211,6 @@ def change_folder(request: Request, pk: int) -> HttpResponse:
 
 
 def announce(request: Request, to: str) -> HttpResponse:
-    """Have all open pages of the user's show the list as it is now."""
+    """Have all open pages of the user show the present list."""
     actions.announce_list(request.user.pk)
     return done(request, event="list-changed", to=to)

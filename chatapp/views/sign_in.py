@@ -1,4 +1,4 @@
-"""Links that sign in or invite, and what a form that no page of ours was leads to."""
+"""Links that sign in or invite, and the answer to a forged form."""
 
 from django.conf import settings
 from django.contrib.auth import login
@@ -14,7 +14,7 @@ from chatapp.views.common import ask_to_sign_in, came_from
 
 
 def refuse_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Refuse a form that no page of ours was; lead to signing in where its session has ended."""
+    """Refuse a forged form; redirect to the sign-in page if one of our pages lost its session."""
     ours = request.headers.get("Referer") == came_from(request)
     is_inside = not request.path.startswith(reverse("account_login"))
     if ours and is_inside and not request.user.is_authenticated:
@@ -25,9 +25,9 @@ def refuse_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign the holder of a fresh link in, who presses its button; a used one leads to the form.
+    """Sign in the holder of a fresh link after a press of its button; a used one shows the form.
 
-    Whoever only looks at the address, as programs that preview links do, uses nothing up.
+    A GET, such as that of programs that preview links, does not use the link up.
     """
     holder = credentials.holder_of_sign_in_token(token=token)
     if holder is None:
@@ -45,7 +45,7 @@ def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def show_invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Lead the holder of an invitation to making an account, who presses its button."""
+    """Show an invitation; its button leads the holder to the form for a new account."""
     invitation = invitations.usable(token)
     if invitation is None:
         return invitations.say_used(request)

@@ -1,4 +1,4 @@
-"""Slash commands: what the composer offers, their help, and beginning again."""
+"""Slash commands: the composer's list, their help, and a fresh conversation."""
 
 import uuid
 from typing import Any
@@ -23,9 +23,10 @@ LONGEST_PATH = 400
 
 @signed_in("GET")
 def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse:
-    """Return what can be typed after a slash, as the composer offers it.
+    """Return the slash commands for the composer.
 
-    Without a conversation, on the first page, these are the user's own, and what helps there.
+    Without a conversation, on the first page, these are the user's own and the built-in ones that
+    work anywhere.
     """
     built_in = [one for one in slash_commands.BUILT_IN if pk or one.anywhere]
     offered: list[tuple[Any, ...]] = [(o.name, o.hint, o.description, None) for o in built_in]
@@ -38,7 +39,7 @@ def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse
 
 @signed_in("GET")
 def show_help(request: Request, pk: uuid.UUID | None = None) -> HttpResponse:
-    """Show in a dialog what can be typed in a conversation, this one where it is one."""
+    """Show the slash commands in a dialog, with those of a conversation if it is open."""
     context = {"built_in": slash_commands.BUILT_IN, "own": _own_commands(request, pk)}
     return render(request, "chat/_commands_dialog.html", context)
 
@@ -54,7 +55,7 @@ def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
 
 @in_conversation("GET")
 def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
-    """Return the paths of the workspace that go best with what was typed."""
+    """Return the paths of the workspace that best match the typed text."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
     found = find_paths(Workspace(folder_of(conversation)), typed)
     paths = [
@@ -65,7 +66,7 @@ def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
 
 @in_conversation("POST")
 def begin_again(request: Request, conversation: Conversation) -> HttpResponse:
-    """Begin a new conversation like this one, which stays as it is."""
+    """Start a new conversation with the same profile and workspace; this one stays."""
     made = slash_commands.begin_again(conversation=conversation)
     words = _(
         "This is a new conversation with the same profile and workspace. The earlier one is "

@@ -1,4 +1,4 @@
-"""What-if: other settings tried on a conversation, side by side; nothing is applied."""
+"""Comparison of other settings on a conversation, side by side; nothing is applied."""
 
 from decimal import Decimal
 from functools import partial
@@ -13,7 +13,7 @@ from chatapp.context import trial_settings
 from chatapp.context.trial_settings import Variant
 from chatapp.forms.what_if import WhatIfForm
 from chatapp.languages import in_words
-from chatapp.models import Conversation
+from chatapp.models import Conversation, message_store
 from chatapp.models.errors import DecryptionFailed
 from chatapp.sentences import money
 from chatapp.sentences import translate as _
@@ -34,7 +34,7 @@ UNKNOWN = "unknown"
 
 @in_conversation("GET", "POST")
 def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show what can be tried, what it comes to, and put one of it in force."""
+    """Compare settings, show their results, and put one variant in force."""
     show = partial(show_in_inspector, request, "what_if", "what_if/_what_if.html")
     try:
         terms = what_if.terms_of(conversation)
@@ -66,15 +66,16 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 
 @in_conversation("GET")
 def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
-    """Say what condensing by hand may cost, with the settings in force."""
+    """Show the predicted cost of condensing by hand, with the settings in force."""
     terms = what_if.terms_of(conversation)
-    predicted = what_if.predict_cost(what_if.read_baseline(terms), Variant.in_force(terms))
+    baseline = what_if.read_baseline(terms, message_store.read_outline(conversation.pk)[0])
+    predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
-    """Ask a model, once what that may cost was confirmed, and return the one card."""
+    """Run a variant with a model, after its predicted cost was confirmed, and return its card."""
     baseline = what_if.read_baseline(form.terms)
     tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:

@@ -1,1 +1,1 @@
-"""Budgets: a window, its reserve and threshold, and what a condensation starts from."""
+"""Budgets: a window, its reserve and threshold, and the situation before a condensation."""

@@ -1,4 +1,4 @@
-"""Budgets: how much of a context window may be used, and the threshold that it is condensed at."""
+"""Budgets: the usable part of a context window, and the threshold of a condensation."""
 
 import logging
 import math
@@ -29,11 +29,7 @@ Rule = Literal["threshold", "allowed"]
 
 
 def output_limit(window: int, max_output: int | None = None) -> int:
-    """Return the most tokens to ask a model for, and to keep free for them.
-
-    That is ``max_output``, what the model can write at most, or 8,192 where nobody knows; but no
-    more than a fifth of the window.
-    """
+    """Return ``max_output``, 8,192 if it is unknown, but at most a fifth of the window."""
     return min(max_output or DEFAULT_OUTPUT, math.ceil(window * OUTPUT_SHARE))
 
 
@@ -104,7 +100,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A percentage of the whole window, and ``source``, in one word, where it comes from."""
+    """A percentage of the whole window, and its ``source`` in one word."""
 
     percent: float
     source: str
@@ -114,9 +110,9 @@ class Threshold:
 class ThresholdQuery:
     """The facts that a threshold may depend on.
 
-    ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
-    conversation, nothing where the question is for none; ``user`` and ``conversation`` are the
-    caller's ids, "" where it has none.
+    ``profile`` is the caller's name for the model's settings, ``history`` the effective history of
+    a conversation, empty if there is none; ``user`` and ``conversation`` are the caller's ids, ""
+    if it has none.
     """
 
     budget: Budget
@@ -136,7 +132,7 @@ class Fixed:
     percent: float
 
     def __call__(self, _query: ThresholdQuery) -> Threshold:
-        """Return it."""
+        """Return the threshold."""
         return Threshold(self.percent, "global")
 
 
@@ -147,14 +143,14 @@ class PerProfile:
     percents: Mapping[str, float | None] = field(default_factory=dict)
 
     def __call__(self, query: ThresholdQuery) -> Threshold | None:
-        """Return the profile's own, None where it has none."""
+        """Return the profile's own threshold, None if it has none."""
         own = self.percents.get(query.profile)
         return None if own is None or own == INHERIT else Threshold(own, "profile")
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """As late as leaves time for ``turns`` more turns before a request would be too long.
+    """The latest threshold that leaves room for ``turns`` more turns below the limit.
 
     A conversation that grows by little each turn then fills its window; one that grows in leaps is
     condensed between two of them. It starts at ``least`` percent at the earliest. ``counter`` is
@@ -197,9 +193,9 @@ def _warn(found: Threshold) -> None:
 
 
 def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:
-    """Return how many tokens a turn adds: the median of the latest, 0 before one is complete.
+    """Return the tokens that a turn adds: the median of the latest, 0 before one is complete.
 
-    A turn begins with what the user says and ends where the next one begins.
+    A turn begins with a message of the user and ends at the next one.
     """
     starts = [
         index

@@ -1,4 +1,4 @@
-"""Languages: the one that people write in, told by its script or its commonest words."""
+"""Languages: the user's language, recognised by its script or its commonest words."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def language_of(text: str) -> str:
-    """Return the code of the language that a text is written in, "" where that is not plain."""
+    """Return the code of a text's language, "" if it is unclear."""
     text = text[:LOOKED_AT]
     words = _WORD.findall(text.casefold())
     for code, script in () if text.isascii() else _SCRIPTS.items():
@@ -50,7 +50,7 @@ def language_of(text: str) -> str:
 
 
 def language_in(messages: Sequence[Message]) -> str:
-    """Return the language of the user's newest words from which it can be told."""
+    """Return the language of the user's newest words of a clear language, "" without any."""
     users = [one for one in reversed(messages) if one.role == "user"]
     own = [one for one in users if not (one.is_summary or one.is_marker)]
     said = islice(filter(None, map(attrgetter("words"), own)), NEWEST)

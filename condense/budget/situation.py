@@ -1,4 +1,4 @@
-"""Situations: what a condensation starts from; reductions: what it comes to."""
+"""Situations: the state before a condensation; reductions: its result."""
 
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ Environment = Callable[[], Awaitable[str]]
 
 
 class Trigger(enum.StrEnum):
-    """Why the context is looked at."""
+    """The occasions of a condensation."""
 
     AUTO = "auto"
     """Before a request; does something only where the budget says so."""
@@ -34,10 +34,10 @@ class Trigger(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of messages in a row that are to be condensed, and nothing else.
+    """The ids of the consecutive messages to condense.
 
-    With a ``call`` it is only what that tool call, answered in the one message, returned. With
-    ``originals`` the one message is a summary, which is to be written again from these.
+    With a ``call`` it is only the result of that tool call in the one message. With ``originals``
+    the one message is a summary, which is to be written again from these.
     """
 
     ids: tuple[str, ...]
@@ -49,20 +49,20 @@ class Chosen:
 class Situation:
     """One conversation at the moment its context is looked at.
 
-    ``effective`` is what the model sees, in reading order, and ``tokens`` its current size with
-    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
-    has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
-    ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all, ``feedback`` the user's verdicts on earlier summaries, and ``prompt_key``
-    names the prompt where the user has none. ``model`` is for whoever chooses it.
-    ``environment`` is awaited when a summary that nobody asked for is applied, which ends with its
-    text. ``chosen`` is what a manual run is about, where that is not all of it.
+    ``effective`` is the effective history, in reading order, and ``tokens`` its current size with
+    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history if the caller has
+    it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
+    ``prompt`` replaces the condensing prompt unless blank, a manual run should keep its ``focus``
+    above all, ``feedback`` are the user's verdicts on earlier summaries, and ``prompt_key`` names
+    the prompt if the user has none. ``model`` is for a hook that chooses that prompt.
+    ``environment`` is awaited when an automatic summary is applied, which ends with its text.
+    ``chosen`` is the part that a manual run condenses, None for all.
 
-    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
-    none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
-    ``in_tool_loop`` says that the newest message answers tool calls: the threshold then waits for
+    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 if none
+    was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    ``in_tool_loop`` is true if the newest message answers tool calls: the threshold then waits for
     the end of the turn, and only the limit interrupts it. ``user`` and ``conversation`` are the
-    caller's ids of whose context it is, for hooks.
+    caller's ids, for hooks.
     """
 
     effective: tuple[Message, ...]
@@ -93,7 +93,7 @@ class Situation:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the context is to be made smaller: who wants it, or which limit it has reached."""
+        """The reason for a condensation: a request, a refusal, or the limit that is reached."""
         if self.trigger is not Trigger.AUTO:
             return "asked" if self.trigger is Trigger.MANUAL else "refused"
         wanted = self.automatic and not self.in_tool_loop
@@ -102,12 +102,12 @@ class Situation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the context exceeds what a request may hold, by the provider's word or ours."""
+        """True if the context exceeds the limit of a request, by the provider's word or ours."""
         return self.trigger is Trigger.FORCED or self.tokens.value > self.budget.allowed
 
     @property
     def fits(self) -> bool:
-        """Whether a request may still be sent as it is: nobody refused it, and a reply has room."""
+        """True if a request may still be sent as it is: nobody refused it, and a reply has room."""
         return self.trigger is not Trigger.FORCED and self.tokens.value <= self.budget.capacity
 
     @property
@@ -118,14 +118,14 @@ class Situation:
 
     @property
     def picked(self) -> tuple[Message, ...]:
-        """What is to be read of what was chosen, as far as it is there; none where nothing was."""
+        """The chosen messages, or their originals; none if none was chosen."""
         chosen = self.chosen or Chosen(())
         return chosen.originals or tuple([one for one in self.effective if one.id in chosen.ids])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
+    """A validator's verdict: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
 
     One that ``rejects`` has a summary by a model written again, or replaced by the ledger.
     """
@@ -144,8 +144,8 @@ class Reduction:
     it hides, or clears results of, in reading order. Both token counts are of the whole request,
     system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
     sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
-    for people, ``verdicts`` what validators found, and ``folded`` which files stand beside the
-    summary as signatures, None where none had been read.
+    for people, ``verdicts`` those of validators, and ``folded`` the files that follow the summary
+    as signatures, None if no file had been read.
     """
 
     kind: Kind
@@ -177,16 +177,16 @@ class Reduction:
 
     @property
     def count(self) -> int:
-        """How many messages it hides, or how many results it clears."""
+        """The number of messages it hides, or of results it clears."""
         cleared = self.message.tags.cleared.values()
         return sum([len(lines) for lines in cleared]) or len(self.hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """What is added to a reduction: ``blocks`` for the model, the rest for the record.
+    """An addition to a reduction: ``blocks`` for the model, the rest for the record.
 
-    ``what`` are the blocks in words for people, who are told where there is no room for them.
+    ``what`` names the blocks for people, in a note that there was no room for them.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -195,7 +195,7 @@ class Addition:
     what: str = ""
 
     def left_out(self) -> "Addition":
-        """Return what is still to be said where the blocks are too much."""
+        """Return the addition without its blocks: only the record of files without room."""
         if self.folded is None:
             return Addition()
         dropped = [FoldedFile(one.path, reason=SkipReason.TOO_MUCH) for one in self.folded.files]
@@ -203,10 +203,10 @@ class Addition:
 
 
 class Gauge:
-    """Measures one situation and what may become of it, all in the same unit.
+    """Measures one situation and its possible reductions, all in the same unit.
 
-    Histories are always estimated with the counter. ``scale`` converts those estimates to the
-    unit of the situation's own number, which the provider may have measured.
+    Histories are always estimated with the counter. ``scale`` converts those estimates to the unit
+    of the situation's own number, which the provider may have measured.
     """
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
@@ -222,7 +222,7 @@ class Gauge:
 
     @property
     def cautious_scale(self) -> float:
-        """The scale at which a refused request fills what the reply leaves of the window."""
+        """The scale at which a refused request fills the window, less the reply's share."""
         if self.situation.trigger is Trigger.FORCED and self.before:
             return max(self.scale, self.situation.budget.capacity / self.before)
         return self.scale

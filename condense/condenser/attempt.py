@@ -72,7 +72,7 @@ class AttemptRunner:
     _characters: int = field(default=0, init=False)
 
     def __post_init__(self, id_: str) -> None:
-        """Describe the attempt, and give the strategy what it works with."""
+        """Describe the attempt, and give the strategy its kit."""
         strategy, ladder, kit = self.strategy, self.ladder, self.kit
         situation, prompt = ladder.situation, ""
         try:
@@ -100,7 +100,7 @@ class AttemptRunner:
         self.kit = replace(kit, on_text=self._on_text, bill=bill, is_enough=is_enough)
 
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
-        """Return the reduction that was applied, or raise why there is none.
+        """Return the reduction that was applied; raise the reason if there is none.
 
         With a ``draft`` nothing is left of it but its review.
         """
@@ -144,7 +144,7 @@ class AttemptRunner:
         await self._failed(veto, ())
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
-        """Close the record with all that was spent, and say what comes next."""
+        """Close the record with the attempt's cost, and name the strategy that follows."""
         bill = self.kit.bill
         error.cost = max(error.cost, bill.cost)
         error.calls = max(error.calls, len(bill.calls))
@@ -159,7 +159,7 @@ class AttemptRunner:
             self.hooks.tell(FellBack(self.attempt, following))
 
     async def _reviewed(self, reduction: Reduction) -> Reduction:
-        """Return the reduction as a person wants it, however often it is written for them."""
+        """Return the reduction that a person accepts, written again as often as they ask."""
         scale = self.ladder.gauge.scale
         while True:
             proposal = Proposal(
@@ -199,9 +199,9 @@ class AttemptRunner:
         return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:
-        """Return a summary that nobody asked for with the environment as it is now, if it has room.
+        """Return an automatic summary with the environment as it is now, if that has room.
 
-        It is not part of a draft or of what is reviewed: either may wait for hours.
+        It is not part of a draft or of a proposal: either may wait for hours.
         """
         situation = self.ladder.situation
         asked = situation.trigger is Trigger.MANUAL
@@ -217,18 +217,17 @@ class AttemptRunner:
         return described
 
     async def _reduce(self) -> Reduction:
-        """Return what holds: where a validator rejects a summary, a second one if it pays.
+        """Return the strategy's reduction; repair a rejected summary once, if that pays.
 
-        Whatever a strategy raises is a failure of this rung only.
+        An exception of a strategy is a failure of this rung only.
         """
         try:
             reduction = await self._judged(self.kit)
             found = reduction.lacking if asks_model(self.strategy) else ()
             if not found:
                 return reduction
-            # A repair costs what the first try did: it sends the same, and asks for as much. Worth
-            # is what the condensation spares the requests before another one may be due; a ledger
-            # would spare them as much, but what it does not say is read again in each.
+            # A repair costs as much as the first try. Its worth are the tokens spared in requests
+            # until the next condensation; a ledger spares as many, but its gaps are read again.
             used = self.kit.bill.usage
             cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
             spared = reduction.tokens_before.value - reduction.tokens_after.value
@@ -248,7 +247,7 @@ class AttemptRunner:
             raise CondenseError(said, details=describe(error)) from error
 
     async def _judged(self, kit: Kit) -> Reduction:
-        """Return what the strategy makes, with what hooks add and validators say of it."""
+        """Return the strategy's reduction, with additions of hooks and verdicts of validators."""
         situation = self.ladder.situation
         kit = replace(kit, loop=asyncio.get_running_loop())
         reduction = await run_apart(self.strategy.reduce(situation, kit))
@@ -269,9 +268,9 @@ class AttemptRunner:
         return replace(judged, verdicts=verdicts, usage=bill.usage, cost=bill.cost)
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
-        """Return the reduction with what a hook adds, unless that is too much.
+        """Return the reduction with a hook's addition, or without it if that takes too much.
 
-        Raises DidNotShrink where facts would be lost for it that an earlier one had kept, and the
+        Raises DidNotShrink if that would lose facts that an earlier ledger had kept, and the
         request can be sent as it is.
         """
         situation = self.ladder.situation

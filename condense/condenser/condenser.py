@@ -61,12 +61,12 @@ class Condenser:
         self.reviewer = reviewer or NoReview()
 
     async def fit(self, situation: Situation) -> Reduction | None:
-        """Return the reduction that the log was told to apply, None where none is needed.
+        """Return the reduction that the log has applied, None if none is needed.
 
-        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails.
-        Where the context is too large, raises CannotFit when nothing more can be hidden, and what
-        the last rung failed with when that is something else. An automatic run below the limit
-        gives None when it fails. Raises Discarded where a reviewer does.
+        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails. If
+        the context is too large, raises CannotFit when nothing more can be hidden, and the last
+        rung's error when that is another one. An automatic run below the limit gives None when it
+        fails. Raises Discarded if a reviewer does.
         """
         hooks, reason, answer = HookRun(self.hooks), situation.reason, None
         decides = situation.automatic and situation.may_ask and reason in {"threshold", None}
@@ -110,7 +110,7 @@ class Condenser:
     ) -> Reduction:
         """Go on with an attempt that was broken off while its ``draft`` was reviewed.
 
-        Returns what was applied, and raises as ``fit`` does; no other rung is tried.
+        Returns the applied reduction, and raises as ``fit`` does; no other rung is tried.
         """
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
@@ -128,7 +128,7 @@ class Condenser:
         return Ladder(situation, self.policy, gauge, self.strategies)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
-        """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
+        """Return the ladder and rungs as the hooks plan them; raise Vetoed if no rung remains."""
         rungs = ladder.rungs()
         names = tuple([strategy.name for strategy in rungs])
         plan = await hooks.plan(ladder.situation, names, self.choose_prompt)
@@ -159,7 +159,7 @@ class Condenser:
         return found
 
     def _give_up(self, ladder: Ladder, failures: Sequence[errors.CondenseError]) -> None:
-        """Return where the request may be sent as it is; raise the reason otherwise."""
+        """Return if the request may be sent as it is; raise the reason otherwise."""
         situation = ladder.situation
         if situation.fits and situation.trigger is Trigger.AUTO:
             return
@@ -182,8 +182,7 @@ class Condenser:
 def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> tuple[str, ...]:
     """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
 
-    With ``clear`` superseded tool output goes first; ``alone`` leaves out what hides messages
-    without a summary where that fails.
+    ``clear`` adds a clearing in front; ``alone`` leaves out ledger and truncation as fallbacks.
     """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
     first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
@@ -192,11 +191,11 @@ def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """How contexts are condensed; ``replace`` makes another one of it.
+    """The settings of condensing; ``replace`` makes a changed copy.
 
-    ``strategies`` are the rungs, ``thresholds`` whom to ask where to start, ``buffer`` the share of
-    a window for wrong estimates, ``policy`` the ladder's numbers. ``automatic`` and ``prompt`` are
-    the user's wishes; ``choose_prompt`` names the prompt where there is none.
+    ``strategies`` are the rungs, ``thresholds`` the resolvers of the starting point, ``buffer`` the
+    share of a window for wrong estimates, ``policy`` the ladder's numbers. ``automatic`` and
+    ``prompt`` are the user's settings; ``choose_prompt`` names the prompt if there is none.
     """
 
     strategies: Sequence[str | Strategy] = LADDER
@@ -216,7 +215,7 @@ class Configuration:
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
     ) -> Condenser:
-        """Return the condenser that works so."""
+        """Return the condenser of these settings."""
         return Condenser(
             summarizer,
             counter,
@@ -229,17 +228,14 @@ class Configuration:
         )
 
     def budget(self, window: int, max_output: int | None = None, **asked: Any) -> Budget:
-        """Return a model's budget with the threshold of the first resolver that knows one.
-
-        Each resolver gets a ThresholdQuery of the ``asked`` fields.
-        """
+        """Return a model's budget; each resolver of thresholds gets the ``asked`` fields."""
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
         return with_threshold(allowed, self.thresholds, **asked)
 
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any
     ) -> Situation:
-        """Return a conversation's situation with the user's wishes in it."""
+        """Return a conversation's situation with the user's settings in it."""
         wishes = {"automatic": self.automatic, "prompt": self.prompt}
         return Situation(
             effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
@@ -248,7 +244,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Condensed:
-    """A whole history after a run, and what was done; None and unchanged where nothing was due."""
+    """A whole history after a run, and its reduction; unchanged and None if none was due."""
 
     messages: Sequence[Message]
     reduction: Reduction | None
@@ -270,12 +266,12 @@ async def condense(
     log: CondensationLog | None = None,
     find_contradictions: bool = False,
 ) -> Condensed:
-    """Return a whole tagged history with what the model has read hidden behind a summary.
+    """Return a whole tagged history, with the messages that were read hidden behind a summary.
 
     Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
     200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
-    what is hidden, and the files that were read there as signatures. ``find_contradictions`` has
-    the model compare its summary with these facts in another call. Raises NothingToCondense,
+    the hidden messages, and the files that were read there as signatures. ``find_contradictions``
+    has the model compare its summary with these facts in another call. Raises NothingToCondense,
     SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
     """
     counter = counter or TiktokenCounter()

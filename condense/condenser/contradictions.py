@@ -1,4 +1,4 @@
-"""Contradictions: a model compares a summary with the facts of the messages that it stands for."""
+"""Contradictions: a model compares a summary with the facts of the hidden messages."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _ANSWER = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?", re.DOTALL)
 
 
 async def find_contradictions(made: Reduction, situation: Situation, kit: Kit) -> Verdict:
-    """Reject a summary that says other than the facts, both sides quoted.
+    """Reject a summary that contradicts the facts; quote both sides.
 
     A call that fails, and an answer in another form or with words that neither side has, are
     issues that reject nothing.

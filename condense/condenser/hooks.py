@@ -1,9 +1,8 @@
 """Hooks: an application's own steps around a condensation, and those that are there by default.
 
 None can break one: a hook that raises is logged, noted with the attempt, and otherwise as if it
-were not there. By default ledger and files stand beside a summary, and validators judge what a
-model wrote. Of fewer than ``BRIEF`` characters there may be nothing to say that takes sections, or
-more words than the ledger has.
+were not there. By default ledger and files follow a summary, and validators judge a model's text. A
+summary of fewer than ``BRIEF`` characters needs no sections, nor more words than the ledger.
 """
 
 import asyncio
@@ -36,10 +35,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is about to do; ``situation`` is for reading, the rest may be changed.
+    """The plan of a run; hooks may read its ``situation`` and change the rest.
 
     ``strategies`` are the names of the rungs in their order, ``prompt`` and ``focus`` the user's,
-    ``prompt_key`` the prompt that is used where the user has none.
+    ``prompt_key`` the prompt that is used if the user has none.
     """
 
     situation: Situation
@@ -51,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """What a ``before`` hook returns to stop a run; ``reason`` is a sentence for people."""
+    """The answer of a ``before`` hook that stops a run; ``reason`` is a sentence for people."""
 
     reason: str
 
@@ -70,12 +69,13 @@ class Hooks:
     """All hooks of a condenser, each kind called in order.
 
     ``should_condense`` is asked before the threshold decides, and answers in its place, with None
-    for "as it says"; not where the user wants nothing automatic, or a request is too long anyway.
-    ``before`` may change the plan, with None for "as it is", or return a Veto; ``after`` returns
-    blocks for the model to read after the summary, or an Addition to say something on record too;
-    ``validators`` judge what is then applied; ``on_error`` hears of a failed attempt before the
-    next rung, and may return a Veto against it; ``listeners`` are told each event and must return
-    at once. What an ``after`` hook adds is left out where the context would hardly shrink with it.
+    for no answer; not if automatic condensing is off, or a request is too long anyway. ``before``
+    may change the plan, with None for "as it is", or return a Veto; ``after`` returns blocks for
+    the model to read after the summary, or an Addition to say something on record too;
+    ``validators`` judge what is then applied; ``on_error`` is called after a failed attempt, before
+    the next rung, and may return a Veto against that; ``listeners`` receive each event and must
+    return at once. The blocks of an ``after`` hook are left out if the context would hardly shrink
+    with them.
     """
 
     should_condense: tuple[ShouldCondense, ...] = ()
@@ -86,7 +86,7 @@ class Hooks:
     listeners: tuple[Listener, ...] = ()
 
     def __add__(self, others: "Hooks") -> "Hooks":
-        """Return these and then the others; what is among both is called once."""
+        """Return these and then the others; a hook in both is called once."""
         both: dict[str, tuple[Any, ...]] = {}
         for kind in fields(self):
             ours, theirs = getattr(self, kind.name), getattr(others, kind.name)
@@ -96,13 +96,13 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """The hooks during one run, and what went wrong in them, as sentences for the record."""
+    """The hooks during one run, and their failures, as sentences for the record."""
 
     hooks: Hooks
     troubles: list[str] = field(default_factory=list)
 
     async def should_condense(self, situation: Situation) -> bool | None:
-        """Return the first answer of a hook, None where the threshold is to decide."""
+        """Return the first answer of a hook, None if the threshold is to decide."""
         for hook in self.hooks.should_condense:
             with self._guarded(hook):
                 answer = await hook(situation)
@@ -122,10 +122,10 @@ class HookRun:
     async def plan(
         self, situation: Situation, strategies: tuple[str, ...], choose: PromptChoice | None
     ) -> Plan:
-        """Return what is to be done as the hooks want it; raise Vetoed where one does not.
+        """Return the run's plan with the hooks' changes; raise Vetoed for a veto.
 
-        The key of a prompt that does not exist is noted, and another one holds. By default the
-        prompt asks for what no ledger adds.
+        The key of a prompt that does not exist is noted, and another one holds. The default prompt
+        leaves out the ledger's facts if a ledger is attached.
         """
         key = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
         if choose:
@@ -148,7 +148,7 @@ class HookRun:
         return replace(plan, prompt_key=self._known(plan.prompt_key) or key)
 
     def _known(self, key: str) -> str:
-        """Return the key of a prompt, "" where there is none of that key, which is noted."""
+        """Return the key of a prompt; note a key without a prompt and return ""."""
         try:
             return key if key and load_prompt(key) else ""
         except LookupError as error:
@@ -158,7 +158,7 @@ class HookRun:
     async def addition(
         self, hook: After, situation: Situation, reduction: Reduction
     ) -> Addition | None:
-        """Return what an ``after`` hook adds, None where it failed."""
+        """Return the addition of an ``after`` hook, None if it failed."""
         made: Addition | None = None
         with self._guarded(hook):
             added = await hook(situation, reduction)
@@ -170,7 +170,7 @@ class HookRun:
         return made  # noqa: RET504 - the guard may have kept it None
 
     async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
-        """Return the reduction with the verdicts on it, and with what went wrong in hooks."""
+        """Return the reduction with the validators' verdicts, and with the hooks' failures."""
         verdicts: list[Verdict] = []
         for hook in self.hooks.validators:
             with self._guarded(hook):
@@ -180,7 +180,7 @@ class HookRun:
         return replace(reduction, verdicts=tuple(verdicts), notes=notes)
 
     def tell(self, event: Event) -> None:
-        """Tell the listeners."""
+        """Send an event to the listeners."""
         for listener in self.hooks.listeners:
             with self._guarded(listener):
                 listener(event)
@@ -248,7 +248,7 @@ _KEPT_KINDS = ("edited_files", "constraints")
 
 
 async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
-    """Return the facts of what a summary by a model hides, copied by rule.
+    """Return the facts that a model's summary hides, copied by rule.
 
     They take 4 % of the window at most, of a small one up to a tenth. A ledger that is itself the
     summary, and a truncation's marker, carry theirs already.
@@ -261,19 +261,19 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
 
 @dataclass(frozen=True, slots=True)
 class AttachFoldedFiles:
-    """Adds the files that a summary hides the reading of, as signatures, and says so on record.
+    """Adds the hidden files' signatures to a summary, and a record of them.
 
-    ``root`` is the workspace, neither a link nor behind one; ``ignore`` tells which paths in it are
-    not shown, in place of its ``.rooignore``. The last read comes first. All of them take 50,000
-    characters at most, less in a window under 200,000 tokens, and a third of what was gained. A
-    truncation gets none.
+    ``root`` is the workspace, neither a link nor behind one; ``ignore`` returns True for paths that
+    are not shown, in place of its ``.rooignore``. The last read comes first. All of them take
+    50,000 characters at most, less in a window under 200,000 tokens, and a third of the tokens
+    gained. A truncation gets none.
     """
 
     root: str | os.PathLike[str]
     ignore: Ignore | None = None
 
     async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
-        """Return one block for each file; nothing where none was read."""
+        """Return one block for each file; nothing if no file was read."""
         if reduction.kind != "condensed":
             return Addition()
         hidden = reduction.hidden_among(situation.effective)
@@ -288,7 +288,7 @@ class AttachFoldedFiles:
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
-        """Return the signatures of these files in so many characters, wherever they are kept."""
+        """Return the signatures of these files of the workspace, up to ``limit`` characters."""
         return fold_files(paths, self.root, limit=limit, ignore=self.ignore, trusted=False)
 
 
@@ -326,7 +326,7 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a text that says one thing over and over, or only copies what it stands for.
+    """Reject a summary that repeats one phrase, or only copies the messages it replaces.
 
     An earlier summary may be copied: the next one is asked to keep its words.
     """
@@ -336,9 +336,9 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
 
 
 async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary that says less than the facts beside it, which cost nothing.
+    """Reject a summary shorter than the ledger that comes with it for free.
 
-    What people and replies said is copied whole, so a summary need not be longer than that.
+    The words of people and replies in a ledger do not count: they are copied whole.
     """
     texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
     ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
@@ -352,7 +352,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
 
 
 async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject what leaves the model with few of the files it changed, or of the user's rules."""
+    """Reject a reduction that keeps few of the changed files, or of the user's rules."""
     hidden = reduction.hidden_among(situation.effective)
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
     tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]

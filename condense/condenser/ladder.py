@@ -1,4 +1,4 @@
-"""Ladders: when a condensation is due, what it tries one after another, and what is progress."""
+"""Ladders: the time of a condensation, the order of its rungs, and its least progress."""
 
 import math
 from collections.abc import Sequence
@@ -33,14 +33,14 @@ LADDER = (FreshStart.name, *FALLBACKS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What holds for every conversation of a condenser; shares are of one, sizes in tokens.
+    """The numbers for every conversation of a condenser; shares are of one, sizes in tokens.
 
-    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
-    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
-    An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
+    A window under ``small_window`` has no room for a summary and the work, so it is truncated. Each
+    rung must lower the effective history by ``least_progress`` (OpenHands demands as much). An
+    automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
     Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
     call in every turn. With ``finds_contradictions`` another call compares each summary by a model
-    with the facts of what it hides.
+    with the hidden facts.
     """
 
     small_window: int = 8_000
@@ -63,11 +63,11 @@ class Ladder:
     strategies: Sequence[Strategy] = ()
 
     def is_due(self, answer: bool | None = None) -> bool:
-        """Return whether to try anything now.
+        """Return True if a condensation is due now.
 
-        Always where somebody asked for it, or the context is too large. Otherwise the threshold
-        decides, or the ``answer`` of a hook in its place; but never where a summary of all that
-        the model has read would say nothing new.
+        It always is on request, or if the context is too large. Otherwise the threshold decides, or
+        the ``answer`` of a hook in its place; but a condensation is never due while its summary
+        would have nothing new.
         """
         situation, reason = self.situation, self.situation.reason
         if reason not in {"threshold", None}:
@@ -84,7 +84,7 @@ class Ladder:
         return True
 
     def has_enough_new(self) -> bool:
-        """Whether enough messages and tokens came since the last one to condense unasked."""
+        """Return True if there are enough new messages and tokens for an automatic condensation."""
         effective, since = self.situation.effective, self.situation.condensed_at
         made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
         if not made and not since:
@@ -98,12 +98,12 @@ class Ladder:
         return len(new) >= self.policy.distance_messages and tokens >= least
 
     def rungs(self) -> list[Strategy]:
-        """Return what may be tried, in this order.
+        """Return the strategies to try, in order.
 
-        A small window is only truncated. A run below the limit and one by hand try the strategy
-        that was chosen and others that ask the model: what loses more can wait until it must be,
-        and whoever pressed the button can press "Retry". A focus is for a summary to follow, so
-        with one nothing is only cleared. What a person chose is condensed as it is, or not at all.
+        A small window is only truncated. A run below the limit and one by hand try the chosen
+        strategy and others that ask the model: lossier ones can wait until they are needed, and a
+        person can press "Retry". A focus is for a summary to follow, so with one nothing is only
+        cleared. A part that a person chose is condensed as it is, or not at all.
         """
         situation, strategies = self.situation, self.strategies
         if chosen := situation.chosen:
@@ -135,10 +135,10 @@ class Ladder:
         return "" if asked else AUTOMATIC_OFF
 
     def after(self, rest: Sequence[Strategy], error: errors.CondenseError) -> list[Strategy]:
-        """Return what to try after an error: nothing after a veto, or for what a person chose.
+        """Return the strategies to try after an error: none after a veto, or for a chosen part.
 
-        Otherwise the ``rest``, without what asks the model where this attempt did. Where none is
-        left, the ledger stands for a summary that was rejected.
+        Otherwise the ``rest``, without those that ask the model if this attempt did. If none is
+        left, the ledger replaces a summary that was rejected.
         """
         if isinstance(error, errors.Vetoed) or self.situation.chosen:
             return []
@@ -148,7 +148,7 @@ class Ladder:
         return [s for s in self.strategies if s.kind == "condensed" and not asks_model(s)]
 
     def is_enough(self, reduction: Reduction) -> bool:
-        """Whether a truncation need not hide more: a tenth is gone, and the request can be sent."""
+        """Return True if a truncation is large enough: a tenth is gone, and the request fits."""
         has_room = reduction.tokens_after.value <= self.situation.budget.allowed
         progress = self._share_left(reduction) <= 1 - self.policy.least_progress
         return progress and (has_room or not self.situation.is_over)
@@ -157,8 +157,8 @@ class Ladder:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
         A tenth is not asked of a truncation that makes the request fit, since no rung is below it,
-        nor of what a person chose; a summary that is written again may even be longer, if it fits.
-        Raises CondenseError where the strategy loses what is pinned.
+        nor of a part that a person chose; a summary that is written again may even be longer, if it
+        fits. Raises CondenseError if the strategy loses pins.
         """
         if loses_pins(self.situation, reduction):
             raise errors.CondenseError(
@@ -185,13 +185,13 @@ class Ladder:
         raise errors.DidNotShrink(said, details=reduction.message.text, cost=reduction.cost)
 
     def _share_left(self, reduction: Reduction) -> float:
-        """Return which share of the history's size a reduction leaves."""
+        """Return the share of the history's size that a reduction leaves."""
         effective = self.situation.effective
         rest = replace_hidden(effective, reduction.hidden, reduction.message)
         return self.gauge.size(rest) / max(1, self.gauge.size(effective))
 
     def floor(self) -> errors.Floor:
-        """Return what stays whatever is condensed; the newest message counts once."""
+        """Return the part that no condensation can hide; the newest message counts once."""
         situation, weigh = self.situation, self.gauge.weigh
         effective = situation.effective
         return errors.Floor(

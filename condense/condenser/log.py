@@ -15,9 +15,9 @@ from condense.tokens.counters import TokenCount
 class Attempt:
     """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
 
-    ``effective`` is what the model sees when it begins, ``focus`` what a summary is to keep above
-    all, ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` is
-    what its calls may take, as :func:`condense.expected_usage` tells.
+    ``effective`` is the effective history at its start, ``focus`` is to be kept above all,
+    ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` are the
+    tokens that its calls may take, by :func:`condense.expected_usage`.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Attempt:
 
 
 class CondensationLog(Protocol):
-    """Whoever keeps the record; each method is told once per event, in order.
+    """The keeper of the record; each method is called once per event, in order.
 
     After ``started`` comes exactly one of ``succeeded``, ``failed`` and ``cancelled``.
     """
@@ -51,13 +51,13 @@ class CondensationLog(Protocol):
     async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
         """The reduction holds: apply it, in one transaction with its record.
 
-        Returns the size of the request after it where that is known better than ``tokens_after``.
+        Returns the size of the request after it if that is known better than ``tokens_after``.
         """
 
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
-        """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
+        """The try failed; ``fell_back_to`` names the strategy tried next."""
 
     async def cancelled(self, attempt: Attempt) -> None:
         """The user, or a shutdown, took the try back."""
@@ -89,7 +89,7 @@ class AttemptSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """The try came to nothing; the error has its cost and its model calls."""
+    """The try failed; the error has its cost and its model calls."""
 
     attempt: Attempt
     error: CondenseError

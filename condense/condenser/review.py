@@ -1,4 +1,4 @@
-"""Reviews: a person sees a reduction before it is applied, and says what becomes of it."""
+"""Reviews: a person sees a reduction before it is applied, and decides on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -23,8 +23,8 @@ class Proposal:
     """A reduction that is ready, and not applied yet.
 
     A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
-    is what an estimated token counts in the unit of the reduction's sizes. Where a model's summary
-    was ``refused``, that is used, changed or written again, and the reduction stands instead of it.
+    converts estimated tokens to the unit of the reduction's sizes. If a model's summary was
+    ``refused``, that is used, changed or written again, and the reduction replaces it otherwise.
     """
 
     reduction: Reduction
@@ -39,12 +39,12 @@ class Proposal:
 
     @property
     def can_be_written_again(self) -> bool:
-        """Return whether a model can write it again."""
+        """True if a model can write it again."""
         return self.by_model or self.refused is not None
 
     @property
     def can_be_edited(self) -> bool:
-        """Whether a person may put another text in the summary's place."""
+        """True if a person may edit its summary."""
         placed = self._place is not None or self._line is not None
         return self.can_be_written_again and placed
 
@@ -85,7 +85,7 @@ class Proposal:
 
     @property
     def _line(self) -> tuple[str, str] | None:
-        """The message and the call whose output the summary stands for, None for none."""
+        """The message and the call whose output the summary replaces, None for none."""
         made = self.written
         found = (
             (message_id, call)
@@ -97,7 +97,7 @@ class Proposal:
 
     @property
     def _place(self) -> int | None:
-        """Where the summary stands among the blocks that are not signed, None for nowhere."""
+        """The index of the summary among the unsigned blocks, None if it is not among them."""
         made = self.written
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
         if len(blocks) < len(made.message.blocks):
@@ -114,7 +114,7 @@ class Proposal:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_json` gave."""
+        """Return the proposal of a result of :meth:`to_json`."""
         made = dict(data)
         more = {name: made.pop(name) for name in ("by_model", "scale")}
         refused = made.pop("refused", None)
@@ -163,23 +163,23 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class WriteAgain:
-    """Have the summary written again; ``focus`` is what it is to keep above all."""
+    """Have the summary written again; ``focus`` is to be kept above all."""
 
     focus: str = ""
 
 
 class Reviewer(Protocol):
-    """Whoever shows a person what is about to be applied."""
+    """Shows each proposal to a person, and returns the decision."""
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """A piece was written; ``read`` returns the summary so far."""
 
     async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:
-        """Return what becomes of a proposal; raise Discarded where nothing does."""
+        """Return the decision on a proposal; raise Discarded to drop it."""
 
 
 class NoReview:
-    """Applies everything as it is."""
+    """Applies every proposal unchanged."""
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """Do nothing."""

@@ -1,30 +1,33 @@
-"""Budget: how much of each kind of fact a ledger keeps."""
+"""Budget: the share of each kind of fact in a ledger."""
 
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Ledger, Request, Run, render
-from condense.facts.texts import GAP, estimate, shortened
+from condense.facts.rules import CODE, QUESTION_MARKS
+from condense.facts.texts import GAP, estimate, sentences, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
-WHOLE_TOKENS, REST_SHARE = 450, 0.1
-NAMES_TOKENS, NAMES_SHARE = 300, 0.3  # the share is of the ledger's usual size; the larger holds
+WHOLE_TOKENS, REST_SHARE = 500, 0.1
+NAMES_TOKENS, NAMES_SHARE = 280, 0.28  # the share is of the ledger's usual size; the larger holds
 # Commands that act, and that only look; of older ones those that are short, or came so often.
-NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 12, 4, 20
-SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 12, 3
-NEWEST_FAILURES = 5
+NEWEST_ACTS, NEWEST_LOOKS, OLDER_RUNS = 8, 10, 30
+SHORT_ACT_CHARS, SHORT_LOOK_CHARS, OFTEN_TIMES = 48, 22, 3
+NEWEST_FAILURES, LAST_REPLY_TOKENS = 5, 60
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
-# The newest and the first may be so many times longer; rules have a share of the room.
+# The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
-RULES_SHARE = 0.2
-LAST_REPLY_TOKENS = 120
+RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
+# What begins small or has no end may be a rest of a sentence.
+_STATEMENT = re.compile(r"[^\Wa-z\u0430-\u044f][^{}=<>|`#_()\[\];\\/\n]*[.!।。！…][\"'”»」]*")
 
 
 def worth_keeping(ledger: Ledger, usual: float) -> Ledger:
@@ -57,7 +60,7 @@ def _cut_once(text: str, tokens: float) -> str:
 
 
 def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
-    """Return as many of the facts as fit; none where not even a few do.
+    """Return as many of the facts as fit; none if not even a few do.
 
     ``room`` is in tokens, ``excess`` tells how many times too long a text is.
     """
@@ -75,14 +78,23 @@ def fit(ledger: Ledger, room: float, excess: Callable[[str], float]) -> Ledger:
 
 
 def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
-    requests = tuple(_cut(ledger.requests, scale))
-    said, left = "\n".join([one.text for one in requests]), RULES_SHARE * room
+    texts = [*_cut(ledger.requests, scale)]
+    said, left = "\n".join(texts), RULES_SHARE * room
     rules: list[str] = []
     # Oldest first: what was kept once is kept again, and the newest requests stand here.
     for rule in reversed(ledger.rules):
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
+    # Of what is cut short statements stay: one may be a rule in odd words.
+    left = STATEMENTS_SHARE * room
+    for at, one in [*enumerate(ledger.requests)][::-1]:
+        for statement in _statements(one.text) if texts[at] != one.text else ():
+            size = estimate(statement) + 2
+            if size <= left and statement not in rules and statement not in said:
+                texts[at] = f"{texts[at]}\n{GAP}\n{statement}".removeprefix(f"\n{GAP}\n")
+                said, left = f"{said}\n{statement}", left - size
+    told = zip(ledger.requests, texts, strict=True)
     part = min(1, max(0, 1 + math.log2(LATER_TIMES * scale) / HALVINGS))
 
     def some[Fact](facts: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -92,7 +104,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     return replace(
         ledger,
         rules=tuple(rules),
-        requests=requests,
+        requests=tuple([replace(one, text=text) for one, text in told if text]),
         todos=some(ledger.todos),
         files=some(ledger.files),
         runs=some(ledger.runs),
@@ -102,15 +114,22 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     )
 
 
-def _cut(requests: Sequence[Request], scale: float) -> Iterator[Request]:
-    """Yield the requests cut to one length, or some of them where that is too short."""
+def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
+    """Yield the texts cut to one length; if that is too short, "" for the older ones."""
     length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
     between = int(min(1, length / BRIEF_TOKENS) * len(requests))
     last = len(requests) - 1
-    for at, request in enumerate(requests):
-        if at <= between or at == last:
-            times = NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1
-            yield replace(request, text=shortened(request.text, max(BRIEF_TOKENS, times * length)))
+    for at, one in enumerate(requests):
+        tokens = length * (NEWEST_TIMES if at == 0 else FIRST_TIMES if at == last else 1)
+        yield shortened(one.text, max(BRIEF_TOKENS, tokens)) if at <= between or at == last else ""
+
+
+@lru_cache(2_000)
+def _statements(text: str) -> tuple[str, ...]:
+    """Return the short sentences of a text that are no questions, no list and no code."""
+    said = sentences(CODE.sub("\n", text))
+    short = [one for one in said if len(one) <= STATEMENT_CHARS and one[-1] not in QUESTION_MARKS]
+    return tuple([one for one in short if one == text or _STATEMENT.fullmatch(one)])
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

@@ -1,10 +1,12 @@
-"""Calls of tools: what came of them, and the files and commands that their arguments name."""
+"""Calls of tools: their results, and the files and commands that their arguments name."""
 
 import posixpath
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from typing import Any, Literal
 
 from condense.facts.texts import leaves, one_line, result_text
@@ -13,18 +15,13 @@ from condense.messages import Message, user_words
 
 Outcome = Literal["ok", "failed", "unknown"]
 
-_EXIT_CODE = re.compile(
-    r"\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.IGNORECASE
-)
-# Names of arguments, in small letters and without underscores; paths in the singular.
-_PATHS = {"path", "filepath", "notebookpath", "filename", "file", "targetfile", "absolutepath"}
-_EDITS = {
-    "content", "newstring", "newstr", "newsource", "newtext", "oldstring", "oldstr", "filetext",
-    "inserttext", "diff", "patch", "edits", "replacement", "replacements", "codeedit", "operations",
-}  # fmt: skip
-_SEARCHES = {"pattern", "regex", "query", "glob", "filepattern", "recursive"}
+_EXIT_CODE = re.compile(r"\s*(?:(?:Process exited|Command failed) with )?exit code:? [1-9]", re.I)
+_NAMES = tomllib.loads(resources.files(__package__).joinpath("calls.toml").read_text("utf-8"))
+_PATHS, _EDITS, _SEARCHES, _MOVES, _LOOKUPS, _GIT = [{*one.split()} for one in _NAMES.values()]
 # Arguments that say what is to be run: for a shell, an interpreter, a database.
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "sql", "query")
+# The words of a search are no command, as a database's are.
+_STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|create|alter|drop)\s", re.I)
 _LISTING = re.compile(r"list|glob|tree|\bls\b|(?:^|_)dir", re.IGNORECASE)
 _CHANGING = re.compile(r"write|edit|patch|replace|insert|create|delete|remove|move", re.IGNORECASE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -35,31 +32,24 @@ SUBJECT_CHARS = 60  # of what a call is about
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
 # A separator between parts, or a text in which there is none.
 _QUOTED = re.compile(r""""(?:\\.|[^"\\])*+"|'[^']*+'|["'].*|\\.|(&&|\|\|?|;)""")
-_MOVES = {"cd", "pushd", "export", "set", "source", "sleep"}
-_LOOKUPS = {
-    "awk", "cat", "cut", "df", "diff", "du", "echo", "fd", "find", "grep", "head", "jq", "less",
-    "ls", "nl", "pwd", "rg", "sed", "sort", "stat", "tail", "tree", "wc", "which", "select",
-}  # fmt: skip
-_GIT_LOOKUPS = {
-    "blame", "branch", "diff", "grep", "log", "ls-files", "ls-tree", "merge-base", "reflog",
-    "rev-list", "rev-parse", "show", "status",
-}  # fmt: skip
 ERROR_CHARS = 120
 _SEARCHED_CHARS = 20_000  # of an answer that are looked at
 _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,
 )
-# A path, or a place in a file.
-_PLACE = re.compile(r"/|.:\d")
+_PLACE = re.compile(r"/|.:\d")  # a path, or a place in a file
 # Two words, or some signs of a script without spaces.
 _SAYING = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+\W++[^\W\d_]{2}|[\u2e80-\u9fff\uac00-\ud7ff]{4}")
-_TAGS = re.compile(r"</?\w+>")
+# Tags, an exit code, and that a person stopped it say nothing of an error.
+_SILENT = re.compile(
+    r"</?\w+>|^.*\bexit code:? \d+\W*$|^.*\buser (?:doesn't want|for tool).*", re.I | re.M
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call, what was answered, and what the user said in the answer by its mark."""
+    """One tool call, its answer, and the user's words in the answer by their mark."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -102,7 +92,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
 
 
 def is_edit(call: Call) -> bool:
-    """Whether the call changes the files it names."""
+    """True if the call changes the files it names."""
     keys = {*map(_plain, call.arguments)}
     if keys & _SEARCHES or call.arguments.get("command") == "view":
         return False
@@ -110,7 +100,7 @@ def is_edit(call: Call) -> bool:
 
 
 def normal_path(path: str) -> str:
-    """Return the path without ``./`` and doubled slashes; empty where it can't be one."""
+    """Return the path without ``./`` and doubled slashes; empty if it can't be one."""
     if len(path) > PATH_CHARS or not path.isprintable() or "://" in path:
         return ""
     path = posixpath.normpath(path.strip())
@@ -133,11 +123,13 @@ def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def command_of(call: Call) -> str:
-    """Return the first line of what the call runs, comments left out; empty where it runs none.
+    """Return the first line of the call's command, without comments; empty if it runs none.
 
     A long line is cut to its first parts, each whole, so that they could be run again.
     """
     given = [call.arguments[key] for key in _COMMANDS if key in call.arguments]
+    if given and given[0] is call.arguments.get("query") and not _STATEMENT.match(str(given[0])):
+        return ""
     texts = [" ".join(map(str, one)) if isinstance(one, list) else one for one in given]
     text = next((one for one in texts if isinstance(one, str)), "")
     lines = map(str.strip, text.replace("\\\n", " ").split("\n"))
@@ -149,15 +141,15 @@ def command_of(call: Call) -> str:
 
 
 def is_lookup(command: str) -> bool:
-    """Whether a command only looks something up: what it found matters, not that it ran."""
+    """Return True if a command only looks something up: its result matters, not the run."""
     words = _first_part(command) or ["echo"]
     if words[0] == "git":
-        return any(word in _GIT_LOOKUPS for word in words[1:4])
+        return any(word in _GIT for word in words[1:4])
     return words[0].lower() in _LOOKUPS
 
 
 def kind_of(command: str) -> str:
-    """Return what a command is of, by the first two words of the first part that does something."""
+    """Return a command's kind: the first two words of the first part that does something."""
     return " ".join(_first_part(command)[:2])
 
 
@@ -168,12 +160,12 @@ def _first_part(command: str) -> list[str]:
 
 
 def error_line(answer: str) -> str:
-    """Return the line that tells most of an error, "" where none says anything.
+    """Return the most significant line of an error, "" if none says anything.
 
     That is Python's last one, else the first that names an error, else the first; a word and a
     path say nothing.
     """
-    lines = [line.strip() for line in _TAGS.sub("", answer[:_SEARCHED_CHARS]).split("\n")]
+    lines = [line.strip() for line in _SILENT.sub("", answer[:_SEARCHED_CHARS]).split("\n")]
     lines = [line for line in lines if _says_something(line)]
     if "Traceback (most recent call last)" in answer:
         lines.reverse()

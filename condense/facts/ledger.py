@@ -2,8 +2,7 @@
 
 That is lists by kind for people and models, taken apart again exactly as written. Each fact is an
 item. What goes on below its first line, and would look like an item or a heading, is indented. So
-no fact can end the ledger or open a section. The form that summaries on record before the Markdown
-carry is read, too.
+no fact can end the ledger or open a section.
 """
 
 import json
@@ -16,7 +15,7 @@ from typing import Any
 
 from condense.messages import Message, TextBlock
 
-BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")
+BEGINNINGS = ("## Ledger\n### ", "## Ledger ~")  # the second is shown, and not read any more
 END = "(end of ledger)"
 ITEM, SECTION, INDENT = "- ", "### ", "  "
 _STRUCTURE = (ITEM, "#", " ", END)  # how no line of a fact may begin that is not its first
@@ -30,15 +29,11 @@ _DONE = re.compile(r"To do, (\d{1,9}) done")
 # A path with these is written as JSON: it could be read otherwise.
 _ODD = re.compile(r"[,:\"]|\A\s|[\s*]\Z")
 _LEAST_SAVED_CHARS = 8  # less is not worth a common folder
-_OLD_HEAD = re.compile(r"## Ledger (~+)\n")
-_OLD_ROOT = re.compile(r"files, edits/reads(?:, identifiers)?(?:, in (.*))?")
-_OLD_COUNTED = re.compile(r"(\d{1,12})(?:/\d{1,12}|[!?]?) (.+)")
-_OLD_TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user said, and ``to`` which question or call; ``[…]`` stands for what is cut."""
+    """The user's words, and ``to`` which question or call; ``[…]`` stands for a cut."""
 
     text: str
     to: str = ""
@@ -54,7 +49,7 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The beginning of a command, and how often it ran."""
+    """The beginning of a command, and the number of its runs."""
 
     head: str
     times: int = 1
@@ -62,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error that nothing has resolved: of what, and what it said."""
+    """An error that nothing has resolved: its source and its words."""
 
     subject: str
     message: str
@@ -138,7 +133,7 @@ _LISTS: Mapping[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
 
 
 def render(ledger: Ledger) -> str:
-    """Return the text of a ledger, empty where there is nothing to say."""
+    """Return the text of a ledger, empty if there is nothing to say."""
     lists = {title: map(write, getattr(ledger, kind)) for title, (kind, write, _) in _LISTS.items()}
     root = common_root([file.path for file in ledger.files])
     todos = [f"[{'-' if one.active else ' '}] {one.id}: {one.text}" for one in ledger.todos]
@@ -191,22 +186,17 @@ def _folders(files: Sequence[FileUse], root: str) -> Iterator[str]:
 
 
 def parse_ledger(text: str) -> Ledger | None:
-    """Return the ledger that the text begins with, None where it begins with none.
+    """Return the ledger that the text begins with, None if it begins with none.
 
     Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
     """
-    if old := _OLD_HEAD.match(text):
-        body, closed, _ = f"{text}\n".partition(f"\n{old[1]} end\n")
-        sections = body.split(f"\n{old[1]} ")[1:]
-    else:
-        body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
-        sections = body.split(f"\n{SECTION}")[1:]
-    if not closed or not text.startswith(BEGINNINGS):
+    body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
+    if not closed or not text.startswith(BEGINNINGS[0]):
         return None
     facts: dict[str, Any] = {}
-    for section in sections:
+    for section in body.split(f"\n{SECTION}")[1:]:
         title, *lines = section.split("\n")
-        facts |= _old_section(title, lines, old[1]) if old else _section(title, [*_items(lines)])
+        facts |= _section(title, [*_items(lines)])
     return replace(Ledger(), **facts)
 
 
@@ -258,46 +248,3 @@ def _files(item: str, root: str) -> Iterator[FileUse]:
         folder = f"{root}{folder[2:]}"
     for name in names.split(", "):
         yield FileUse(f"{folder}{name.removesuffix(EDITED)}", name.endswith(EDITED))
-
-
-def _old_section(title: str, lines: Sequence[str], fence: str) -> dict[str, Any]:
-    facts = [line for line in lines if line]
-    if title == "user messages":
-        return {"requests": tuple(_old_requests(lines, fence))}
-    if root := _OLD_ROOT.fullmatch(title):
-        return {"files": tuple(_old_files(facts, root[1] or ""))}
-    if title.startswith("to do, "):
-        found = filter(None, map(_OLD_TODO.fullmatch, facts))
-        todos = [Todo(one[1], one[3], one[2] == "-") for one in found]
-        return {"todos": tuple(todos), "done": int(title.split()[2])}
-    runs = [(line, _OLD_COUNTED.fullmatch(line)) for line in facts]
-    told = [Run(run[2], int(run[1])) if run else Run(line) for line, run in runs]
-    return {"runs": tuple(told)} if title.startswith("commands, ") else {}
-
-
-def _old_files(lines: Sequence[str], root: str) -> Iterator[FileUse]:
-    folder = ""
-    for line in lines:
-        told = line.partition("\t")[0]
-        counted = _OLD_COUNTED.fullmatch(told)
-        shown = counted[2] if counted else told
-        path = shown.removeprefix("./") if shown.startswith(("/", "./")) else f"{root}{shown}"
-        if line.endswith("/"):
-            folder = path
-        else:
-            path = path if "/" in shown else f"{folder}{shown}"
-            yield FileUse(path, counted is not None and counted[1] != "0")
-
-
-def _old_requests(lines: Sequence[str], fence: str) -> Iterator[Request]:
-    """Yield what stands below each bare fence; one with a label behind it tells of the request."""
-    words: list[str] = []
-    to = ""
-    for line in (*lines[1:], fence):
-        if line == fence:
-            yield Request("\n".join(words), to)
-            words, to = [], ""
-        elif line.startswith(f"{fence}re: "):
-            to = line.removeprefix(f"{fence}re: ")
-        elif not line.startswith(fence):
-            words.append(line)

@@ -45,7 +45,7 @@ def _names(text: str) -> Counter[str]:
 
 @lru_cache(20_000)  # a session's calls say few words, again and again
 def _is_name(word: str) -> bool:
-    """Whether a word is an id, or put together as only code does it: with "_" or inner capitals."""
+    """Return True for an id, and for a word made as in code: with "_" or inner capitals."""
     if not SHORTEST_CHARS <= len(word) <= LONGEST_CHARS or "/" in word:
         return False
     if _ID.fullmatch(word):

@@ -34,7 +34,7 @@ _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
 
 @dataclass(slots=True)
 class Notebook:
-    """Facts so far, each kind by what identifies a fact, the newest last.
+    """Facts so far, each kind by its identifying part, the newest last.
 
     ``sources`` has the id of the message that told of each last.
     """
@@ -119,7 +119,7 @@ class Notebook:
             self.last_reply = text.strip()
 
     def _watch(self, call: Call) -> None:
-        """Note what a tool was called for, how that went, and what the user said to it."""
+        """Note a tool call's arguments, its outcome, and the user's words about it."""
         self._calls += 1
         if words := call.user_words.strip():
             self._renew(self.requests, Request(words, call.about))
@@ -175,7 +175,7 @@ SMALL_SHARE, SMALL_TOKENS = 0.1, 1_000
 def ledger(
     hidden: Sequence[Message], *, budget_tokens: int = BUDGET, counter: TokenCounter | None = None
 ) -> tuple[TextBlock, ...]:
-    """Return the facts of hidden messages as one text block, or none where there are none.
+    """Return the facts of hidden messages as one text block, or none if there are none.
 
     The ledger of a summary or marker among them is carried on. Without a counter four bytes are a
     token.
@@ -203,5 +203,5 @@ def gather(
 
 
 def budget_in(window: int) -> int:
-    """Return how many tokens a ledger may take of a context window; 0 is one that nobody knows."""
+    """Return the most tokens of a ledger in a context window; 0 is an unknown window."""
     return int(max(WINDOW_SHARE * window, min(SMALL_TOKENS, SMALL_SHARE * window))) or BUDGET

@@ -53,7 +53,7 @@ class Quote:
 
     @property
     def terms(self) -> list[Term]:
-        """The telling words around it, without other figures and names."""
+        """The significant words around it, without other figures and names."""
         around = self.text.replace(self.figure, " ", 1)
         for _, figure in _figures_in(around):
             around = around.replace(figure, " ", 1)

@@ -89,7 +89,7 @@ class Tally:
 
     @property
     def score(self) -> float:
-        """The share that still stands there, from 0 to 1; 1 where there was nothing to keep."""
+        """The share that still stands there, from 0 to 1; 1 if there was nothing to keep."""
         return (self.kept + self.named) / self.total if self.total else 1.0
 
 
@@ -150,7 +150,7 @@ def receipt(
     search: Recall | None = None,
     on_disk: Callable[[str], bool] | None = None,
 ) -> Receipt:
-    """Return what became of the facts of ``hidden``, where the model reads ``kept`` instead.
+    """Return the state of each fact of ``hidden`` for a model that reads ``kept`` instead.
 
     ``search`` is the model's own, of these messages among all that it does not see. ``on_disk``
     tells whether a file still exists. What neither is there for is not recoverable.
@@ -248,11 +248,10 @@ def _state_of_name(said: Quote, shown: Shown) -> FactState:
 
 
 def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
-    """Return the files that ledgers and calls tell of, by their paths."""
+    """Return the files that ledgers and calls name, by their paths."""
     notebook = Notebook()
     if isinstance(kept, str):
-        starts = [start for begin in BEGINNINGS if (start := kept.find(begin)) >= 0]
-        for ledger in filter(None, [parse_ledger(kept[start:]) for start in starts]):
+        if ledger := parse_ledger(kept[max(0, kept.find(BEGINNINGS[0])) :]):
             notebook.carry(ledger)
     else:
         notebook.read(kept)

@@ -113,7 +113,7 @@ class _Originals:
         return ranked, best / (_sum(terms) or 1)
 
     def _backs(self, number: int, terms: Sequence[Term]) -> bool:
-        """Return whether one sentence of a message may be the source of a rule."""
+        """Return True if one sentence of a message may be the source of a rule."""
         least = RULE_SUPPORTED * _sum(terms)
         for sentence, folded in self._sentences(number):
             here = [term for term in terms if term.text in folded]

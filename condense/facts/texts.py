@@ -1,4 +1,4 @@
-"""Texts: what messages say, in plain characters and in tokens, and words looked up in it."""
+"""Texts of messages, in plain characters and in tokens, and words looked up in them."""
 
 import html
 import re
@@ -10,11 +10,16 @@ from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
-HEAD_SHARE = 0.85  # of what stays of a long text; the rest is its end, where the question may be
+# Of what stays of a long text: its beginning, so many characters at most, and its end, where the
+# question may be. The rest is lines of lists and figures between them, or more of the beginning.
+HEAD_SHARE, HEAD_CHARS, END_SHARE = 0.75, 1_500, 0.15
 SHORTEST_CHARS = 40  # less of a text says nothing
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 _END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*_]*+(?=\s)|[。！？]|\n")
+_LINE = re.compile(r"[^\n]+")
+# A line of a list, a heading, or a line with a figure that is no code.
+_TELLING = re.compile(r"\s*(?:[-*+•#]+|\d{1,3}[.)]|\[[ xX]\])\s|[^|{}=;<>\n]*\d[^|{}=;<>\n]*\Z")
 _LABEL = re.compile(r"\W?(?:\d{1,2}|[a-zA-Z])[.)]")  # "1." begins a sentence, it is none
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
 # What comes first is looked for at the speed of a plain search.
@@ -28,7 +33,7 @@ _WRITTEN_SIGNS = str.maketrans(_DASHES, "-" * len(_DASHES), _QUOTES)
 
 
 class Shown:
-    """A text in which facts are looked up, whatever way they are written."""
+    """A text in which facts are looked up, in any way of writing them."""
 
     def __init__(self, text: str) -> None:
         self.text = plain(text)
@@ -41,12 +46,12 @@ class Shown:
         return made
 
     def has(self, text: str) -> bool:
-        """Whether these words stand there; the first and last may be parts of others."""
+        """Return True if these words stand there; the first and last may be parts of others."""
         wanted = plain(text)
         return bool(wanted) and wanted in self.text
 
     def says(self, name: str) -> bool:
-        """Whether a name stands there, and is no part of a longer one."""
+        """Return True if a name stands there, and is no part of a longer one."""
         return any(True for _ in self.places(name))
 
     def places(self, name: str) -> Iterator[int]:
@@ -59,7 +64,7 @@ class Shown:
             start = self.text.find(wanted, start + len(wanted))
 
     def _joins(self, at: int) -> bool:
-        """Whether the characters before and after a place belong to one word."""
+        """Return True if the characters before and after a place belong to one word."""
         return 0 < at < len(self.text) and _is_word(self.text[at - 1]) and _is_word(self.text[at])
 
 
@@ -70,7 +75,7 @@ def _is_word(character: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return the text without what does not count as a difference.
+    """Return the text without differences that do not count.
 
     That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
     dashes, commas between thousands, and what white space there is, if any before a unit's sign.
@@ -134,7 +139,7 @@ def leaves(value: Any, but: Container[str] = ()) -> Iterator[str]:
 
 
 def estimate(text: str) -> float:
-    """Return about how many tokens a text takes, without a vocabulary.
+    """Return a text's tokens, estimated without a vocabulary.
 
     Four bytes are a token: vocabularies are made of bytes, so this holds for any script, where
     characters differ by a factor of three.
@@ -162,10 +167,23 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def shortened(text: str, tokens: float) -> str:
-    """Return a text whole, or its beginning and end where it takes more tokens."""
+    """Return a text whole; if it takes more tokens, its beginning, significant lines and end."""
     size = estimate(text)
     if size <= tokens:
         return text
     room = max(SHORTEST_CHARS, int(len(text) * tokens / size) - len(GAP))
-    head = int(room * HEAD_SHARE)
-    return f"{text[:head].rstrip()}\n{GAP}\n{text[len(text) - room + head :].lstrip()}"
+    head, end = int(min(HEAD_SHARE * room, HEAD_CHARS)), int(END_SHARE * room)
+    left, tail = room - head - end, len(text) - end
+    lines = [one.span() for one in _LINE.finditer(text, head, tail) if one[0] != GAP]
+    kept: list[tuple[int, int]] = []
+    for start, stop in sorted(lines, key=lambda one: not _TELLING.match(text, *one)):
+        if (size := stop - start + len(GAP)) <= left:
+            kept.append((start, stop))
+            left -= size
+    parts = [[0, head + left]]
+    for start, stop in (*sorted(kept), (tail, len(text))):
+        if start <= parts[-1][1] + 1:
+            parts[-1][1] = max(stop, parts[-1][1])
+        else:
+            parts.append([start, stop])
+    return f"\n{GAP}\n".join([text[start:stop].strip() for start, stop in parts])

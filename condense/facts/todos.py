@@ -37,7 +37,7 @@ class TodoList:
 
     @property
     def done(self) -> int:
-        """How many items are ticked off."""
+        """The number of items that are ticked off."""
         return self._counted + len(self._items) - len(self.open)
 
     def carry(self, todos: Sequence[Todo], done: int) -> None:
@@ -81,7 +81,7 @@ class TodoList:
 
 
 def _whole_list(call: Call) -> list[tuple[str, str]] | None:
-    """Return texts and states where an argument is a to-do list; an empty one clears the list."""
+    """Return texts and states if an argument is a to-do list; an empty one clears the list."""
     for key, value in call.arguments.items():
         if isinstance(value, list) and value:
             items = [item for item in value if isinstance(item, Mapping) and "status" in item]

@@ -58,7 +58,7 @@ def _shape(quote: Quote) -> str:
 
 
 def _replaces(other: Quote, said: Quote) -> bool:
-    """Return whether one figure has the words of another, and another value."""
+    """Return True if one figure has the words of another, and another value."""
     numbers = [[float(one) for one in _DIGITS.findall(plain(q.figure))] for q in (other, said)]
     if _ABOUT.search(other.text.partition(other.figure)[0]) or numbers[0] == numbers[1]:
         return False

@@ -15,7 +15,7 @@ READING = frozenset(
 )  # fmt: skip
 # Tools that read or write, depending on their argument "command".
 READING_OR_WRITING = frozenset({"str_replace_based_edit_tool", "str_replace_editor"})
-_PATHS = ("path", "file_path", "filepath", "filePath", "notebook_path", "files", "paths")
+PATHS = ("path", "file_path", "filepath", "filePath", "notebook_path", "files", "paths")
 # A file that the user mentions, and one whose content was put into the message for a mention.
 _MENTION = re.compile(r"(?<!\S)@/((?:\\ |[^\s\\])+)")
 _CONTENT = re.compile(r'<file_content path="([^"\n]+)"')
@@ -27,8 +27,8 @@ _PUNCTUATION = ".,:;!?)]}\"'`"
 def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the paths the agent read or the user mentioned, newest first, each once.
 
-    What was only edited does not count, and neither does a call that failed. Files that a summary
-    shows folded were read before it.
+    Files that were only edited do not count, and neither does a call that failed. Files that a
+    summary shows folded were read before it.
     """
     # A call is told by its block: other messages may use its id again.
     failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
@@ -65,9 +65,7 @@ def _paths_in(argument: Any) -> Iterable[str]:
         case str():
             return (argument,) if argument else ()
         case Mapping():
-            return chain.from_iterable(
-                _paths_in(argument[key]) for key in _PATHS if key in argument
-            )
+            return chain.from_iterable(_paths_in(argument[key]) for key in PATHS if key in argument)
         case Sequence():
             return chain.from_iterable(map(_paths_in, argument))
         case _:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class FoldedFile:
-    """A file as it was asked for: ``characters`` of its signatures, or a ``reason`` for none."""
+    """A requested file: ``characters`` of its signatures, or a ``reason`` for none."""
 
     path: str
     characters: int = 0
@@ -16,7 +16,7 @@ class FoldedFile:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Which files were folded, and which were left out.
+    """The folded files, and those left out.
 
     ``characters`` is the length of the ``sections``, one ``<system-reminder>`` block for each of
     the ``files``, when joined by newlines, in UTF-16 code units as Roo Code counts. The record of

@@ -36,9 +36,9 @@ def fold_files(
     """Return the signatures of files in a workspace, the most important path first.
 
     It reads and waits, so call it in a thread: ``await asyncio.to_thread(fold_files, …)``.
-    ``limit`` is in UTF-16 code units; ``ignore`` tells which paths, relative to ``root``, are not
-    shown, in place of the workspace's ``.rooignore``. It never raises because of a file: that file
-    is skipped, and so is each that would begin after ``seconds``. A ``root`` that is not
+    ``limit`` is in UTF-16 code units; ``ignore`` returns True for paths, relative to ``root``, that
+    are not shown, in place of the workspace's ``.rooignore``. It never raises because of a file:
+    that file is skipped, and so is each that would begin after ``seconds``. A ``root`` that is not
     ``trusted`` may be no link and lie behind none.
     """
     workspace = Workspace(root, ignore, trusted=trusted)
@@ -83,7 +83,7 @@ class Sections:
         return self._used + max(0, len(self.sections) - 1)
 
     def add(self, path: str, definitions: str) -> None:
-        """Take a file's section, cut where only a part fits; raise Unfoldable where none does."""
+        """Add a file's section, cut if only a part fits; raise Unfoldable if none does."""
         section = frame(path, definitions)
         if self.is_spent or self._with(section) > self.limit:
             section = self._cut(path, definitions)
@@ -112,5 +112,5 @@ def frame(path: str, definitions: str) -> str:
 
 
 def _defused(text: str) -> str:
-    """Keep a file from closing its own block: what it says is data."""
+    """Escape closing tags in a file's text, so that it can't end its own block."""
     return text.replace(_CLOSING, _CLOSING.replace("/", "\\/"))

@@ -5,15 +5,10 @@ while it parses, and some grammars take minutes over a few kilobytes of hostile 
 loop goes on, a parse that takes too long is ended, and a crash costs one file.
 """
 
-import atexit
 import hashlib
 import json
 import os
 import re
-import select
-import subprocess
-import sys
-import threading
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -21,6 +16,7 @@ from typing import NamedTuple
 
 from condense.errors import SkipReason, Unfoldable
 from condense.memory import Memory
+from condense.worker_process import WorkerProcess
 
 MARKDOWN = "markdown"
 _WORKER = Path(__file__).with_name("worker.py")
@@ -82,87 +78,39 @@ class Span(NamedTuple):
     signature: bool = False
 
 
-class ParserProcess:
-    """One worker process, shared by all threads; it dies with the process that started it.
-
-    It is started with the first source. One source may take so many ``seconds``.
-    """
+class ParserProcess(WorkerProcess):
+    """The process that parses; one source may take so many ``seconds``."""
 
     def __init__(self, seconds: float = 5.0, worker: Path = _WORKER) -> None:
-        self.seconds = seconds
-        self.worker = worker
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
-        self._lock = threading.Lock()
+        super().__init__(worker, seconds=seconds)
 
     def parse(self, language: str, source: bytes) -> tuple[list[Span], bool]:
-        """Return where definitions are, and whether the source has syntax errors.
+        """Return the spans of definitions, and True if the source has syntax errors.
 
-        Raises Unfoldable where there is no answer in time.
+        Raises Unfoldable if there is no answer in time.
         """
         request = json.dumps({"language": language, "size": len(source)}).encode() + b"\n" + source
-        with self._lock:
-            # A worker that idled may have ended itself meanwhile; a fresh one has not.
-            found = json.loads(self._ask(request) or self._ask_a_fresh_one(request))
+        try:
+            found = json.loads(self.ask(request))
+        except TimeoutError:
+            raise Unfoldable(SkipReason.TOO_SLOW) from None
+        except ChildProcessError as ended:
+            is_missing = ended.errno == os.EX_UNAVAILABLE
+            raise Unfoldable(SkipReason.NO_PARSER if is_missing else SkipReason.CRASHED) from None
         return [Span(*row) for row in found["spans"]], found["broken"]
-
-    def close(self) -> None:
-        """End the worker; the next parse starts another one."""
-        process, self._process = self._process, None
-        if process is not None and self._owner == os.getpid():
-            process.kill()
-            process.communicate()
-
-    def _ask(self, request: bytes) -> bytes:
-        """Return the worker's answer, nothing where there is no worker or it died."""
-        process = self._process
-        # After a fork, the parent's worker is not ours to talk to.
-        if self._owner != os.getpid() or not (process and process.stdin and process.stdout):
-            return b""
-        try:
-            process.stdin.write(request)
-            process.stdin.flush()
-        except BrokenPipeError:
-            return b""
-        poll = select.poll()
-        poll.register(process.stdout, select.POLLIN)
-        if not poll.poll(self.seconds * 1000):
-            self.close()
-            raise Unfoldable(SkipReason.TOO_SLOW)
-        return process.stdout.readline()
-
-    def _ask_a_fresh_one(self, request: bytes) -> bytes:
-        self.close()
-        self._owner = os.getpid()
-        atexit.unregister(self.close)
-        atexit.register(self.close)
-        try:
-            process = self._process = subprocess.Popen(  # noqa: S603 - Python itself, and this package's file
-                [sys.executable, "-I", str(self.worker)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        except OSError:
-            raise Unfoldable(SkipReason.NO_PARSER) from None
-        if answer := self._ask(request):
-            return answer
-        code = process.wait()
-        self.close()
-        raise Unfoldable(SkipReason.NO_PARSER if code == os.EX_UNAVAILABLE else SkipReason.CRASHED)
 
 
 parser = ParserProcess()
 
 
 def language_of(path: str) -> str | None:
-    """Return the language of a file by its name, None where there is no grammar for it."""
+    """Return the language of a file by its name, None if there is no grammar for it."""
     suffix = PurePosixPath(path).suffix.lower().removeprefix(".")
     return next((name for name, extensions in LANGUAGES.items() if suffix in extensions), None)
 
 
 def read_definitions(path: str, source: bytes) -> str:
-    """Return ``# BASENAME`` and its definitions; raise Unfoldable where there is none."""
+    """Return ``# BASENAME`` and its definitions; raise Unfoldable if there are none."""
     language = language_of(path)
     if language is None:
         raise Unfoldable(SkipReason.NO_GRAMMAR)
@@ -214,7 +162,7 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
 
 
 def _trimmed(span: Span, lines: Sequence[str]) -> Span:
-    """Leave out trailing blank lines, which some grammars count as part of what precedes them."""
+    """Return the span without trailing blank lines, which some grammars count as part of it."""
     last = min(span.last, len(lines) - 1)
     while last > span.first and not lines[last].strip():
         last -= 1

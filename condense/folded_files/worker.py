@@ -1,7 +1,7 @@
 """Worker of the parser process: reads sources on stdin, answers with the rows of definitions.
 
 Started by signatures.py as a script of its own, so that it loads nothing of the package but the
-query files beside it. A request is one line of JSON, ``{"language", "size"}``, and the source's
+query files next to it. A request is one line of JSON, ``{"language", "size"}``, and the source's
 bytes. The answer is one line: ``{"spans": [[first, last, signature], …], "broken": true | false}``.
 """
 
@@ -46,10 +46,10 @@ def grammar(name: str) -> tuple[Language, Query]:
 
 
 def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[Row], bool]:
-    """Return the rows of definitions, and whether the source has syntax errors.
+    """Return the rows of definitions, and True if the source has syntax errors.
 
     A query captures ``@definition`` (shown always) or ``@section`` (shown when long), the ``@name``
-    that decides which line is shown, and ``@inject.LANGUAGE`` for what another grammar reads.
+    whose line is shown, and ``@inject.LANGUAGE`` for a part in another grammar.
     """
     language, query = grammar(name)
     parser = Parser(language, included_ranges=ranges) if ranges else Parser(language)
@@ -67,7 +67,7 @@ def parse(name: str, source: bytes, ranges: Sequence[Range] = ()) -> tuple[list[
 
 
 def _rows(captures: dict[str, list[Node]]) -> Iterator[Row]:
-    """Begin at the name: above it stand decorators, annotations and template parameters."""
+    """Yield rows from the name on: decorators, annotations and template parameters are above."""
     for kind in ("definition", "section"):
         for node in captures.get(kind, ()):
             first = captures.get("name", [node])[0].start_point.row

@@ -29,7 +29,7 @@ class Workspace:
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:
-        """Return where a path leads, symlinks followed; raise Unfoldable where it may not go."""
+        """Return the real path of a file, symlinks followed; raise Unfoldable if it is closed."""
         spelled = os.path.normpath(os.path.join(self._root, path))  # noqa: PTH118 - much faster than Path
         try:
             real = os.path.realpath(spelled)
@@ -44,7 +44,7 @@ class Workspace:
         return real
 
     def read(self, real: str) -> bytes:
-        """Return the bytes of a located file; raise Unfoldable where they are no source text."""
+        """Return the bytes of a located file; raise Unfoldable if they are no source text."""
         try:
             with open_file(real) as file:
                 found = os.fstat(file.fileno())
@@ -67,7 +67,7 @@ class Workspace:
 def _read_rules(root: Path) -> Ignore:
     """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
 
-    Where the file is there but cannot be read, everything is kept from the model.
+    If the file is there but cannot be read, everything is kept from the model.
     """
     try:
         with open_file(os.path.realpath(root / RULES)) as file:
@@ -80,7 +80,7 @@ def _read_rules(root: Path) -> Ignore:
 
 
 def ignore_matcher(lines: Iterable[str]) -> Ignore:
-    """Return the test that the lines of an ignore file describe; ill-formed lines say nothing."""
+    """Return the test that the lines of an ignore file describe; ill-formed lines are skipped."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - takes 40 ms, only needed with rules
 
     spec = GitIgnoreSpec([])

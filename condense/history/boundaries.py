@@ -17,7 +17,7 @@ RECENTLY = noop("Context was condensed recently; skipping this attempt")
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Return, ascending, each ``i`` where ``messages[:i] | messages[i:]`` splits no tool pair.
+    """Return, ascending, each ``i`` for which ``messages[:i] | messages[i:]`` splits no tool pair.
 
     0 and ``len(messages)`` are always among them.
     """
@@ -29,9 +29,9 @@ def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
 
 
 def unread_tail(effective: Sequence[Message]) -> int:
-    """Return the index where the part that the model has not read begins.
+    """Return the index of the first message that the model has not read.
 
-    That is the user messages after the last reply and, where that reply called tools, the reply
+    Unread are the user messages after the last reply and, if that reply called tools, the reply
     itself: its results are unread or still to come. ``len(effective)`` when all has been read.
     """
     start = len(effective)
@@ -47,7 +47,7 @@ def unread_tail(effective: Sequence[Message]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A tool call, its result, and which of the given messages they stand in."""
+    """A tool call, its result, and the indexes of their messages."""
 
     call: ToolUseBlock
     result: ToolResultBlock
@@ -57,17 +57,18 @@ class AnsweredCall:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Answered calls in the order of their results, and the others with where they stand."""
+    """Answered calls in the order of their results, and the others with their places."""
 
     answered: tuple[AnsweredCall, ...]
     unanswered: tuple[tuple[int, ToolUseBlock], ...]
 
 
 def pair_calls(messages: Iterable[Message]) -> Pairing:
-    """Return which calls of a history were answered with what.
+    """Return the calls of a history with their results, and those without one.
 
     A call pairs with the first later result that carries its id. Once a later reply uses the id
-    again, what it named before stays unanswered; within one reply, the first call comes first.
+    again, the earlier call of that id stays unanswered; within one reply, the first call comes
+    first.
     """
     answered: list[AnsweredCall] = []
     unanswered: list[tuple[int, ToolUseBlock]] = []
@@ -89,7 +90,7 @@ def pair_calls(messages: Iterable[Message]) -> Pairing:
 
 
 def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
-    """Raise NothingToCondense where a summary of ``hidden`` would say nothing new.
+    """Raise NothingToCondense if a summary of ``hidden`` would have nothing new.
 
     After a condensation at least two more messages are needed, as in Roo Code.
     """

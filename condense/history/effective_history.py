@@ -15,24 +15,24 @@ class InForce:
 
     @classmethod
     def of(cls, messages: Iterable[Message]) -> "InForce":
-        """Collect them from a history; one hidden by a later summary is still in force."""
+        """Collect the ids from a history; one hidden by a later summary is still in force."""
         live = [message.tags for message in messages if not message.taken_back]
         summaries = [tags.condense_id for tags in live if tags.condense_id is not None]
         markers = [tags.truncation_id for tags in live if tags.truncation_id is not None]
         return cls(frozenset(summaries), frozenset(markers))
 
     def hide(self, message: Message) -> bool:
-        """Whether one of them names itself as what hides this message."""
+        """Return True if one of them hides this message."""
         tags = message.tags
         return tags.condense_parent in self.summaries or tags.truncation_parent in self.markers
 
 
 def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return what the model sees, derived from the tags of a whole history.
+    """Return the messages that the model sees, derived from the tags of a whole history.
 
-    With a summary in force: the last one and what follows it, without tool results whose call is
-    gone; otherwise all messages that no marker in force hides. What visible markers cleared is one
-    line each. Costs no more than the part behind the last summary.
+    With a summary in force: the last one and the messages after it, without tool results whose call
+    is gone; otherwise all messages that no marker in force hides. Each result that a visible marker
+    cleared is one line. Costs no more than the part behind the last summary.
     """
     start = _last_summary(messages)
     newest = [messages[index] for index in range(start or 0, len(messages))]
@@ -49,7 +49,7 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the last summary in force and all that follows it, or the whole history."""
+    """Return the last summary in force and the messages after it, or the whole history."""
     start = _last_summary(messages) or 0
     return tuple([messages[index] for index in range(start, len(messages))])
 
@@ -62,7 +62,7 @@ def _last_summary(messages: Sequence[Message]) -> int | None:
 
 
 def _without_orphans(tail: Sequence[Message]) -> list[Message]:
-    """Return the messages without results of calls that are gone, and without what that empties."""
+    """Return the messages without results of calls that are gone; drop those left empty."""
     calls = {use.id for message in tail if message.role == "assistant" for use in message.tool_uses}
     known = (calls - {""}) | {None}
     kept: list[Message] = []
@@ -78,7 +78,7 @@ def _without_orphans(tail: Sequence[Message]) -> list[Message]:
 
 
 def _called_by(block: Block) -> str | None:
-    """Return the id of the call that a block answers, None for what is no result."""
+    """Return the id of the call that a block answers, None for other blocks."""
     match block:
         case ToolResultBlock(id_) | OpaqueBlock({"type": "tool_result", "tool_use_id": str(id_)}):
             return id_
@@ -112,7 +112,7 @@ def replace_hidden(
 ) -> tuple[Message, ...]:
     """Return the history with ``message``, a summary or marker, after the last one it hides.
 
-    What a clearing's marker stands for stays, with one line for each result it clears.
+    The messages of a clearing stay, with one line for each result it clears.
     """
     ids = frozenset(hidden)
     last = [place for place, one in enumerate(effective) if one.id in ids][-1]

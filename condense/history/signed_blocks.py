@@ -1,7 +1,7 @@
 """Signed blocks: thinking and compactions, which only the model that wrote them can read.
 
-Newer models sign their thinking over what stands before it. After a change of what the model sees,
-the thinking behind the change is not sent any more: the tag ``unbound`` of its message says so.
+Newer models sign their thinking over all messages before it. After a change of the effective
+history, the thinking behind the change is not sent any more: its message has the tag ``unbound``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ ORIGIN = "origin"
 
 
 def is_thinking(block: Block) -> bool:
-    """Whether a block is reasoning, signed for the model and settings that wrote it."""
+    """Return True if a block is reasoning, signed for the model and settings that wrote it."""
     return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
 
 
@@ -32,7 +32,7 @@ def without_thinking(message: Message, *, but: Callable[[Block], bool] | None = 
 
 
 def count_thinking_behind(effective: Sequence[Message], hidden: Iterable[str]) -> int:
-    """Return how many blocks of thinking that are still sent stand behind what is hidden first."""
+    """Return the number of blocks of thinking still sent after the first hidden message."""
     ids = frozenset(hidden)
     places = [place for place, one in enumerate(effective) if one.id in ids]
     behind = effective[places[0] :] if places else ()
@@ -51,7 +51,7 @@ def stop_sending_thinking(
 
 
 def is_compaction(block: Block) -> bool:
-    """Whether a block is a provider's compaction; it goes first, and unchanged or not at all."""
+    """Return True if a block is a provider's compaction; it goes first, unchanged or not at all."""
     return isinstance(block, OpaqueBlock) and block.data.get("type") == "compaction"
 
 

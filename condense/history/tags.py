@@ -32,10 +32,10 @@ def hide_behind(
 ) -> tuple[Message, ...]:
     """Return the history with ``made``, a summary or marker, after the last message it hides.
 
-    Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
+    Only effective messages are hidden; messages that a clearing changes stay, with less in them.
     Thinking behind the first of them is not sent any more. ``made`` gets the last one's position
-    and, where it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not
-    here, and NothingToCondense when none is effective.
+    and, if it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not here,
+    and NothingToCondense when none is effective.
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
@@ -58,17 +58,17 @@ def hide_behind(
 
 
 def _parent(tags: Tags) -> dict[str, str]:
-    """Return the tag that hides a message behind what carries ``tags``."""
+    """Return the tag that hides a message behind the summary or marker with ``tags``."""
     parents = {"condense_parent": tags.condense_id, "truncation_parent": tags.truncation_id}
     return {name: made_id for name, made_id in parents.items() if made_id is not None}
 
 
 def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tuple[Message, ...]:
-    """Return which messages of an effective history a truncation would hide.
+    """Return the messages of an effective history that a truncation would hide.
 
-    The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of
-    them; then the cut moves to the nearest place that splits no tool call from its result, but
-    not into what the model has not read.
+    The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of them;
+    then the cut moves to the nearest place that splits no tool call from its result, but not into
+    messages that the model has not read.
     """
     raw = math.floor((len(effective) - 1) * fraction)
     count = min(raw - raw % 2, len(effective) - 1)
@@ -84,7 +84,7 @@ def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tupl
 
 
 def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
-    """Hide part of the effective history behind a marker that says how many messages."""
+    """Hide part of the effective history behind a marker with the number of messages."""
     effective = effective_history(messages)
     hidden = tuple([message.id for message in plan_truncation(effective, fraction)])
     if not hidden:
@@ -97,11 +97,11 @@ def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
 
 
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
-    """Take back what ``made_id`` names; what it hid or cleared is visible again.
+    """Undo the condensation, truncation or clearing ``made_id``; show its messages again.
 
-    Thinking that was written since is not sent any more. Raises UnknownMessage when nothing here
-    has that id, and UndoRefused when it was already taken back or when something later that is in
-    force hides its summary or marker.
+    Thinking that was written since is not sent any more. Raises UnknownMessage if nothing here has
+    that id, and UndoRefused if it was already taken back or if something later that is in force
+    hides its summary or marker.
     """
     made = _made(messages, made_id)
     if not made.in_force:
@@ -117,11 +117,11 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
 
 
 def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
-    """Take an undo back: what ``made_id`` names stands again for what it hid or cleared.
+    """Redo an undone condensation, truncation or clearing; hide its messages again.
 
-    What was written since stays behind it. Raises UnknownMessage when nothing here has that id, and
-    RedoRefused unless it was undone, all that it hid is visible again, and nothing else has come
-    to stand between.
+    Messages that were written since stay behind it. Raises UnknownMessage if nothing here has that
+    id, and RedoRefused unless it was undone, all that it hid is visible again, and nothing else has
+    come to stand between.
     """
     made = _made(messages, made_id)
     if not made.tags.undone or made.tags.rewind_parent is not None:
@@ -141,7 +141,7 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
 
 
 def _made(messages: Sequence[Message], made_id: str) -> Message:
-    """Return the summary or marker of that name; raise UnknownMessage where there is none."""
+    """Return the summary or marker of that name; raise UnknownMessage if there is none."""
     for message in messages:
         tags = message.tags
         if made_id in {tags.condense_id, tags.truncation_id, tags.clear_id}:
@@ -169,8 +169,9 @@ def rewind(
 ) -> tuple[Message, ...]:
     """Return the history as before ``to_id`` was written; that and all later is hidden.
 
-    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier,
-    so what it hid is visible again. Raises UnknownMessage when ``to_id`` is not in the history.
+    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier, so
+    the messages that it hid are visible again. Raises UnknownMessage when ``to_id`` is not in the
+    history.
     """
     target = next((message for message in messages if message.id == to_id), None)
     if target is None:
@@ -183,7 +184,7 @@ def rewind(
 
 
 def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
-    """Bring back what a rewind hid, as long as nothing has been written since.
+    """Show again the messages that a rewind hid, unless something was written since.
 
     Raises UnknownMessage when no message is hidden by it, and UndoRefused when a message, summary
     or marker that is not rewound itself is newer than all it hid.
@@ -202,7 +203,7 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
 
 
 def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
-    """Tag what ``made`` hid with its name again.
+    """Tag the messages that ``made`` hid with its name again.
 
     A summary or marker that was written while ``made`` was rewound may have put its name there.
     """

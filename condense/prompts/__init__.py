@@ -43,12 +43,12 @@ def load_prompt(key: str, **values: object) -> str:
 
 
 def register_prompt(key: str, text: str, *, priority: float = 0) -> None:
-    """Have a text found by a key, in place of what it stood for."""
+    """Register a text under a key, in place of the earlier one."""
     _registry.register(key, text.strip(), priority=priority)
 
 
 def unregister_prompt(key: str) -> None:
-    """Forget what was registered under a key; the engine's own text is there again."""
+    """Remove a registered text; the engine's own text is found under its key again."""
     _registry.unregister(key)
 
 
@@ -62,9 +62,9 @@ def condense_instruction(
 ) -> str:
     """Return the instruction that ends a summary request.
 
-    ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is what this run
-    should keep above all; ``words`` is how long the summary may become, 0 where nobody knows.
-    ``feedback`` are the user's verdicts on earlier summaries.
+    ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is to be kept above
+    all; ``words`` is the length of the summary, 0 if unknown. ``feedback`` are the user's verdicts
+    on earlier summaries.
     """
     parts = [custom.strip() or load_prompt(key)]
     if words and not custom.strip():
@@ -77,7 +77,7 @@ def condense_instruction(
 
 
 def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
-    """Return the instruction for another try, where an earlier one was ``lacking`` something."""
+    """Return the instruction for another try, if an earlier one was ``lacking`` something."""
     if not lacking:
         return instruction
     named = "\n".join([f"- {one}" for one in lacking])

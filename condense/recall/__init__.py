@@ -1,1 +1,1 @@
-"""Recall: what is hidden and needed again is found, and stands beside the message that needs it."""
+"""Recall: hidden passages that a message needs are found, and sent with it."""

@@ -1,8 +1,8 @@
-"""Passages of hidden messages, and the block in which they stand beside a new message."""
+"""Passages of hidden messages, and the block that sends them with a new message."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import batched
 from typing import NamedTuple, Protocol
@@ -12,9 +12,10 @@ from condense.tokens.counters import TokenCounter
 
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
-MOST_PASSAGES = 5
-# How well a passage must fit to stand there unasked, and how much better for each token it takes.
-LEAST_FIT, FIT_OF_TOKEN = 0.01, 0.0004
+# Passages that are looked for; a block has those that fit into its tokens.
+MOST_PASSAGES = 20
+# With so many of tools an agent works: then the tokens of a block, the characters of a passage.
+TOOLS_AT_WORK, WORK_TOKENS, WORK_CHARS = 6, 400, 400
 # Of the characters that may fit, so many are taken: not all take equally many tokens. Fewer than
 # the least say nothing.
 CAUTION, LEAST = 0.8, 80
@@ -30,9 +31,11 @@ _INTRODUCTION = (
 # What was stored before headings said who spoke.
 _EARLIER = _FOUND + _LATER
 # What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
-_MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=\s*message\s*\d)", re.IGNORECASE)
+_MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
-_HEADING = re.compile(r"\n\n\[message (\d{1,10})(?:, (\d{1,2} \w{3}))?(?:, said by ([^]\n]+))?\]\n")
+_HEADING = re.compile(
+    r"\n\n\[(?:later: )?message (\d{1,10})(?:, (\d{1,2} \w{3}))?(?:, said by ([^]\n]+))?\]\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Passage:
     ``id`` and ``seq`` are the message's, ``said_on`` its day where that is known. ``fit`` tells
     how well it fits: 1 is an answer as good as certain, 0 nothing at all. The word that tells most
     stands ``at`` so many characters of the text. ``speaker`` is printed in the passage's heading.
+    ``file`` is that of the ``Part``, ``asked`` what it shares with passages that it may correct.
     """
 
     id: str
@@ -51,6 +55,8 @@ class Passage:
     said_on: date | None = None
     at: int = 0
     speaker: str = ""
+    file: str | None = None
+    asked: frozenset[str] = frozenset()
 
 
 class Told(NamedTuple):
@@ -71,7 +77,7 @@ class Recall(Protocol):
 
 
 def token_limit(window: int, most: int = MOST_TOKENS) -> int:
-    """Return how many tokens passages may take beside a message, in a window of so many."""
+    """Return the most tokens of passages with one message, in a window of so many."""
     return min(most, int(window * MOST_OF_WINDOW))
 
 
@@ -80,36 +86,43 @@ def recalled_block(
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
-    Those that hardly fit the words are left out, long ones first; None where nothing is left. Where
-    the best is too long, what stands around its word is told. Under ``BESIDE`` the block says for
-    the page which they are: ``passages`` has the seq, the rank, the fit and the tokens of each, in
-    the order of the text.
+    Where an agent works, what people and the model said comes alone, if there is any. Passages that
+    do not fit are left out; None where nothing is left. Where the best is too long, what stands
+    around its word is told. Under ``BESIDE`` the block says for the page which they are:
+    ``passages`` has the seq, the rank, the fit and the tokens of each, in the order of the text.
     """
-    kept: list[tuple[str, dict[str, float]]] = []
+    own = [one for one in found if one.file is None]
+    if len(found) - len(own) >= TOOLS_AT_WORK:
+        limit = min(limit, WORK_TOKENS)
+        found = [replace(one, text=_around(one.text, one.at, WORK_CHARS)) for one in own or found]
+    kept: list[tuple[Passage, str, dict[str, float]]] = []
     free = limit - counter.count(_wrapped(()))
     for passage in found:
         told = _told(passage, passage.text)
-        tokens = counter.count(told) + 1
+        tokens = counter.count(told) + 3  # with a mark, and what parts it from the next
         if tokens > free and not kept:
             most = int(CAUTION * len(passage.text) * free / tokens)
             if most >= LEAST:
                 told = _told(passage, _around(passage.text, passage.at, most))
-                tokens = counter.count(told) + 1
-        if tokens <= free and passage.fit >= LEAST_FIT + tokens * FIT_OF_TOKEN:
+                tokens = counter.count(told) + 3
+        if tokens <= free and passage.fit:
             free -= tokens
             fit = round(passage.fit, 2)
             place = {"seq": passage.seq, "rank": len(kept) + 1, "fit": fit, "tokens": tokens}
-            kept.append((told, place))
+            kept.append((passage, told, place))
     if not kept:
         return None
-    kept.sort(key=lambda one: one[1]["seq"])
-    text = _wrapped([told for told, _ in kept])
-    places = [place for _, place in kept]
+    kept.sort(key=lambda one: one[0].seq)
+    for at, (passage, told, place) in enumerate(kept):
+        if any(passage.asked & earlier.asked for earlier, *_ in kept[:at]):
+            kept[at] = passage, f"[later: {told[1:]}", place
+    text = _wrapped([told for _, told, _ in kept])
+    places = [place for _, _, place in kept]
     return TextBlock(text, {BESIDE: {"kind": RECALLED, "passages": places}})
 
 
 def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
-    """Return each passage of a block as it was told, and what else stands before the first.
+    """Return the text before the first passage of a block, and each passage as it was sent.
 
     Together that is all that the model reads of it, also where another program wrote the block.
     """
@@ -132,7 +145,9 @@ def _told(passage: Passage, text: str) -> str:
 
 
 def _around(text: str, at: int, most: int) -> str:
-    """Return so many characters of a text around a place, with whole words where it has such."""
+    """Return so many characters of a text around a place, with whole words if it has such."""
+    if len(text) <= most:
+        return text
     start = max(0, min(at - most // 2, len(text) - most))
     begin = text.find(" ", start, start + _WORD) + 1 or start
     end = text.rfind(" ", start + most - _WORD, start + most)

@@ -1,9 +1,8 @@
 """The one ranking of passages, for the agent's search, for recall and for receipts.
 
-An index finds the messages that have a question's rare words. Those and the ones next to them are
-cut into passages, and each passage is ranked by the question's words that it has, how rare they
-are, how near they stand to each other, and those that the rest of its message has or the message
-before, which it may answer. For the engine alone, an index in memory is enough.
+An index finds the messages that have a question's rare words, or are near to it in meaning. They
+are cut into passages. BM25 ranks these by words, an embedder by meaning, and both are joined. For
+the engine alone, an index in memory is enough.
 """
 
 import bisect
@@ -11,58 +10,48 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import Protocol
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
 from condense.recall.passages import Passage
+from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
-from condense.recall.words import ASKED, MARKS, Term, fold, terms_of, words_of
+from condense.recall.words import MARKS, Term, fold, terms_of, words_of
 
-# Messages of each word that is looked for, the newest, and those that are read for all words
-# together; and the rarest words that are looked for in twos where they are usual.
-MOST, READ, RAREST = 96, 24, 3
+if TYPE_CHECKING:
+    from condense.recall.meanings import Embedded, Embedder
+
+# Messages of each word that is looked for, the newest; words, the rarest, and messages that are
+# read for all; and the rarest words that are looked for in twos where they are usual.
+MOST, ASKED, READ, RAREST = 96, 16, 40, 3
+NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
-# Bytes of a passage: some 300 tokens in any script. Of a longer message only what stands so near
-# to a word of the question is cut into passages.
-PASSAGE, LONG, NEARBY, MOST_STRETCHES = 1_200, 12_000, 1_500, 6
-# How soon a word said again adds nothing, and what the length takes away, as in BM25.
-_SATURATION, _LENGTH, _USUAL = 1.2, 0.4, 360
-# What a word counts elsewhere in the message, in the one before and the one after it.
-_ELSEWHERE, _BEFORE, _ASKED, _AFTER = 0.6, 0.5, 0.8, 0.2
-# What words count beside a rare one: pairs of signs, signs, and words of any text.
-_KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4}
-_COMMON = 0.4
-# Characters within which words stand near each other, and how fast that gets less.
-_NEAR, _FADING = 80, 25
-# A passage that asks only, or in the end, seldom holds the answer. Later is better, all else equal.
-_ASKS, _ASKS_LAST, _LATER = 0.5, 0.8, 0.02
+# The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
+# a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
+# before and the one after count, and one that only asks, are measured: docs/evaluation.md.
+K1, B, WORDS, BEFORE, AFTER, ASKS = 0.9, 0.4, 2, 0.6, 0.2, 0.5
+# What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
+_KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
+_TOLD_WORDS = 2
 _QUESTION = re.compile(r"[^.!?。！？؟\n]{1,200}[?？؟]")
-_ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
-# How well passages fit what asks nothing, compared with a question, and its words at least.
-_TOLD, _TOLD_WORDS = 0.15, 2
-# Of what a word that only one message has tells: found, it is evidence.
-_EVIDENCE = 0.9
+# With so many of a question's telling words in so few characters, two passages are of the same.
+ABOUT, NEAR = 0.4, 150
 
 Terms = tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedMessage:
-    """A message that can be found: where it stands among all, whose it is, and what it says."""
+    """A message that can be found: its place among all, its parts, its number in the index."""
 
     id: str
     seq: int
-    role: str
     parts: Sequence[Part]
-
-    @property
-    def text(self) -> str:
-        """The text of all parts."""
-        return "\n".join([part.text for part in self.parts])
+    number: int
 
 
 class Index(Protocol):
@@ -77,6 +66,14 @@ class Index(Protocol):
         """Return for each group of terms the numbers of messages that have all, newest first."""
         ...
 
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 if none does."""
+        ...
+
+    def nearest(self, question: str, most: int) -> Sequence[Near]:
+        """Return the embedded passages nearest to a question; () without an embedder."""
+        ...
+
     def read(self, numbers: Sequence[int]) -> Sequence[SearchedMessage]:
         """Return these messages and those next to them, as far as they are hidden."""
         ...
@@ -85,33 +82,60 @@ class Index(Protocol):
 def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     """Return the passages that fit a question best, the best first.
 
-    Each is of another message, and says something else.
+    Each is of another message, and says something else. After small talk none fits at all.
     """
-    terms = terms_of(question)
-    telling = [term for term in terms if term.kind != "common"]
-    # The longest are the rarest, mostly. Where all words are common, those are looked for.
-    longest = sorted(telling or terms, key=lambda one: (one.kind == "sign", -len(one.text)))
-    asked = longest[:ASKED]
-    if not asked:
+    if not (terms := terms_of(question)):
         return []
-    found = dict(zip(asked, index.look_up([(term,) for term in asked], MOST), strict=True))
-    weights = {term: weight_of(term, found.get(term), index.span) for term in terms}
-    numbers = _candidates(index, found, weights)
-    said = {one.seq: one for one in index.read(numbers)} if numbers else {}
-    first, last = index.span
-    passages = _passages(
-        said,
-        _Question(
-            terms,
-            [weights[term] for term in terms],
-            asks=any(mark in question for mark in MARKS),
-            evidence=_EVIDENCE * math.log(1 + 2 * (last - first + 1)),
-        ),
-    )
-    return _different([one for _, one in sorted(passages, key=lambda one: -one[0])], limit)
+    found = dict(zip(terms, index.look_up([(term,) for term in terms], MOST), strict=True))
+    weights = {term: weight_of(term, numbers, index.span) for term, numbers in found.items()}
+    rarest = sorted(terms, key=lambda term: -weights[term])[:ASKED]
+    total = sum([weights[term] for term in rarest]) or 1
+    weights = {term: weights[term] / total for term in rarest}
+    near = _shares(index.nearest(question, NEAREST))
+    by_meaning = {number: share for (number, _), share in reversed(near.items())}
+    numbers = [*_join(_candidates(index, found, weights), by_meaning)][:READ]
+    passages = _passages(index.read(numbers)) if numbers else []
+    keys = {at: (one.message.number, one.passage) for at, one in enumerate(passages)}
+    by_meaning = {at: near[key] for at, key in keys.items() if key in near}
+    best = _join(_rank(passages, weights), by_meaning)
+    asks = _asks(question, terms)
+    told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
+    return [_place(one, terms, index) for one in _different(told, limit)]
 
 
-def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
+def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
+    """Return a passage with the asked words near its place; one of a file named since has fit 0."""
+    near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
+    telling = [term for term in terms if term.kind != "common"]
+    found = [term.text for term in telling if next(term.places(near), None)]
+    twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
+    asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
+    is_old = passage.file and index.last_named(passage.file) > passage.seq
+    return replace(passage, asked=asked, fit=0 if is_old else passage.fit)
+
+
+def _asks(question: str, terms: Sequence[Term]) -> bool:
+    """Return False for small talk: no significant word, or a single one and no question mark."""
+    words = sum([_KINDS[term.kind] for term in terms if term.kind != "common"])
+    return words >= _TOLD_WORDS or bool(words and any(mark in question for mark in MARKS))
+
+
+def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:
+    """Return the likeness of each passage, scaled from 0 for the last one to 1 for the first."""
+    least = near[-1].likeness - 1e-9 if near else 0
+    return {one[:2]: (one.likeness - least) / (near[0].likeness - least) for one in near}
+
+
+def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dict[int, float]:
+    """Return the finds of both with their weighted scores, the best first, of equals the last."""
+    shares = {
+        one: (WORDS * by_words.get(one, 0) + by_meaning.get(one, 0)) / (WORDS + 1)
+        for one in {*by_words, *by_meaning}
+    }
+    return dict(sorted(shares.items(), key=lambda one: (-one[1], -one[0])))
+
+
+def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages, without those of the same message or with the same words."""
     best: list[Passage] = []
     seen: list[frozenset[str]] = []
@@ -126,192 +150,88 @@ def _different(passages: Sequence[Passage], limit: int) -> list[Passage]:
     return best
 
 
-def weight_of(term: Term, found: Sequence[int] | None, span: tuple[int, int]) -> float:
-    """Return how much a term tells, by the share of messages that have it."""
-    if found is None:
-        return _COMMON
+def weight_of(term: Term, found: Sequence[int], span: tuple[int, int]) -> float:
+    """Return a term's inverse document frequency, as in BM25."""
     first, last = span
     size = last - first + 1
     # Of one that many have only the newest are known: as many may be in each stretch before.
     known = last - found[-1] + 1 if len(found) == MOST else size
-    return _KINDS.get(term.kind, _COMMON) * math.log(1 + size / (len(found) * size / known + 0.5))
+    having = len(found) * size / known
+    return _KINDS[term.kind] * math.log(1 + max(0, size - having + 0.5) / (having + 0.5))
 
 
 def _candidates(
     index: Index, found: Mapping[Term, Sequence[int]], weights: Mapping[Term, float]
-) -> list[int]:
-    """Return the messages to read: those with most of the rare words, or with two that are not."""
+) -> dict[int, float]:
+    """Return the messages with rare words, or with two usual ones, and the weight of these."""
     scores: defaultdict[int, float] = defaultdict(float)
+    found = {term: found[term] for term in weights if found[term]}
     usual = {term for term, numbers in found.items() if len(numbers) == MOST}
-    rarest = sorted([term for term in found if found[term]], key=lambda term: -weights[term])[
-        :RAREST
-    ]
+    rarest = [*found][:RAREST]
     pairs = [pair for pair in combinations(rarest, 2) if not usual.isdisjoint(pair)]
     together = zip(pairs, index.look_up(pairs, MOST), strict=True) if pairs else ()
-    lists = [((t,), numbers) for t, numbers in found.items() if t not in usual]
+    lists = [((term,), numbers) for term, numbers in found.items() if term not in usual]
     lists = [*lists, *together] or [((term,), found[term]) for term in rarest]
     for terms, numbers in lists:
-        worth = sum([weights[term] for term in terms])
         for number in numbers:
-            scores[number] += worth
-    return sorted(scores, key=lambda number: (-scores[number], -number))[:READ]
-
-
-# Where a text has the terms of a question, by their numbers, and how well each fits there.
-Places = dict[int, list[tuple[int, float]]]
+            scores[number] += sum([weights[term] for term in terms])
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """What is looked for, and how much each term tells; how much found is evidence enough."""
+class _Piece:
+    """A passage of a message, and its number among those that are embedded, or -1."""
 
-    terms: Sequence[Term]
-    weights: Sequence[float]
-    asks: bool
-    evidence: float
+    message: SearchedMessage
+    part: Part
+    text: str
+    folded: str
+    passage: int
 
-    def fit(self, fits: Mapping[int, float]) -> float:
-        """Return how well what was found fits: the share of all that tells, with evidence."""
-        telling = [number for number, term in enumerate(self.terms) if term.kind != "common"]
-        words = sum([_KINDS[self.terms[number].kind] for number in telling])
-        # A single word of what asks nothing may be any.
-        if not telling or not (self.asks or words >= _TOLD_WORDS):
-            return 0
-        found = sum([self.weights[number] * fits[number] for number in telling if number in fits])
-        share = found / (sum([self.weights[number] for number in telling]) or 1)
-        return share * (1 - math.exp(-found / self.evidence)) * (1 if self.asks else _TOLD)
+    def told(self, fit: float, terms: Sequence[Term]) -> Passage:
+        """Return it as it is recalled; the first of the terms that it has stands at its place."""
+        at = next((at for term in terms for at, _ in term.places(self.folded)), 0)
+        one, part = self.message, self.part
+        return Passage(one.id, one.seq, self.text, fit, at=at, speaker=part.speaker, file=part.file)
 
 
-def _passages(
-    said: Mapping[int, SearchedMessage], question: _Question
-) -> Iterator[tuple[float, Passage]]:
-    """Yield the passages that have any of the words, or stand beside such, with their scores."""
-    weights = question.weights
-    pieces = {seq: [*_pieces(one.parts, question.terms, weights)] for seq, one in said.items()}
-    has = {seq: _best([places for _, _, places in own]) for seq, own in pieces.items()}
-    total, newest = sum(weights), max(said, default=1)
-    for seq, one in said.items():
-        before = said.get(seq - 1)
-        asks = before and before.role != one.role and before.text.rstrip().endswith(MARKS)
-        for speaker, text, places in pieces[seq]:
-            own = _best([places])
-            fits = dict(own)
-            _add(fits, has[seq], _ELSEWHERE)
-            _add(fits, has.get(seq - 1, {}), _ASKED if asks else _BEFORE)
-            _add(fits, has.get(seq + 1, {}), _AFTER)
-            if fits:
-                covered = sum([weights[number] * fit for number, fit in fits.items()])
-                beside = covered - sum([weights[number] * fits[number] for number in own])
-                score = _said(places, weights, len(text)) if places else 0
-                score = (score + beside) * (0.5 + covered / total) + _nearness(places, weights)
-                score *= _asking(text) * (1 + _LATER * seq / newest)
-                rarest = max(places, key=lambda number: weights[number], default=None)
-                at = 0 if rarest is None else places[rarest][0][0]
-                fit = question.fit(fits)
-                yield score, Passage(one.id, seq, text, fit, at=at, speaker=speaker)
+def _passages(said: Iterable[SearchedMessage]) -> list[_Piece]:
+    """Return the passages of messages in the order in which they were said."""
+    found: list[_Piece] = []
+    for one in sorted(said, key=lambda one: one.seq):
+        prose = count()
+        for part in one.parts:
+            for text in cut(part.text):
+                passage = next(prose) if part.is_prose else -1
+                found.append(_Piece(one, part, text, fold(text), passage))
+    return found
 
 
-def _add(fits: dict[int, float], beside: Mapping[int, float], part: float) -> None:
-    """Count what stands beside a passage, where it has not more itself."""
-    for number, fit in beside.items():
-        if fits.get(number, 0) < fit * part:
-            fits[number] = fit * part
+def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int, float]:
+    """Return the places of the passages with any of the words, with their BM25 scores.
 
-
-def _said(places: Places, weights: Sequence[float], size: int) -> float:
-    """Return what it tells that words are said so often in a text of so many characters."""
-    length = 1 - _LENGTH + _LENGTH * size / _USUAL
-    score = 0.0
-    for number, found in places.items():
-        often = sum([fit for _, fit in found])
-        best = max([fit for _, fit in found])
-        score += weights[number] * best * often * (1 + _SATURATION) / (often + _SATURATION * length)
-    return score
-
-
-def _nearness(places: Places, weights: Sequence[float]) -> float:
-    """Return what it tells that different words stand near each other."""
-    if len(places) <= 1:
-        return 0
-    found = sorted([(at, number) for number, all_at in places.items() for at, _ in all_at])
-    pairs: dict[frozenset[int], float] = {}
-    for (at, one), (then, other) in pairwise(found):
-        if one != other and then - at < _NEAR:
-            worth = min(weights[one], weights[other]) / (1 + (then - at) / _FADING)
-            pair = frozenset((one, other))
-            pairs[pair] = max(pairs.get(pair, 0.0), worth)
-    return sum(pairs.values())
-
-
-def _asking(text: str) -> float:
-    if not text.rstrip().endswith(MARKS):
-        return 1
-    return _ASKS if _QUESTION.fullmatch(text.strip()) else _ASKS_LAST
-
-
-def _best(all_places: Sequence[Places]) -> dict[int, float]:
-    best: dict[int, float] = {}
-    for places in all_places:
-        for number, found in places.items():
-            _add(best, {number: max([fit for _, fit in found])}, 1)
-    return best
-
-
-def _pieces(
-    parts: Sequence[Part], terms: Sequence[Term], weights: Sequence[float]
-) -> Iterator[tuple[str, str, Places]]:
-    """Yield (speaker, passage, places of the words in it).
-
-    Of a long part, only the stretches with words are read.
+    A word in the passage before or after counts less: one may answer the other.
     """
-    for speaker, text in parts:
-        for start, end in _stretches(text, terms, weights):
-            for piece in _cut(text[start:end]):
-                folded = fold(piece)
-                there = [(number, term) for number, term in enumerate(terms) if term.text in folded]
-                places = {number: [*term.places(folded)] for number, term in there}
-                yield speaker, piece, {number: at for number, at in places.items() if at}
+    usual = sum([len(one.text) for one in passages]) / (len(passages) or 1)
+    own = [_bm25(one, weights, usual) for one in passages]
+    scores: dict[int, float] = {}
+    for at, one in enumerate(passages):
+        beside = [
+            [part * score for score in own[other]]
+            for part, other in ((BEFORE, at - 1), (AFTER, at + 1))
+            if 0 <= other < len(own) and abs(passages[other].message.seq - one.message.seq) <= 1
+        ]
+        if score := sum(map(max, zip(own[at], *beside, strict=True))):
+            scores[at] = score * (ASKS if _QUESTION.fullmatch(one.text.strip()) else 1)
+    return scores
 
 
-def _stretches(
-    text: str, terms: Sequence[Term], weights: Sequence[float]
-) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that are read: all of it, or what is near the rarest words."""
-    if len(text) <= LONG:
-        yield 0, len(text)
-        return
-    # An accent that only one of the two has is no matter in so much text.
-    lowered = text.lower()
-    rarest = sorted(range(len(terms)), key=lambda number: -weights[number])[:MOST_STRETCHES]
-    texts = [terms[number].text for number in rarest]
-    places = {place for text in texts for place in (lowered.find(text), lowered.rfind(text))} - {-1}
-    start = end = 0
-    for at in sorted(places):
-        if at > end and end:
-            yield start, end
-            start = max(end, at - NEARBY)
-        elif not end:
-            start = max(0, at - NEARBY)
-        end = max(end, at + NEARBY)
-    if end:
-        yield start, min(end, len(text))
-
-
-def _cut(text: str) -> Iterator[str]:
-    """Yield a text in passages, cut at the end of a paragraph, a sentence or a word."""
-    size = len(text.encode(errors="replace"))
-    if size <= PASSAGE * 1.5:
-        yield text
-        return
-    most = max(1, PASSAGE * len(text) // size)
-    start = 0
-    while start < len(text):
-        end = start + most
-        if end < len(text):
-            ends = [text.rfind(mark, start + most // 2, end) + len(mark) for mark in _ENDS]
-            end = next((at for at, mark in zip(ends, _ENDS, strict=True) if at >= len(mark)), end)
-        yield text[start:end]
-        start = end
+def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
+    """Return the BM25 score of each word in a passage."""
+    length = K1 * (1 - B + B * len(one.text) / usual)
+    often = [(weight, sum([fit for _, fit in term.places(one.folded)]))
+             for term, weight in weights.items()]  # fmt: skip
+    return [weight * said * (K1 + 1) / (said + length) for weight, said in often]
 
 
 class MemoryRecall:
@@ -320,18 +240,19 @@ class MemoryRecall:
     Making one costs the size of its messages, a search the number of those that have its words.
     """
 
-    def __init__(self, hidden: Iterable[Message]) -> None:
+    def __init__(self, hidden: Iterable[Message], embedder: "Embedder | None" = None) -> None:
         told = [one for one in hidden if not (one.is_summary or one.is_marker)]
         self._said = [
-            SearchedMessage(one.id, one.seq or at, one.role, parts)
-            for at, (one, parts) in enumerate(parts_of(told), start=1)
+            SearchedMessage(one.id, one.seq or at + 1, parts, at)
+            for at, (one, parts) in enumerate(parts_of(told))
         ]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for number, one in enumerate(self._said):
-            for word in words_of(one.text[:INDEXED]):
+            for word in words_of("\n".join([part.text for part in one.parts])[:INDEXED]):
                 self._places[word].append(number)
         self._words = sorted(self._places)
         self.span = (0, max(0, len(self._said) - 1))
+        self._embedded = _embed(embedder, self._said) if embedder else None
 
     def __call__(self, words: str, limit: int) -> Sequence[Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first."""
@@ -341,6 +262,15 @@ class MemoryRecall:
         """Return for each group of terms the numbers of messages that have all, newest first."""
         found = [set.intersection(*map(self.numbers_of, terms)) for terms in wanted]
         return [sorted(numbers, reverse=True)[:most] for numbers in found]
+
+    def last_named(self, file: str) -> int:
+        """Return the number of the newest message that names a file, 0 if none does."""
+        said = ((one.seq, part) for one in reversed(self._said) for part in one.parts)
+        return next((seq for seq, part in said if file in part.text), 0)
+
+    def nearest(self, question: str, most: int) -> Sequence[Near]:
+        """Return the embedded passages nearest to a question; () without an embedder."""
+        return self._embedded.nearest(question, most) if self._embedded else ()
 
     def read(self, numbers: Sequence[int]) -> list[SearchedMessage]:
         """Return these messages and those next to them."""
@@ -361,3 +291,10 @@ class MemoryRecall:
         while at < len(self._words) and self._words[at].startswith(form):
             yield self._words[at]
             at += 1
+
+
+def _embed(embedder: "Embedder", said: Iterable[SearchedMessage]) -> "Embedded":
+    from condense.recall.meanings import Embedded  # noqa: PLC0415 - needs NumPy
+
+    embedded = [(one.number, embedded_passages(one.parts)) for one in said]
+    return Embedded(embedder, {(one, at): text for one, own in embedded for at, text in own})

@@ -1,4 +1,4 @@
-"""Words, in any script: how they are compared, and what of a question is looked for."""
+"""Words in any script: their comparison, and the search terms of a question."""
 
 import math
 import re
@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import filterfalse, pairwise
+from itertools import islice, pairwise
 from typing import Literal
+
+from stop_words import get_stop_words
 
 # Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
 UNSPACED = (
@@ -16,14 +18,16 @@ UNSPACED = (
     "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
-# A quick way to part ASCII words.
-_SPACED = "".join([one if one.isalnum() else " " for one in map(chr, range(128))])
-_RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+# Vowel signs of India's scripts are parts of words.
+_INDIC = "\u0900-\u0963\u0970-\u0dff"
+_RUN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_INDIC}])+")
 _HAN = re.compile("[\u3400-\u9fff]")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 # Signs of any Chinese or Japanese text; what they stand between are words.
-_LINKS = re.compile(
-    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個再来着啥何誰好谢謝]+"
+_LINKS = (
+    "[的了是吗嗎呢吧啊呀在有和与與就也都还還把被给給让讓请請我你您他她它們们这這那哪什么麼怎几幾多少个個"
+    "再来着啥何誰好谢謝]"
 )
 # With what an Arabic word may begin: and, with, so, like, for, and the article.
 _ARTICLES = ("وال", "بال", "فال", "كال", "ال", "لل")
@@ -32,36 +36,63 @@ _HEADS = (*_ARTICLES, "و", "ب", "ل", "ف", "ك")
 _TAILS = ("s", "es", "n", "en", "e")
 # Shorter words are looked for as they are, of longer ones this share of their letters.
 SHORTEST_STEM, STEM = 5, 0.7
-MOST_TERMS, LONGEST = 24, 500  # of a question; characters that are read for them
-ASKED = 8  # words of it that are asked of an index, the longest
+MOST_TERMS, LONGEST = 48, 500  # of a question; characters that are read for them
 # Where a text has more, what it asks is looked for: in so many characters at either end, where the
 # questions have so many bytes.
 ENDS, LEAST_ASKED = 2_000, 20
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟])|\n+")
 MARKS = ("?", "？", "؟")
 AGAIN = 8  # times that a term is looked for in one text
-# Words of any question and of any short answer, which tell nothing of what it is about: a file for
-# each language, without accents. Where a text may be of several, it is of the first of them.
-_LANGUAGES = ("english", "german", "french", "spanish", "russian", "arabic")
+# Of several languages that a text may be of, it is of the first.
+_LANGUAGES = ("en", "de", "fr", "es", "pt", "ru", "ar", "hi", "ko", "it", "tr", "nl", "pl")
 
 Kind = Literal["word", "stem", "pair", "sign", "common"]
 Forms = tuple[tuple[str, bool], ...]
 
 
 def common_words(words: Collection[str]) -> frozenset[str]:
-    """Return the common words of the language that most of these words may be of."""
-    return max(map(_read, _LANGUAGES), key=lambda common: sum(word in common for word in words))
+    """Return those that are common in the language that most of them may be of.
+
+    Words of small talk are common in all languages.
+    """
+    lists = map(_stop_words, _LANGUAGES)
+    common = max(lists, key=lambda common: sum(word in common for word in words))
+    small, stems = _small_talk()
+    common |= small
+    return frozenset([one for one in words if one in common or one.startswith(stems)])
 
 
 @cache
-def _read(language: str) -> frozenset[str]:
-    text = resources.files(__package__).joinpath("common_words", f"{language}.txt")
-    return frozenset(text.read_text("utf-8").split())
+def _stop_words(language: str) -> frozenset[str]:
+    # The package's English list has 1,300 words, of which many tell: "problem", "website", "year".
+    words = _read("english.txt") if language == "en" else get_stop_words(language)
+    return frozenset(map(fold, words))
+
+
+@cache
+def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return words of small talk, and beginnings of such words."""
+    words = _read("small_talk.txt")
+    stems = tuple([word[:-1] for word in words if word.endswith("-")])
+    return frozenset(words).difference([f"{one}-" for one in stems]), stems
+
+
+def _read(name: str) -> list[str]:
+    text = resources.files(__package__).joinpath(name).read_text("utf-8")
+    return fold(unicodedata.normalize("NFC", text)).split()
+
+
+@cache
+def _links() -> re.Pattern[str]:
+    """Return a pattern for signs and common words between the words of a text without spaces."""
+    words = {*_small_talk()[0], *_stop_words("zh"), *_stop_words("ja")}
+    unspaced = [word for word in words if is_unspaced(word[0]) and len(word) > 1]
+    return re.compile("|".join([*sorted(unspaced, key=len, reverse=True), f"{_LINKS}+"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something to look for: a word, how words begin, two signs, one sign, or a common word.
+    """A search term: a word, the beginning of words, two signs, one sign, or a common word.
 
     ``word`` is the whole of what only begins like that.
     """
@@ -72,7 +103,7 @@ class Term:
 
     @property
     def forms(self) -> Forms:
-        """What a text may have instead, each with whether the word may go on."""
+        """The forms in a text, each with True if the word may go on."""
         if self.kind == "stem":
             heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
             return tuple([(head + self.text, True) for head in heads])
@@ -80,28 +111,18 @@ class Term:
         return tuple([(self.text + tail, False) for tail in ("", *tails)])
 
     def places(self, folded: str) -> Iterator[tuple[int, float]]:
-        """Yield where a folded text has it, at most so often, and how well it fits there."""
-        text, size = self.text, len(self.text)
-        at = folded.find(text)
-        for _ in range(AGAIN):
-            if at < 0:
-                return
-            if fit := self._fit(folded, at, at + size):
+        """Yield its places in a folded text, at most so many, each with its fit from 0 to 1."""
+        if self.text not in folded:
+            return
+        is_whole = self.kind in {"word", "common"}
+        ends = f"({'|'.join(_TAILS)})?" if self.kind == "word" else ""
+        pattern = re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
+        for one in islice(re.finditer(pattern, folded), AGAIN):
+            at, fit = one.start(), ENDED if one.lastindex else 1
+            if self.kind in {"pair", "sign"} or not (at and folded[at - 1].isalnum()):
                 yield at, fit
-            at = folded.find(text, at + size)
-
-    def _fit(self, folded: str, start: int, end: int) -> float:
-        if self.kind in {"pair", "sign"}:
-            return 1
-        if start and folded[start - 1].isalnum():
-            if self.kind != "stem":
-                return 0
-            return 1 if _ARABIC.match(self.text) else WITHIN
-        if self.kind == "stem" or not folded[end : end + 1].isalnum():
-            return 1
-        rest = folded[end : end + 3]
-        tail = next((at for at, letter in enumerate(rest) if not letter.isalnum()), len(rest))
-        return ENDED if self.kind == "word" and rest[:tail] in _TAILS else 0
+            elif not is_whole:
+                yield at, 1 if _ARABIC.match(self.text) else WITHIN
 
 
 # How well a term fits in the middle of a word, as in a German compound; and with an ending.
@@ -109,44 +130,39 @@ WITHIN, ENDED = 0.5, 0.8
 
 
 def terms_of(question: str) -> list[Term]:
-    """Return what to look for, in the order of the question, each once.
+    """Return the search terms, each once: significant words in their order, then common ones.
 
-    Common words are there too, since a text that has them beside the others fits better. Where
-    there is more than can be looked for, it is what the text asks, if anything, or how it begins.
+    A text that has common words beside the others fits better. Of a long text, it is what the text
+    asks, if anything, or how it begins.
     """
-    found = _all_terms(question)
-    words = sum([one.kind in {"word", "stem"} for one in found])
-    if words > ASKED or len(found) > MOST_TERMS or len(question) > LONGEST:
-        found = _all_terms(_questions_in(question) or question)
-    return found[:MOST_TERMS]
+    if len(question) > LONGEST:
+        question = _questions_in(question) or question
+    words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
+    common = common_words(words)
+    found = dict.fromkeys(term for word in words for term in _terms(word, common))
+    return sorted(found, key=lambda one: one.kind == "common")[:MOST_TERMS]
 
 
 def _questions_in(text: str) -> str:
-    """Return the sentences at either end of a text that ask, "" where they say too little."""
+    """Return the sentences at either end of a text that ask, "" if they say too little."""
     ends = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     asked = " ".join([one for one in _SENTENCE_END.split(ends) if one.endswith(MARKS)])
     return asked[-LONGEST:] if len(asked.encode(errors="replace")) >= LEAST_ASKED else ""
 
 
-def _all_terms(question: str) -> list[Term]:
-    words = _RUN.findall(fold(unicodedata.normalize("NFC", question[:LONGEST])))
-    common = common_words(words)
-    return list(dict.fromkeys(term for word in words for term in _terms(word, common)))
-
-
 def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
-    if is_unspaced(word[0]):
-        for part in _LINKS.split(word):
-            yield from (Term(one + other, "pair") for one, other in pairwise(part))
-            yield from (Term(sign, "sign") for sign in part if len(part) == 1 or _HAN.match(sign))
-    elif word in common:
+    if word in common:
         yield Term(word, "common")
+    elif is_unspaced(word[0]):
+        for part in _links().split(word):
+            for pair in map("".join, pairwise(part)):
+                yield Term(pair, "common" if _HIRAGANA.fullmatch(pair) else "pair")
+            signs = part if len(part) > 1 else _HIRAGANA.sub("", part)
+            yield from (Term(one, "sign") for one in signs if len(part) == 1 or _HAN.match(one))
     elif len(word) > 1 or word.isdigit():
         if _ARABIC.match(word):
-            heads = (
-                head for head in _ARTICLES if word.startswith(head) and len(word) > len(head) + 2
-            )
-            word = word.removeprefix(next(heads, ""))
+            heads = [one for one in _ARTICLES if word.startswith(one) and len(word) > len(one) + 2]
+            word = word.removeprefix(next(iter(heads), ""))
         # Letters of other scripts than Latin say more.
         shortest = SHORTEST_STEM if word.isascii() else SHORTEST_STEM - 1
         if len(word) < shortest or not word.isalpha():
@@ -157,14 +173,10 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
 
 def words_of(text: str) -> Iterator[str]:
     """Yield the keys of a text in an index in memory: words once, signs and pairs of them."""
-    folded = fold(unicodedata.normalize("NFC", text))
-    pieces = [] if folded.isascii() else folded.split()
-    plain = " ".join(filter(str.isascii, pieces)) if pieces else folded
-    yield from {*plain.translate(_SPACED).split()}
-    for word in {*_RUN.findall(" ".join(filterfalse(str.isascii, pieces)))}:
+    for word in {*_RUN.findall(fold(unicodedata.normalize("NFC", text)))}:
         if is_unspaced(word[0]):
             yield from word
-            yield from (one + other for one, other in pairwise(word))
+            yield from map("".join, pairwise(word))
         else:
             yield word
 
@@ -175,28 +187,24 @@ def space_out(text: str) -> str:
 
 
 def is_unspaced(character: str) -> bool:
-    """Whether a character may be a word of its own."""
+    """Return True if a character may be a word of its own."""
     return bool(_UNSPACED_CHARACTER.match(character))
 
 
 def fold(text: str) -> str:
     """Return a text of the same length without capitals and accents."""
     # Most characters of most texts are ASCII, for which there is a shorter way.
-    return (text if text.isascii() else _FOREIGN.sub(_fold_foreign, text)).lower()
+    return _FOREIGN.sub(lambda found: found[0].translate(_FOLDED), text).lower()
 
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]+(?: [^\x00-\x7f]+)*")
 
 
-def _fold_foreign(found: re.Match[str]) -> str:
-    return found[0].translate(_FOLDED)
-
-
 class _Folded(dict[int, str]):
-    """What each character is without capital and accent, worked out when it is first asked for."""
+    """Each character without capital and accent, computed when it is first asked for."""
 
     def __missing__(self, code: int) -> str:
-        """Work it out; what is a word of its own has no accents, only parts."""
+        """Compute it; a character that is a word of its own has no accents, only parts."""
         character = chr(code)
         if not is_unspaced(character):
             character = unicodedata.normalize("NFD", character)[0].lower()[0]

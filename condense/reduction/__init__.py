@@ -1,1 +1,1 @@
-"""Reductions: what strategies are made of, what stands for a part, and what is carried over."""
+"""Reductions: the steps that strategies share, summaries of a part, and carried words."""

@@ -1,7 +1,7 @@
-"""Carried words: what outlives a condensation word for word, and word of what is hidden unread.
+"""Carried words: text that survives a condensation word for word, and notes on unread messages.
 
 That is the request that is worked on, the conversation's first message, the user's ``<command>``
-blocks, and what is pinned.
+blocks, and pins.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LEFT_OUT = "\n[… {count} characters left out here; search the history for the 
 PIN = "## Pinned Message, Verbatim ("
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
-_MEANT = (None, "command")
+_MEANT = "command"
 # How the block begins in which a summary or marker repeats what it hides. Whatever else it quotes,
 # such as a request with its files, is no directive.
 REMINDER = "<system-reminder>\n## Active Workflows\n"
@@ -54,7 +54,7 @@ def carry_newest(
     room: float,
     counter: TokenCounter,
 ) -> Addition:
-    """Carry the newest request where it is hidden, unless all of it is ``known`` already.
+    """Carry the newest request if it is hidden, unless all of it is ``known`` already.
 
     A summary or marker may carry an earlier one.
     """
@@ -68,9 +68,9 @@ def carry_newest(
 def carry_answered(
     effective: Sequence[Message], made: Reduction, left_out: Sequence[Block], counter: TokenCounter
 ) -> Sequence[Block]:
-    """Carry the newest request where only what is ``left_out`` would have told of it.
+    """Carry the newest request if only the ``left_out`` blocks would have contained it.
 
-    That is one which was answered; whatever is worked on is carried already.
+    Such a request was answered; one that is worked on is carried already.
     """
     message, request = newest_request(effective, (REQUEST, FIRST, ANSWERED))
     text = " ".join([block.text for block in request if isinstance(block, TextBlock)]).strip()
@@ -92,10 +92,10 @@ def carry_first(effective: Sequence[Message], room: float, counter: TokenCounter
 def newest_request(
     effective: Sequence[Message], headings: Sequence[str] = (REQUEST, FIRST)
 ) -> tuple[Message | None, Sequence[Block]]:
-    """Return the newest request and the message it stands in, None where there is none.
+    """Return the newest request and its message, None if there is none.
 
-    A request is what a user message has of text, or images, beside tool results, or what a summary
-    or marker carries under one of the ``headings``.
+    A request is the text and images of a user message apart from its tool results, or the carried
+    text under one of the ``headings`` in a summary or marker.
     """
     for message in reversed([one for one in effective if one.role == "user"]):
         if message.is_summary or message.is_marker:
@@ -117,7 +117,7 @@ def _said_in(message: Message) -> tuple[Block, ...]:
 
 
 def _found_under(made: Message, heading: str) -> tuple[Block, ...]:
-    """Return what a summary or marker carries under a heading, the images behind it too."""
+    """Return the blocks under a heading of a summary or marker, the images behind it too."""
     for line, (block, *images) in _sections(made):
         if line == heading and isinstance(block, TextBlock):
             return (TextBlock(block.text.partition("\n")[2]), *images)
@@ -125,7 +125,7 @@ def _found_under(made: Message, heading: str) -> tuple[Block, ...]:
 
 
 def _sections(made: Message) -> Sequence[Section]:
-    """Return what follows a summary's or marker's own words: first lines, blocks and images."""
+    """Return the sections after a summary's or marker's own words: first lines and blocks."""
     sections: list[Section] = []
     for block in made.blocks[1:]:
         if isinstance(block, ImageBlock) and sections:
@@ -137,7 +137,7 @@ def _sections(made: Message) -> Sequence[Section]:
 
 
 def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
-    """Whether all of the request stands in what is known already, such as the ledger."""
+    """Return True if known blocks, such as the ledger, contain all of the request."""
     texts = [block.text for block in known if isinstance(block, TextBlock)]
     ledgers = filter(None, map(parse_ledger, texts))
     whole = {one.text for ledger in ledgers for one in ledger.requests}
@@ -153,7 +153,7 @@ def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
 def carry(
     request: Sequence[Block], room: float, counter: TokenCounter, heading: str = REQUEST
 ) -> Addition:
-    """Return the request under its heading, cut to ``room`` tokens where it takes more."""
+    """Return the request under its heading, cut to ``room`` tokens if it takes more."""
     text = "\n".join([block.text for block in request if isinstance(block, TextBlock)])
     images = tuple([block for block in request if isinstance(block, ImageBlock)])
     notes: list[str] = []
@@ -171,7 +171,7 @@ def carry(
 
 
 def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> str:
-    """Return beginning and end of the text, as much as fits; at least what tells it from others."""
+    """Return beginning and end of the text, as much as fits; ``BEGINNING`` characters at least."""
     kept, shortened = len(text), text
     while (
         kept > BEGINNING
@@ -206,15 +206,14 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
 
 
 def _blocks(message: Message) -> Iterator[str]:
-    """Yield the blocks in what may hold directives: what a file says is none."""
+    """Yield the directives of a message; the text of a file has none."""
     if message.is_summary or message.is_marker:
         # The first is its own words, or all of another program's summary.
         told = [block.text for block in message.blocks[1:] if isinstance(block, TextBlock)]
         meant = [text for text in told if text.startswith(REMINDER)]
     else:
         texts = [block for block in message.blocks if isinstance(block, TextBlock)]
-        named = [block for block in texts if beside_of(block).get("kind") in _MEANT]
-        meant = [block.text if beside_of(block) else user_words(block) for block in named]
+        meant = [b.text if beside_of(b).get("kind") == _MEANT else user_words(b) for b in texts]
     text, end = "\n".join(meant), 0
     while (start := text.find(_OPEN, end)) >= 0:
         opened = text.find(">", start + len(_OPEN))
@@ -236,7 +235,7 @@ async def facts_of(
 def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Block, ...]:
     """Return the directives of all messages but those ``kept`` by their ids, as a reminder.
 
-    What earlier condensations hid is included, and what was taken back is not.
+    Directives that earlier condensations hid are included, undone and rewound ones are not.
     """
     gone = [one for one in situation.history or situation.effective if one.id not in kept]
     blocks = command_blocks([one for one in gone if not one.taken_back])
@@ -244,7 +243,7 @@ def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Blo
 
 
 def tell_unread(unread: Sequence[Message], gauge: Gauge) -> Addition:
-    """Tell the model, and people, of messages that are hidden unread; nothing where none are."""
+    """Return a note to model and people on messages hidden unread; empty without any."""
     if not unread:
         return Addition()
     results = [result for message in unread for result in message.tool_results]
@@ -255,10 +254,10 @@ def tell_unread(unread: Sequence[Message], gauge: Gauge) -> Addition:
 
 
 def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block, ...]:
-    """Return what is pinned among ``hidden``, and what earlier summaries there carry of it.
+    """Return the pins among ``hidden``, and those that earlier summaries there carry.
 
-    With the whole history at hand, so is what was pinned after it was hidden; and what was
-    unpinned since is carried no more. What another message still shows needs nobody to carry it.
+    If the situation has the whole history, so are messages pinned after they were hidden, and
+    messages unpinned since are left out. A pin that another message still shows is not carried.
     """
     ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}
@@ -271,13 +270,13 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
 def room_beside(
     gauge: Gauge, hidden: Sequence[Message], kept: Sequence[Message], written: Sequence[Block]
 ) -> float:
-    """Return the tokens left beside what stays, what is pinned, and what is written."""
+    """Return the tokens left after the kept messages, the pins and the written blocks."""
     taken = gauge.weigh((*written, *carried_pins(gauge.situation, hidden))) + gauge.size(kept)
     return gauge.limit - gauge.fixed - taken
 
 
 def loses_pins(situation: Situation, reduction: Reduction) -> bool:
-    """Whether something pinned is hidden and not carried, or has a result cleared."""
+    """Return True if a pin is hidden and not carried, or has a result cleared."""
     hidden = reduction.hidden_among(situation.effective)
     if reduction.kind == "cleared":
         return any(map(_is_pinned, hidden))
@@ -286,7 +285,7 @@ def loses_pins(situation: Situation, reduction: Reduction) -> bool:
 
 
 def shows_pin(effective: Sequence[Message], message: Message) -> bool:
-    """Whether the model reads a pinned message word for word: itself, or in what carries it."""
+    """Return True if the model reads a pinned message word for word, itself or carried."""
     heading, blocks = _pin(message)
     shown = [_pin(one)[1] for one in effective if one.id == message.id]
     made = [one for one in effective if one.is_summary or one.is_marker]
@@ -318,7 +317,7 @@ def _is_pinned(message: Message) -> bool:
 
 
 def _pins(messages: Iterable[Message]) -> Iterator[Section]:
-    """Yield each pin of some messages: its first line, and all that it says."""
+    """Yield each pin of some messages: its first line, and its blocks."""
     for message in messages:
         if message.is_summary or message.is_marker:
             yield from (one for one in _sections(message) if one[0].startswith(PIN))

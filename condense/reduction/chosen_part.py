@@ -30,10 +30,10 @@ LINE = "[Output of {name}, {size:,} characters, condensed. What it said:]\n{summ
 
 
 class ChosenMessages(ByModel):
-    """Hides messages in a row behind a summary, which stands where the last of them stood.
+    """Hides messages in a row behind a summary, which takes the place of the last of them.
 
-    What stands before them stays in sight, so behind that a marker stands for them: before a
-    summary nothing is.
+    If messages before them stay visible, the summary is a marker: a real summary has nothing
+    visible before it.
     """
 
     name = "chosen_messages"
@@ -70,9 +70,9 @@ class ChosenMessages(ByModel):
 
 
 class FromOriginals(ByModel):
-    """Puts a summary in place of another one, written from all that is behind that one.
+    """Puts a summary in place of another one, written from all messages behind that one.
 
-    An earlier summary among that is read as what it stood for: nothing is retold of a retelling.
+    An earlier summary among them is read as its own originals: no summary is summarised.
     """
 
     name = "from_originals"
@@ -81,13 +81,13 @@ class FromOriginals(ByModel):
 
     @override
     def prompt_for(self, situation: Situation) -> str:
-        """Return the instruction for so many messages, from the midst where they are."""
+        """Return the instruction, with that for a part if messages stay before the summary."""
         about = super().prompt_for(alone(situation))
         is_part = _picked_at(situation) > 0
         return f"{about}\n\n{load_prompt('range')}" if is_part else about
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation; raise NothingToCondense where that summary is not visible."""
+        """Return a condensation; raise NothingToCondense if the chosen summary is hidden."""
         at, effective = _picked_at(situation), situation.effective
         if at < 0:
             raise NothingToCondense(noop("This summary is hidden from the model already"))
@@ -99,13 +99,13 @@ class FromOriginals(ByModel):
 
 
 def _picked_at(situation: Situation) -> int:
-    """Return where the first message that was chosen stands, -1 where none is visible."""
+    """Return the index of the first chosen message, -1 if none is visible."""
     ids = situation.chosen.ids if situation.chosen else ()
     return next((at for at, one in enumerate(situation.effective) if one.id in ids), -1)
 
 
 def alone(situation: Situation) -> Situation:
-    """Return the situation as small as what was chosen: how long a summary should be goes by it."""
+    """Return the situation with the size of the chosen part, which sets the summary's length."""
     tokens = sum([one.tokens or len(one.text) // 4 for one in situation.picked])
     return replace(situation, tokens=TokenCount(tokens))
 
@@ -113,7 +113,7 @@ def alone(situation: Situation) -> Situation:
 async def _hide_part(
     strategy: Strategy, split: Split, gauge: Gauge, kit: Kit, prompt: str
 ) -> Reduction:
-    """Return the reduction in which a summary stands for a part from the midst of a history."""
+    """Return the reduction that replaces a part in the middle of a history by a summary."""
     written = await Writer(gauge, kit).write(gauge.situation.picked, prompt)
     tags, head = Tags(condense_id=kit.new_id()), opening(written.summary)
     if split.hidden[0].id != gauge.situation.effective[0].id:
@@ -124,7 +124,7 @@ async def _hide_part(
 
 
 class ChosenResult(ByModel):
-    """Has a summary stand in place of what one tool returned; its message stays."""
+    """Replaces the result of one tool call by a summary; its message stays."""
 
     name = "chosen_result"
     label = noop("chosen tool output")
@@ -137,7 +137,7 @@ class ChosenResult(ByModel):
         return condense_instruction(load_prompt("result"), situation.focus)
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a clearing; raise NothingToCondense before any call where there is no output."""
+        """Return a clearing; raise NothingToCondense before any call if there is no output."""
         chosen, effective = situation.chosen or Chosen(()), situation.effective
         answers = [
             one

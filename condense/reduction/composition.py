@@ -1,4 +1,4 @@
-"""Composition: the parts of a message that stands for hidden ones, told by how each begins."""
+"""Composition: the parts of a summary or marker, recognised by their beginnings."""
 
 import enum
 import re
@@ -19,7 +19,7 @@ _LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))
 
 
 class PartKind(enum.StrEnum):
-    """What a part of a summary or a marker is."""
+    """The kind of a part of a summary or a marker."""
 
     SUMMARY = "summary"
     LEDGER = "ledger"
@@ -70,7 +70,7 @@ _KINDS = (None, PartKind.ENVIRONMENT, PartKind.RECALLED, None)
 
 
 def part_kind(text: str) -> PartKind | None:
-    """Return what a part is that begins like this, None for words of anybody else."""
+    """Return the kind of a part by its beginning, None for other text."""
     found = [kind for start, kind in _BEGINNINGS.items() if text.startswith(start)]
     if not found and text.startswith(load_prompt("summary_preface")):
         return PartKind.SUMMARY
@@ -89,7 +89,7 @@ def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
 
 
 def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
-    """Yield what somebody wrote, and what was put beside it, of what was sent as one text."""
+    """Yield the parts of a text with their kinds: surroundings, recalled passages, or words."""
     for kind, part in zip(cycle(_KINDS), _BESIDE.split(text), strict=False):
         if part and (said := part.strip("\n")):
             yield kind, said
@@ -107,14 +107,14 @@ def own_words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The summary of one part; ``rank`` is how often it was merged with its neighbour."""
+    """The summary of one part; ``rank`` is the number of times it was merged with a neighbour."""
 
     rank: int
     text: str
 
     @property
     def block(self) -> TextBlock:
-        """What the model reads of it."""
+        """The layer as the model reads it."""
         return TextBlock(LAYER.format(rank=self.rank) + self.text)
 
 
@@ -133,9 +133,6 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
 
 
 def lowest_pair(layers: Sequence[Layer]) -> int:
-    """Return where the two neighbours of lowest rank stand, the oldest two of those.
-
-    Neighbours of one rank come first, so that no words are written again more often than others.
-    """
+    """Return the index of the neighbours with the lowest ranks, equal and older ones first."""
     ranks = [(one.rank, other.rank) for one, other in pairwise(layers)]
     return min(range(len(ranks)), key=lambda at: (max(ranks[at]), -min(ranks[at]), at))

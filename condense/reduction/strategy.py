@@ -1,4 +1,4 @@
-"""Strategies: what the condenser asks of each, and the steps of a reduction that they share."""
+"""Strategies: the protocol that the condenser calls, and the shared steps of a reduction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,21 +34,21 @@ class Strategy(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Whether a summary stands for what is hidden, a marker, or a line for each result."""
+        """The replacement of hidden messages: a summary, a marker, or a line for each result."""
 
     @property
     def asks_model(self) -> bool:
-        """Whether a model is called; missing means that one is for every summary."""
+        """True if a model is called; without this attribute, every summary calls one."""
 
     def prompt_for(self, situation: Situation) -> str:
-        """Return the instruction that will be sent to the model, empty where none is called."""
+        """Return the instruction that will be sent to the model, empty if none is called."""
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a reduction, or raise a CondenseError; change nothing either way."""
 
 
 class ByModel:
-    """What strategies that have a summary written have in common."""
+    """The shared part of strategies that have a model write a summary."""
 
     kind: Kind = "condensed"
     asks_model = True
@@ -64,7 +64,7 @@ class ByModel:
 
 
 class ByRule:
-    """What strategies that ask no model have in common."""
+    """The shared part of strategies that ask no model."""
 
     asks_model = False
     takes: ClassVar[tuple[str, ...]] = ()
@@ -75,10 +75,7 @@ class ByRule:
 
 
 def words_for(situation: Situation) -> int:
-    """Return how long a summary should be, 0 where the size is unknown.
-
-    Half of what a reply may take is for the analysis.
-    """
+    """Return a summary's length in words, 0 if unknown; half of a reply is for the analysis."""
     tokens = min(LENGTH * situation.tokens.value, situation.budget.reserved / 2)
     return max(FEWEST_WORDS, 10 * int(tokens * WORDS / 10)) if tokens else 0
 
@@ -86,10 +83,10 @@ def words_for(situation: Situation) -> int:
 def expected_usage(
     gauge: Gauge, prompt: str, summarizer: Summarizer, counter: TokenCounter
 ) -> Usage:
-    """Return the tokens that a summary of what the model has read may take; none without a prompt.
+    """Return the tokens that a summary of the read messages may take; none without a prompt.
 
-    ``cache_read`` is what the conversation's own calls have sent before, whether or not the
-    provider still has it.
+    ``cache_read`` is the part that the conversation's own calls have sent before, cached still or
+    not.
     """
     if not prompt:
         return Usage()
@@ -108,7 +105,7 @@ def expected_usage(
 
 
 def asks_model(strategy: Strategy) -> bool:
-    """Whether a strategy calls the model, as it says itself or as its kind suggests."""
+    """Return True if a strategy calls the model, by its own attribute or else by its kind."""
     return bool(getattr(strategy, "asks_model", strategy.kind == "condensed"))
 
 
@@ -121,9 +118,9 @@ def make_reduction(
     gauge: Gauge,
     kit: Kit,
 ) -> Reduction:
-    """Return the reduction in which a message with ``content`` stands for what is ``hidden``.
+    """Return the reduction that replaces ``hidden`` messages by one with ``content``.
 
-    What is pinned there is part of that message, unless it only clears results.
+    Pins among them are part of that message, unless it only clears results.
     """
     if not tags.clear_id and (pins := carryover.carried_pins(gauge.situation, hidden)):
         content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
@@ -149,7 +146,7 @@ def make_reduction(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What to hide, what stays after the summary, and what of both the model has not read.
+    """The messages to hide, those that stay after the summary, and the unread ones of both.
 
     With ``keeps_first`` the summary carries the conversation's first message, word for word.
     """
@@ -163,8 +160,8 @@ class Split:
 def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
     """Return the split at the first of ``cuts`` whose rest fits, or before the unread messages.
 
-    Below the limit any rest fits; where not even the unread messages do, everything is hidden.
-    Raises NothingToCondense where a summary of what is hidden would say nothing new.
+    Below the limit any rest fits; if not even the unread messages do, everything is hidden. Raises
+    NothingToCondense if the summary would have nothing new.
     """
     situation, effective = gauge.situation, gauge.situation.effective
     unread_from = unread_tail(effective)
@@ -178,12 +175,12 @@ def split_at(gauge: Gauge, cuts: Sequence[int] = ()) -> Split:
 
 
 def opening(summary: str = "", preface: str = "summary_preface") -> TextBlock:
-    """Return the block that every summary begins with: heading, preface and what is said."""
+    """Return the first block of every summary: heading, preface and text."""
     return TextBlock(f"{HEADING}\n{load_prompt(preface)}" + (f"\n\n{summary}" if summary else ""))
 
 
 def with_written(made: Reduction, written: Written, prompt: str, kit: Kit) -> Reduction:
-    """Return a reduction with what a model wrote for it, what it was asked, and what that cost."""
+    """Return a reduction with the model's text, the prompt, and their cost."""
     return replace(
         made,
         summary=written.summary,
@@ -196,7 +193,7 @@ def with_written(made: Reduction, written: Written, prompt: str, kit: Kit) -> Re
 
 
 def instruction(strategy: Strategy, split: Split, gauge: Gauge, kit: Kit) -> str:
-    """Return what the model is asked, where it updates a summary or repairs one, too."""
+    """Return the model's instruction, with additions to update or repair a summary."""
     prompt = strategy.prompt_for(gauge.situation)
     if [True for message in split.hidden if message.is_summary]:
         prompt = framed("update", prompt)
@@ -221,7 +218,7 @@ def carrying_reduction(
     tags: Tags | None = None,
     facts: Sequence[Block] = (),
 ) -> Reduction:
-    """Return the reduction in which ``head``, and what is carried over, stand for what is hidden.
+    """Return the reduction with ``head`` and the carried blocks in place of hidden messages.
 
     A request that ``facts``, blocks of the ``head``, give as the user's own is not carried again.
     """

@@ -27,26 +27,26 @@ NO_LEDGER = noop("The facts of what is hidden did not fit and were left out.")
 
 
 class ByTruncation(ByRule):
-    """Hides the first of its plans that is enough, with the ledger of what it hides.
+    """Hides the first of its plans that is enough, and keeps the ledger of the hidden part.
 
-    Where none is enough, the ledger is dropped before the run fails, and the directives with it;
-    what was not read goes only after that. The newest request is carried over where it is hidden,
-    and cut only where it does not fit when all else is hidden.
+    If none is enough, the ledger is dropped before the run fails, and the directives with it;
+    unread messages go only after that. The newest request is carried over if it is hidden, and cut
+    only if it does not fit when all else is hidden.
     """
 
     name: ClassVar[str]
     kind: Kind = "truncated"
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
-        """Yield what to hide: as few messages as may do, then more."""
+        """Yield the messages to hide: as few as may do, then more."""
         raise NotImplementedError
 
     def last_resorts(self, situation: Situation) -> Iterator[Sequence[Message]]:  # noqa: ARG002 - for those that have some
-        """Yield what to hide where the request could not be sent after any of the plans."""
+        """Yield the messages to hide if the request could not be sent after any of the plans."""
         yield from ()
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a truncation; raise NothingToCondense where there is nothing to hide."""
+        """Return a truncation; raise NothingToCondense if there is nothing to hide."""
         gauge, tried = Gauge(situation, kit.counter), list[Reduction]()
         plans = [*filter(None, self.plans(situation))]
         resorts = [*filter(None, self.last_resorts(situation))]
@@ -72,7 +72,7 @@ class ByTruncation(ByRule):
     async def _hide(
         self, hidden: Sequence[Message], gauge: Gauge, kit: Kit, *, with_facts: bool, is_cut: bool
     ) -> Reduction:
-        """Return the truncation of these messages, its marker with all that stays known."""
+        """Return the truncation of these messages, with the ledger and carried blocks."""
         situation, effective = gauge.situation, gauge.situation.effective
         ids = {message.id for message in hidden}
         kept = [message for message in effective if message.id not in ids]
@@ -102,5 +102,5 @@ class ByTruncation(ByRule):
 
 
 def _fits(made: Reduction, situation: Situation) -> bool:
-    """Whether the request got smaller, and can be sent."""
+    """Return True if the request got smaller, and can be sent."""
     return made.tokens_after.value <= min(situation.room, made.tokens_before.value - 1)

@@ -109,7 +109,7 @@ def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Me
 
 
 def _lightened(content: Content, excess: int) -> tuple[Content, int]:
-    """Return the content without its first images and documents, and what is still too much."""
+    """Return the content without its first images and documents, and the remaining excess."""
     blocks: list[Block] = []
     for block in content if isinstance(content, tuple) else ():
         weight = _weight((block,)) if excess > 0 else 0
@@ -148,7 +148,7 @@ def replace_images(
 
 
 def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
-    """Return the content with a text for each image, itself where it has none."""
+    """Return the content with a text for each image, itself if it has none."""
     blocks: list[Block] = []
     for block in content if isinstance(content, tuple) else ():
         if isinstance(block, ImageBlock) or (
@@ -166,8 +166,8 @@ def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
-    Standalone reasoning items and malformed text go, and thinking that is unsigned or unbound
-    where it does not say its origin; a message of which nothing is left has the content ``()``.
+    Standalone reasoning items and malformed text go, and thinking that is unsigned or unbound and
+    without an origin; a message without any block left has the content ``()``.
     """
     if message.tags.unbound:
         message = without_thinking(message, but=has_origin)
@@ -243,17 +243,17 @@ def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequen
 
 
 def repair_tool_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with every tool call answered once, in the message right after it.
+    """Return the messages with every tool call answered once, in the message right after it."""
+    return tuple(_Repair().run(messages))
+
+
+class _Repair:
+    """One pass over a request, remembering the ids in use and the calls still open.
 
     Missing results say that the tool was interrupted; results of no call become text; a repeated
     result is dropped; ids the API would refuse (used twice, other characters) are replaced in
     pairs. Merge consecutive messages first: only the very next message counts.
     """
-    return tuple(_Repair().run(messages))
-
-
-class _Repair:
-    """One pass over a request, remembering the ids in use and the calls still open."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
@@ -292,7 +292,7 @@ class _Repair:
         return candidate
 
     def answer(self) -> Message:
-        """Return a message that answers all open calls, where the history has none."""
+        """Return a message that answers all open calls, for a history that has none."""
         message = Message(role="user", content=(), id=f"{self.caller}-results")
         return self.answered(message)
 
@@ -322,7 +322,7 @@ class _Repair:
 
 
 def _with_blocks(message: Message, blocks: list[Block]) -> Message:
-    """Return the message itself where the blocks are the ones it has."""
+    """Return a message with these blocks, itself if it has the same ones."""
     if tuple(blocks) == message.blocks:
         return message
     return message.with_content(tuple(blocks))

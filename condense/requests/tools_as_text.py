@@ -83,7 +83,7 @@ def tool_to_text(block: Block) -> Block:
 
 
 def orphan_to_blocks(block: ToolResultBlock) -> tuple[Block, ...]:
-    """Return a result that answers no call as ``Tool result:`` text, its images beside it."""
+    """Return a result that answers no call as ``Tool result:`` text, followed by its images."""
     if block.content is None or isinstance(block.content, str):
         return (TextBlock(f"Tool result:\n{block.content or ''}"),)
     images = tuple([item for item in block.content if isinstance(item, ImageBlock)])

@@ -1,7 +1,7 @@
 """Ways to make the context smaller, one per file named after it, imported when first used.
 
 A strategy is a class with the ``name`` of its file; see :class:`condense.Strategy`. ``label`` and
-``description`` say in words what it does, ``takes`` which of a user's wishes it is made with.
+``description`` describe it to people, ``takes`` names the user's settings for its constructor.
 Other packages offer theirs as entry points of the group ``palimpsest.strategies``, and an
 application registers its own.
 """
@@ -23,7 +23,7 @@ GROUP = "palimpsest.strategies"
 
 
 class Described(Protocol):
-    """What the class of a strategy says about itself, so that people can choose it by name."""
+    """The attributes of a strategy's class by which people choose it."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
@@ -55,7 +55,7 @@ def built_in_strategies() -> Sequence[type[Described]]:
 def known_strategies() -> Sequence[type[Described]]:
     """Return the classes of all strategies there are, the highest priority first, then by name.
 
-    One of another package that lacks what people are told of it is left out, and logged.
+    One of another package that lacks its attributes for people is left out, and logged.
     """
     found = _registry.all()
     for strategy in found:
@@ -65,9 +65,9 @@ def known_strategies() -> Sequence[type[Described]]:
 
 
 def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
-    """Have a class found by its ``name`` and offered to people; return it, as a decorator does.
+    """Register a class by its ``name``, for people to choose; return it, as a decorator does.
 
-    Raises TypeError where it lacks what people and ladder are told of it.
+    Raises TypeError if it lacks an attribute that people or the ladder need.
     """
     if missing := _missing(strategy):
         raise TypeError(f"{strategy.__qualname__} is no strategy: it has no {missing}.")
@@ -81,7 +81,7 @@ def _missing(strategy: type[Any]) -> str:
 
 
 def unregister_strategy(name: str) -> None:
-    """Forget what was registered under a name; what comes with the package is there again."""
+    """Remove a registered strategy; a built-in one of that name is available again."""
     _registry.unregister(name)
 
 

@@ -27,9 +27,9 @@ WORTH = 2
 
 
 class Clear(ByRule):
-    """Clears older reads of what was read again later, and all but the last ``keep`` results.
+    """Clears reads that a later read repeats, and all but the last ``keep`` results.
 
-    What the model has not read yet stays, and so does everything but tool results.
+    Messages that the model has not read yet stay, and so does everything but tool results.
     """
 
     name = "clear"
@@ -41,7 +41,7 @@ class Clear(ByRule):
         self.keep = keep
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a clearing; raise NothingToCondense where no output is worth it."""
+        """Return a clearing; raise NothingToCondense if no output is worth it."""
         effective = situation.effective
         cleared = await asyncio.to_thread(self._lines, effective)
         if not cleared:
@@ -73,7 +73,7 @@ class Clear(ByRule):
 
 
 def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
-    """Return the places of reads whose files were all read again later, as much or more."""
+    """Return the places of reads that later reads of the same files repeat in full."""
     found: set[int] = set()
     later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for index in reversed(range(len(given))):

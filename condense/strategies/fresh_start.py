@@ -1,4 +1,4 @@
-"""Fresh start: one summary of all that the model has read."""
+"""Fresh start: one summary of all messages that the model has read."""
 
 from condense.budget.situation import Gauge, Reduction, Situation
 from condense.reduction.strategy import ByModel, split_at, summarise
@@ -14,9 +14,6 @@ class FreshStart(ByModel):
     description = noop("replace everything so far with one summary (recommended)")
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation.
-
-        Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
-        """
+        """Return a condensation; raise NothingToCondense before any call, or SummaryFailed."""
         gauge = Gauge(situation, kit.counter)
         return await summarise(self, split_at(gauge), gauge, kit)

@@ -21,8 +21,8 @@ LEAST_REDUCTION = 0.2
 class KeepRecent(ByModel):
     """Keeps the last ``messages``, or ``tokens`` up to half, verbatim after the summary.
 
-    The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
-    where the context is too large, fewer messages stay, down to the unread ones. With
+    The cut moves back to the next place that splits no tool call from its result, with ``tokens``
+    forward; if the context is too large, fewer messages stay, down to the unread ones. With
     ``keep_first`` the summary carries the conversation's first message too, word for word.
     """
 
@@ -41,8 +41,8 @@ class KeepRecent(ByModel):
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.
 
-        Raises NothingToCondense or DidNotShrink before any call where too little could be hidden,
-        SummaryFailed after a failed one, and DidNotShrink where less than a fifth was gained.
+        Raises NothingToCondense or DidNotShrink before any call if too little could be hidden,
+        SummaryFailed after a failed one, and DidNotShrink if less than a fifth was gained.
         """
         gauge = Gauge(situation, kit.counter)
         effective, last = situation.effective, unread_tail(situation.effective)

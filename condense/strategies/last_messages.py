@@ -1,4 +1,4 @@
-"""Last messages: a marker with the facts of all but those; no model is called."""
+"""Last messages: a marker with the facts of all earlier ones; no model is called."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,9 +13,9 @@ MESSAGES = 20
 
 
 class LastMessages(ByTruncation):
-    """Hides all before the ``last`` messages, and before what keeps a call with its result.
+    """Hides all but the ``last`` messages, at a cut that keeps each call with its result.
 
-    What the model has not read stays in any case.
+    Messages that the model has not read stay in any case.
     """
 
     name = "last_messages"
@@ -27,7 +27,7 @@ class LastMessages(ByTruncation):
         self.last = last
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
-        """Yield what stands before them."""
+        """Yield the messages before the last ones."""
         effective = situation.effective
         most = min(len(effective) - self.last, unread_tail(effective))
         yield effective[: max([cut for cut in safe_cuts(effective) if cut <= most], default=0)]

@@ -1,4 +1,4 @@
-"""Layers: a summary of what came since the last one, beside earlier ones as they are."""
+"""Layers: a summary of the part since the last one, added to earlier ones as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,9 +19,9 @@ NOT_MERGED = noop("There are {count} parts of the summary: merging two of them f
 
 
 class Layers(ByModel):
-    """Hides everything before the unread messages; each summary stands beside the earlier ones.
+    """Hides everything before the unread messages; each summary is added to the earlier ones.
 
-    No summary is summarised; where there are more than ``most``, the two of lowest rank are merged.
+    No summary is summarised; if there are more than ``most``, the two of lowest rank are merged.
     """
 
     name = "layers"
@@ -53,7 +53,7 @@ class Layers(ByModel):
     async def _merged(
         self, layers: Sequence[Layer], asking: str, writer: Writer
     ) -> tuple[Sequence[Layer], Sequence[str]]:
-        """Return as many layers as may stand there, unless a merge fails, and notes."""
+        """Return the layers, two of them merged if too many, and a note if that fails."""
         if len(layers) <= self.most:
             return layers, ()
         at = lowest_pair(layers)

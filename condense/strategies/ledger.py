@@ -1,4 +1,4 @@
-"""Ledger: the facts of what is hidden, copied by rule; no model is called."""
+"""Ledger: the facts of the hidden messages, copied by rule; no model is called."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ NO_FACTS = noop("The hidden messages held no request, file or command.")
 
 
 class LedgerAlone(ByRule):
-    """Hides everything before the unread messages behind the ledger of what it hides."""
+    """Hides everything before the unread messages behind the ledger of the hidden part."""
 
     name = "ledger"
     label = noop("key facts only")
@@ -20,7 +20,7 @@ class LedgerAlone(ByRule):
     kind: Kind = "condensed"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation; raise NothingToCondense where too few messages are left."""
+        """Return a condensation; raise NothingToCondense if too few messages are left."""
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)

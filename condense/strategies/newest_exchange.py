@@ -11,14 +11,14 @@ from condense.sentences import noop
 
 
 class NewestExchange(ByTruncation):
-    """Hides everything before the newest request, and keeps the ledger of what it hides."""
+    """Hides everything before the newest request, and keeps the ledger of the hidden part."""
 
     name = "newest_exchange"
     label = noop("latest request + key facts")
     description = noop("all before your latest request becomes key facts")
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
-        """Yield what stands before the request."""
+        """Yield the messages before the request."""
         effective = situation.effective
         asked, _ = newest_request(effective)
         start = effective.index(asked) if asked else 0

@@ -29,8 +29,8 @@ class ProviderCompaction(strategy.ByModel):
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.
 
-        Raises NothingToCondense before any call, also where the provider makes no compactions or
-        the history does not fit into one call, and SummaryFailed after a failed one.
+        Raises NothingToCondense before any call, also if the provider makes no compactions or the
+        history does not fit into one call, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
         split = strategy.split_at(gauge)

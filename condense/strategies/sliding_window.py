@@ -13,11 +13,11 @@ from condense.sentences import noop
 
 @dataclass
 class SlidingWindow(ByTruncation):
-    """Hides a ``fraction`` of what follows the first message, and keeps the ledger of it.
+    """Hides a ``fraction`` of the messages after the first, and keeps their ledger.
 
-    Where the context can't be sent as it is, it goes on until the rest fits: it hides more, then
-    the first message too, and keeps no ledger. At last it hides what the model has not read, but
-    never a request that came last.
+    If the context can't be sent as it is, it goes on until the rest fits: it hides more, then the
+    first message too, and keeps no ledger. At last it hides unread messages, but never a request
+    that came last.
     """
 
     name = "sliding_window"
@@ -28,7 +28,7 @@ class SlidingWindow(ByTruncation):
     further: tuple[float, ...] = (0.75, 0.875)
 
     def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
-        """Yield the half, and where a request has to be made to fit, ever more."""
+        """Yield the usual fraction, and larger parts if the request is too large to send."""
         effective = situation.effective
         plans = [plan_truncation(effective, self.fraction)]
         if not situation.fits:
@@ -41,7 +41,7 @@ class SlidingWindow(ByTruncation):
         return (by_length[length] for length in sorted(by_length))
 
     def last_resorts(self, situation: Situation) -> Iterator[Sequence[Message]]:
-        """Yield all that was read with ever more of what was not, but for a request at the end."""
+        """Yield all read messages with ever more unread ones, except a request at the end."""
         effective = situation.effective
         if situation.fits or not effective:
             return

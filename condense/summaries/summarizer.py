@@ -34,8 +34,8 @@ class ParsedSummary:
 def parse_summary(text: str) -> ParsedSummary:
     """Return the parts of an answer; without tags all of it is the summary.
 
-    A closing tag may be missing. Only what stands around the summary is analysis, so a summary may
-    quote these tags. The summary is empty when there is nothing but analysis.
+    A closing tag may be missing. Only text around the summary is analysis, so a summary may quote
+    these tags. The summary is empty when there is nothing but analysis.
     """
     text, before = _without_scratch(text)
     whole = len(text)
@@ -88,13 +88,13 @@ def _joined(texts: Iterable[str]) -> str:
 class SummaryRequest:
     """One request for a summary; the last text of the last message is the instruction.
 
-    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
-    where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
-    to be sent as those are, so that the provider reads the history from its cache. ``max_output``
-    is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
-    what the attempt that asks is called in the log.
-    With ``compaction`` the provider is to make its own of all the messages, by that instruction,
-    which is then not among them. One that ``is_check`` compares a summary with facts.
+    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs) if
+    it is ``aligned``: then it is one of the conversation's own calls plus the instruction, to be
+    sent as those are, so that the provider reads the history from its cache. ``max_output`` is the
+    most tokens the answer may take, 0 for the model's own limit, ``attempt_id`` the id of the
+    attempt in the log. With ``compaction`` the provider is to make its own of all the messages, by
+    that instruction, which is then not among them. One that ``is_check`` compares a summary with
+    facts.
     """
 
     system: str
@@ -123,7 +123,7 @@ class ToolCallChunk:
 
 @dataclass(frozen=True, slots=True)
 class UsageChunk:
-    """What the call has used so far and its cost in USD; replaces an earlier chunk."""
+    """The call's usage so far and its cost in USD; replaces an earlier chunk."""
 
     usage: Usage
     cost: Decimal = Decimal(0)
@@ -143,7 +143,7 @@ class CutChunk:
 class CompactionChunk:
     """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
 
-    ``block`` may name the ``model`` beside what the provider gave, so that no other is sent it.
+    ``block`` may also name the ``model``, so that it is sent to no other.
     """
 
     block: Json
@@ -162,11 +162,11 @@ class Summarizer(Protocol):
 
     @property
     def supports_images(self) -> bool:
-        """Whether image blocks may be sent."""
+        """True if image blocks may be sent."""
 
     @property
     def caches_prompts(self) -> bool:
-        """Whether a request that begins like the last one is cheaper; missing means no."""
+        """True if a request that begins like the last one is cheaper; missing means no."""
 
     def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call.
@@ -184,7 +184,7 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
 
 @dataclass(slots=True)
 class Transcription:
-    """What one call has answered so far, and the tool it called instead, if any.
+    """The answer of one call so far, and the tool it called instead, if any.
 
     ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
     """
@@ -203,7 +203,7 @@ class Transcription:
 
     @property
     def parsed(self) -> ParsedSummary:
-        """The summary in the answer, and the analysis beside it."""
+        """The summary and the analysis in the answer."""
         return parse_summary(self.text)
 
 
@@ -221,22 +221,23 @@ class Bill:
 
     @property
     def cost(self) -> Decimal:
-        """What all calls cost so far, in USD."""
+        """The cost of all calls so far, in USD."""
         return sum([call.cost for call in self.calls], Decimal(0))
 
 
 async def ignore(_text: str) -> None:
-    """Listen to nothing."""
+    """Ignore a piece of the summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
+    """The condenser's tools for a strategy: the model, the counter, ids, and a bill.
 
-    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
-    every model call goes on the ``bill``. ``is_enough`` tells a strategy that could hide more
-    whether a reduction hides enough. ``lacking`` is what an earlier summary of the same attempt
-    was rejected for, one sentence each. The model is called on ``loop``, where that is given.
+    ``new_id`` returns a fresh id at each call; ``on_text`` receives the summary as it is written;
+    every model call goes on the ``bill``. ``is_enough`` returns True if a reduction hides enough,
+    for a strategy that could hide more. ``lacking`` are the faults that an earlier summary of the
+    same attempt was rejected for, one sentence each. The model is called on ``loop``, if that is
+    given.
     """
 
     summarizer: Summarizer
@@ -250,10 +251,10 @@ class Kit:
 
 
 async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
-    """Return the whole answer, telling who listens each piece, and put the call on the bill.
+    """Return the whole answer; pass each piece to ``on_text``, and put the call on the bill.
 
-    Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
-    too long, either with the cost of the whole bill; and Vetoed where the call does.
+    Raises SummaryFailed when the call raises, SummaryOverflow if the error is that the request is
+    too long, either with the cost of the whole bill; and Vetoed if the call does.
     """
     if kit.loop not in (None, asyncio.get_running_loop()):
         return await run_on(kit.loop, transcribe(request, kit))
@@ -279,7 +280,7 @@ async def transcribe(request: SummaryRequest, kit: Kit) -> Transcription:
 
 
 async def _chunks(request: SummaryRequest, kit: Kit) -> AsyncGenerator[Chunk]:
-    """Yield the call's chunks; whatever happens to the listener, the call is closed."""
+    """Yield the call's chunks; the call is closed even if the consumer fails."""
     stream: AsyncIterator[Chunk] | None = None
     try:
         stream = kit.summarizer.stream(replace(request, attempt_id=kit.bill.attempt_id))

@@ -1,7 +1,8 @@
-"""Failed calls: is one a context overflow, and its technical details, safe to store.
+"""Failed calls: recognise a context overflow, and describe a failure without secrets.
 
-Told without importing any SDK: every vendor says it in other words and other places: as an HTTP
-status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop reason.
+Recognised without importing any SDK: every vendor reports it in other words and other places: as an
+HTTP status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop
+reason.
 """
 
 import json
@@ -35,7 +36,7 @@ _RULES = {name: re.compile(rule) for name, rule in _TABLE.items()}
 
 @dataclass(slots=True)
 class _Facts:
-    """What an error says about itself, gathered from all its layers, outermost first."""
+    """The facts about an error from all its layers, outermost first."""
 
     statuses: list[int] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
@@ -46,7 +47,7 @@ _SCALARS = (str, bytes, bool, int, float, type(None))
 
 
 def is_context_overflow(error: object) -> bool:
-    """Whether an exception, error body or reply says that the context window was exceeded.
+    """Return True if an exception, error body or reply reports an exceeded context window.
 
     Never true for a rate limit that waiting helps, nor for one parameter's range.
     """
@@ -118,7 +119,7 @@ def _note(layer: object, facts: _Facts) -> None:
 
 
 def _read(layer: object, key: str) -> Any:
-    """Return a key or an attribute; None where it is missing or reading it raises."""
+    """Return a key or an attribute; None if it is missing or reading it raises."""
     if isinstance(layer, Mapping):
         return layer.get(key)
     try:
@@ -133,9 +134,9 @@ def _numbers(values: Sequence[Any]) -> list[int]:
 
 
 def describe(error: Exception) -> str:
-    """Return the message and what else is known of a failed call, without secrets.
+    """Return the message and other details of a failed call, without secrets.
 
-    That is the error's own ``details`` where it has some, otherwise HTTP status, error code and
+    Those are the error's own ``details`` if it has some, otherwise HTTP status, error code and
     response, in the order that users of Roo Code know from its error reports.
     """
     text = f"Error: {error}"
@@ -156,7 +157,7 @@ def describe(error: Exception) -> str:
 
 
 def make_safe(text: str) -> str:
-    """Return the text with keys and tokens blotted out, cut where it gets long."""
+    """Return the text with keys and tokens blotted out, cut after ``MAX_DETAILS`` characters."""
     for secret in _SECRETS:
         text = secret.sub("[redacted]", text)
     if len(text) > MAX_DETAILS:

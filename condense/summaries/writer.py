@@ -54,8 +54,8 @@ def without_old_images(
 ) -> tuple[Message, ...]:
     """Return a part of a history without the images before the newest prompt of the whole.
 
-    What they showed stands in the replies, and together they may weigh more than a call can carry.
-    Those that came after the last words of a reply stay, also where tools gave them.
+    The replies describe them, and together they may weigh more than a call can carry. Those after
+    the last words of a reply stay, also those from tools.
     """
     start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
     # What is hidden already stands before all that is visible.
@@ -80,7 +80,7 @@ def without_old_images(
 
 
 def _with_images_beside(message: Message) -> Message:
-    """Return a message with the images of its tool results beside them, where text keeps them."""
+    """Return a message with copies of its results' images, for results that become text."""
     contents = [result.content for result in message.tool_results]
     inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
     images = tuple([block for block in inside if isinstance(block, ImageBlock)])
@@ -125,7 +125,7 @@ def _packed(pieces: Iterable[Piece], limit: int) -> tuple[Part, ...]:
 
 
 def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[Piece]:
-    """Yield the message, its text cut as often as needed; what is no text stays in one piece."""
+    """Yield the message, its text cut as often as needed; other blocks stay in one piece."""
     tokens = counter.count(message.content)
     text = message.text
     if tokens <= limit or len(text) < 2:  # noqa: PLR2004 - a single character cannot be cut
@@ -153,7 +153,7 @@ class Written:
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
     """Return messages with tool calls and results as text, and without reasoning.
 
-    What held only at its moment is left out: it is nobody's words.
+    Surroundings and recalled passages are left out: they are nobody's words.
     """
     said = [lasting for one in messages if (lasting := one.lasting).blocks]
     if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
@@ -178,7 +178,7 @@ class Writer:
     ) -> Written:
         """Return a summary of ``hidden``.
 
-        What is ``known`` of it is left out wherever the request is not the conversation's own.
+        Messages that are ``known`` are left out unless the request is the conversation's own.
         Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
@@ -213,10 +213,10 @@ class Writer:
     async def compact(
         self, hidden: Sequence[Message], instruction: str
     ) -> tuple[Written, OpaqueBlock]:
-        """Return the provider's own compaction of ``hidden``, and what people can read of it.
+        """Return the provider's own compaction of ``hidden``, and its readable text.
 
-        Raises NothingToCondense before any call where it makes none, and SummaryFailed after a
-        call that fails.
+        Raises NothingToCondense before any call if it makes none, and SummaryFailed after a call
+        that fails.
         """
         if not getattr(self.kit.summarizer, "compacts", False):
             raise NothingToCondense(NO_COMPACTION)
@@ -230,7 +230,7 @@ class Writer:
         return written, OpaqueBlock(answer.block)
 
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
-        """Return one summary of several; raise SummaryFailed where the call fails."""
+        """Return one summary of several; raise SummaryFailed if the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
         return await self._ask(messages, framed("merge", instruction))
 
@@ -239,10 +239,9 @@ class Writer:
     ) -> SummaryRequest | None:
         """Return the conversation's own request, cut after ``hidden``, with this instruction.
 
-        It begins with what the last call sent, token for token, or no cache would know it: same
-        system prompt, same tools, same messages with their tool and reasoning blocks. For a
-        ``compaction`` the instruction is no message: the provider compacts by it. None without
-        room.
+        It begins like the last call, token for token, or no cache would know it: same system
+        prompt, same tools, same messages with their tool and reasoning blocks. For a ``compaction``
+        the instruction is no message: the provider compacts by it. None without room.
         """
         gauge, situation = self.gauge, self.gauge.situation
         size = gauge.fixed + gauge.size(hidden) + gauge.weigh(asking)
@@ -259,7 +258,7 @@ class Writer:
         )
 
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
-        """Return one summary of parts of ``limit`` tokens, several where DEPTH levels leave more.
+        """Return one summary of parts of ``limit`` tokens; join those left after DEPTH levels.
 
         Raises SummaryFailed as soon as one call fails; calls that still run are cancelled.
         """
@@ -297,9 +296,9 @@ class Writer:
         return self._read(await transcribe(self._flat_request(flat, asking), self.kit))
 
     def _read(self, answer: Transcription, *notes: str) -> Written:
-        """Return the summary in an answer; raise SummaryFailed where there is none, or half of one.
+        """Return the summary in an answer; raise SummaryFailed if it is missing or cut.
 
-        What the end of a summary tells, current work and next step, nothing else would tell.
+        Only the end of a summary has the current work and the next step.
         """
         parsed, said, details = answer.parsed, CUT, answer.text
         if parsed.summary and not answer.is_cut:
@@ -318,7 +317,7 @@ class Writer:
         return self.gauge.weigh(load_prompt("summary_system")) + self.gauge.weigh(instruction)
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
-        """Return the most estimated tokens of a part; 0 where the window has no room for any.
+        """Return the most estimated tokens of a part; 0 if the window has no room for any.
 
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.

@@ -1,1 +1,1 @@
-"""Tokens: counters of what a content takes, and what they are made of."""
+"""Tokens: counters for contents, the encoding behind them, and their calibration."""

@@ -1,4 +1,4 @@
-"""Calibration: how far a provider's tokenizer is from our estimates, learned from its reports."""
+"""Calibration: the ratio of a provider's tokenizer to our estimates, learned from its reports."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -35,12 +35,12 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A line through the latest reports; without any, estimates are taken as they are.
+    """A line through the latest reports; without any, estimates stay unchanged.
 
-    The slope is what the tokenizer takes more or less; the constant is what the vendor adds to
-    every request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones
-    weigh most, and outliers hardly anything. What ``media`` takes (images and PDFs, see
-    ``condense.count_media``) is the same for every tokenizer, so the line is one of text alone.
+    The slope is the ratio of the tokenizers; the constant is the vendor's addition to every
+    request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones weigh most,
+    and outliers hardly anything. The tokens of ``media`` (images and PDFs, see
+    ``condense.count_media``) are the same for every tokenizer, so the line is one of text alone.
     """
 
     MEMORY: ClassVar[int] = 16
@@ -81,13 +81,13 @@ class Calibration:
         return TokenCount(max(0, round(expected)) + media)
 
     def extend(self, measured: int, newer: int, *, media: int = 0) -> TokenCount:
-        """Return a measured size with what came since, which is estimated at ``newer``."""
+        """Return a measured size plus later content, which is estimated at ``newer``."""
         added = round((newer - media) * self.line.slope) + media
         return TokenCount(measured + added, measured=not newer)
 
 
 def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
-    """Solve the weighted least squares of how far the line is from (0, 1), in two unknowns."""
+    """Return the line of weighted least squares, with (0, 1) as its prior."""
     cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
     c = s = 0.0
     for age, (report, doubt) in enumerate(zip(reversed(reports), reversed(doubts), strict=True)):

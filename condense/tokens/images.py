@@ -38,7 +38,7 @@ def count_image(source: Json) -> int:
 
 
 def image_tokens(size: Size) -> int:
-    """Return the tokens of an image of this size, scaled down where it is too large."""
+    """Return the tokens of an image of this size, scaled down if it is too large."""
     scale = min(1.0, MAX_EDGE / max(size))
     while True:
         tokens = math.prod(max(1, math.ceil(edge * scale / PATCH)) for edge in size)
@@ -54,7 +54,7 @@ def count_pdf(source: Json) -> int:
 
 
 def _decode(source: Json, size: int | None = None) -> bytes:
-    """Return the beginning of base64 data, empty where there is none that can be read."""
+    """Return the beginning of base64 data, empty if it can't be read."""
     data = source.get("data")
     if not isinstance(data, str):
         return b""

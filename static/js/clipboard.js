@@ -27,7 +27,7 @@ async function copy(words, button) {
   } finally {
     button.focus({ preventScroll: true });
   }
-  const label = [...button.childNodes].find((node) => node.nodeType === Node.TEXT_NODE);
+  const label = [...button.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
   if (!label || button.dataset.copied !== undefined) return;
   const before = label.textContent;
   button.dataset.copied = "";

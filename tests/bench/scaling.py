@@ -27,6 +27,19 @@ STORED, LOGGED, IN_REDIS = 12_042, 32_641, 10_408
 ROWS, TRANSACTIONS = 10.8, 36.7
 # Measured by tests.bench: bytes of an open page in its web process.
 PAGE = 179 * 1024
+# Assumed: how often a page is opened in that hour; measured: processor seconds of a web process.
+OPENINGS, OPENING = 1.0, 0.077
+# Round trips of a message in the thread in which a web process writes, traced, and the seconds of
+# one to a database in the same rack.
+TRIPS, AWAY = 23, 0.001
+# Of a web process and a worker with nothing to do, counted in PostgreSQL for a minute: connections,
+# and statements a second.
+CONNECTIONS, IDLE = (5, 10), (1.8, 3.7)
+# Statements for a page that is sent something, and the seconds after which it is looked at again;
+# and seconds between two statements of a web process for all its pages.
+LOOKS, AGAIN, ALL_PAGES = 2, 30, 10
+# Each job wakes every worker, which asks for it: that of the turn, and the one that follows it.
+JOBS = 2
 
 USERS = (1_000, 100_000, 10_000_000)
 
@@ -65,17 +78,42 @@ def workers(hour: Hour) -> int:
     return max(ceil(hour.running / AT_ONCE), ceil(hour.rate * WORKER / BUSY))
 
 
+def webs(hour: Hour) -> int:
+    """Return the web processes: messages, and pages that are opened."""
+    opened = hour.users * PAGES_OPEN * OPENINGS / 3_600
+    return ceil((hour.rate * WEB + opened * OPENING) / BUSY)
+
+
+def writing(hour: Hour) -> float:
+    """Return how busy the one thread is in which a web process writes, in percent."""
+    return 100 * hour.rate * TRIPS * AWAY / webs(hour)
+
+
+def of_each(hour: Hour, costs: tuple[float, float]) -> float:
+    """Return what all processes take that does not depend on what they have to do."""
+    return webs(hour) * costs[0] + workers(hour) * costs[1]
+
+
 # What a row of the table is called, its unit, and what it is of an hour.
 ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
     ("turns a day", "", lambda hour: hour.turns),
     ("turns a second in the busiest hour", "", lambda hour: hour.rate),
     ("turns that run at once", "", lambda hour: hour.running),
     ("open pages", "", lambda hour: hour.users * PAGES_OPEN),
-    ("web processes", "", lambda hour: ceil(hour.rate * WEB / BUSY)),
+    ("web processes", "", webs),
+    ("… their writing threads, database 1 ms away", "% busy", writing),
     ("their memory for pages", "GB", lambda hour: hour.users * PAGES_OPEN * PAGE / 1e9),
     ("workers", "", workers),
     ("cores of PostgreSQL", "", lambda hour: hour.rate * POSTGRESQL / BUSY),
     ("transactions a second", "", lambda hour: hour.rate * TRANSACTIONS),
+    ("connections", "", lambda hour: of_each(hour, CONNECTIONS)),
+    ("statements a second with nothing to do", "", lambda hour: of_each(hour, IDLE)),
+    (
+        "statements a second that look after pages",
+        "",
+        lambda hour: hour.running * LOOKS / AGAIN + webs(hour) / ALL_PAGES,
+    ),
+    ("questions for jobs a second", "", lambda hour: hour.rate * JOBS * workers(hour)),
     ("log of writes", "MB a second", lambda hour: hour.rate * LOGGED / 1e6),
     ("rows", "million a day", lambda hour: hour.turns * ROWS / 1e6),
     ("stored", "GB a day", lambda hour: hour.turns * STORED / 1e9),

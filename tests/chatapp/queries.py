@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from weakref import WeakSet
 
+from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -42,3 +43,22 @@ def statements() -> Iterator[Statements]:
             yield heard
         finally:
             _LISTENING.remove(heard)
+
+
+@contextmanager
+def rows_read() -> Iterator[list[str]]:
+    """Collect, once for each row, the statements of this thread that read it."""
+    read: list[str] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        cursor = context["cursor"].cursor
+        if connection.vendor == "sqlite":
+            # Called for each row that is fetched.
+            cursor.row_factory = lambda _cursor, row: read.append(sql) or row
+            return execute(sql, params, many, context)
+        done = execute(sql, params, many, context)
+        read.extend([sql] * (cursor.rowcount if cursor.description else 0))
+        return done
+
+    with connection.execute_wrapper(note):
+        yield read

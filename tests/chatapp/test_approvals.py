@@ -118,7 +118,7 @@ async def test_a_refusal_tells_the_model_why_and_is_shown_as_one(
     states = {part.name: part.state for part in parts if isinstance(part, ToolCard)}
     assert states == {"write_file": "denied", "read_file": "failed"}
     page_ = await sync_to_async(browser.get)(f"/c/{conversation.pk}/")
-    assert ">denied</span>" in page_.text
+    assert ">denied </span>" in page_.text
 
 
 async def test_always_holds_in_this_conversation_and_for_this_tool(

@@ -43,8 +43,10 @@ async def serve(cluster: Cluster, port: int) -> None:
     await proxy.open(port)
     print(f"http://127.0.0.1:{proxy.port}{cluster.link}", flush=True)
     for node in cluster.nodes:
-        print(f"{node.name}: process {node.pid}, {node.log}", flush=True)
-    print("Ctrl+C stops all of it.", flush=True)
+        place = f"{node.origin}, " if node.port else ""
+        print(f"{node.name}: {place}process {node.pid}, {node.log}", flush=True)
+    print("`kill PROCESS` ends one in order, `kill -9 PROCESS` at once.", flush=True)
+    print(f"All data stay in {cluster.folder}. Ctrl+C stops all of it.", flush=True)
     ended: set[Node] = set()
     while True:
         await asyncio.sleep(LOOK)

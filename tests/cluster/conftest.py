@@ -56,6 +56,7 @@ def cluster(request: pytest.FixtureRequest, narrator: Narrator, stored: Path) ->
     """Two web processes and two workers, or one process alone."""
     given = plain_environment()
     given |= {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": narrator.url}
+    given["ALLOW_METRICS"] = "true"
     webs, workers = (2, 2) if request.param == "cluster" else (1, 0)
     with Cluster(stored, given, webs=webs, workers=workers) as running:
         running.ask(NO_TITLES)

@@ -9,6 +9,8 @@ from tests.cluster.narrator import read_words
 ROWS = re.compile(r'<article\b[^>]*?\bid="([^"]+)"')
 REVISION = re.compile(r'data-revision="(\d+)"')
 STREAMING = "streaming"
+# Articles whose words are part of another one, or are said to be nowhere else.
+BESIDE = (f"{STREAMING}-", "tool-", "unsaved-")
 
 Frame = Mapping[str, Any]
 
@@ -77,7 +79,7 @@ class Screen:
     def _upsert(self, id_: str, html: str) -> None:
         if id_ == STREAMING:
             self.parts.clear()
-        elif not id_.startswith((f"{STREAMING}-", "tool-")):
+        elif not id_.startswith(BESIDE):
             self.rows[id_] = html
 
     def _stream(self, frame: Frame) -> None:

@@ -1,4 +1,4 @@
-"""Kill workers while they write: what was shown is there, once, and conversations go on.
+"""Kill workers, web processes and Redis at work: what was shown is there, once, and all goes on.
 
 Each kill takes some seconds to be noticed. The next one comes meanwhile.
 """
@@ -16,6 +16,8 @@ from tests.cluster.pages import Page
 from tests.cluster.stage import BUSY, NOTICED, SHOWN, Stage, in_cluster
 from tests.standin.behaviours import ToolCall
 
+# Beside the first one of each test, and how often in proportion.
+VICTIMS, WEIGHTS = ("worker", "web", "redis"), (2, 1, 1)
 # Kills of one test, and turns that are written at each of them.
 KILLS, TURNS = 5, 4
 # Tests in every run, and in both: 10 kills, and 220.
@@ -65,17 +67,35 @@ def ended_after(stage: Stage, turn: Turn) -> tuple[float, float]:
     return took, (turn.page.idle_since(turn.killed_at) or 0) - turn.killed_at - took
 
 
-def settle(stage: Stage, turns: list[Turn]) -> None:
-    """Nothing is lost of them but the last moment; they are continued, and are whole then."""
+# Where a hint was lost with Redis, a page looks for itself after so many seconds.
+LOOKS = 10
+# What nobody has twice: a message in a turn, and a tool's run for one call.
+TWICE = """
+    SELECT turn_id::text, content::text FROM chatapp_message
+    WHERE role = 'user' AND NOT holds_results AND turn_id IS NOT NULL
+    GROUP BY turn_id, content::text HAVING count(*) > 1
+    UNION ALL SELECT turn_id::text, call_id FROM chatapp_toolrun
+    GROUP BY turn_id, call_id HAVING count(*) > 1
+"""
+
+
+def settle(stage: Stage, turns: list[Turn], late: float = 0.0) -> None:
+    """Nothing is lost of them but the last moment; they are continued, and are whole then.
+
+    Pages may have been ``late`` to hear of it, by so many seconds.
+    """
     for turn in turns:
         page = turn.page
         page.wait(lambda turn=turn: turn.is_noticed)
+        if late:
+            # It may show what is lost until it looks.
+            page.wait(lambda page=page: page.words == stage.stored(page.conversation))
         if turn.killed_at:
             stage.check_after_kill(page, turn.told, turn.killed_at)
             took, until_shown = ended_after(stage, turn)
             patience = BUSY if stage.reading.was_busy_since(turn.killed_at) else 1
             assert took <= patience * NOTICED
-            assert until_shown <= patience * SHOWN
+            assert until_shown <= patience * SHOWN + late
         if stage.turns(page.conversation)[-1][0] == "interrupted":
             assert turn.killed_at, "nothing happened to its process"
             page.take_up("continue")
@@ -83,6 +103,7 @@ def settle(stage: Stage, turns: list[Turn]) -> None:
         page, last = turn.page, turn.told.words[-1]
         page.wait(lambda page=page, last=last: page.words[-1:] == [last] and not page.turn)
         stage.check(page, turn.told)
+    assert stage.cluster.ask(TWICE) == []
 
 
 @in_cluster
@@ -90,17 +111,31 @@ def settle(stage: Stage, turns: list[Turn]) -> None:
     "seed",
     [*range(FEW), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FEW, MANY))],
 )
-def test_kills_of_workers_lose_and_repeat_nothing(stage: Stage, seed: int) -> None:
-    """At any moment; the turns of the dead are interrupted within ten seconds, no others are."""
+def test_kills_lose_and_repeat_nothing(stage: Stage, seed: int) -> None:
+    """Of workers, web processes and Redis, at any moment.
+
+    The turns of dead workers are interrupted within ten seconds, and no others are.
+    """
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     turns: list[Turn] = []
-    for _ in range(KILLS):
+    # A worker always, and each of the others in most runs.
+    victims = ["worker", *chance.choices(VICTIMS, WEIGHTS, k=KILLS - 1)]
+    for victim in victims:
         fresh = [begin(stage, chance) for _ in range(TURNS)]
         turns += fresh
         watched = chance.choice(fresh)
         watched.page.until_words(watched.told, chance.randint(1, watched.told.length // 2))
-        kill(stage, stage.runner_of(watched.page), turns)
-    settle(stage, turns)
+        if victim == "worker":
+            kill(stage, stage.runner_of(watched.page), turns)
+        elif victim == "web":
+            web = chance.choice(stage.cluster.webs)
+            web.kill()
+            web.start()
+        else:
+            assert stage.cluster.redis
+            stage.cluster.redis.kill()
+            stage.cluster.redis.start()
+    settle(stage, turns, LOOKS if {*victims} > {"worker"} else 0)
     assert any(turn.killed_at for turn in turns)
     assert unfinished(stage.cluster) == 0
 

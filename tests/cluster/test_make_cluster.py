@@ -54,7 +54,10 @@ def living(mark: str) -> list[str]:
 
 
 def test_it_prints_a_link_and_ctrl_c_ends_all_of_it(folder: Path) -> None:
-    """Both web processes are behind the link; nothing outlives it, and no error was logged."""
+    """It says where each web process is, how to end one and where the data stay.
+
+    Nothing outlives it, and no error was logged.
+    """
     process, mark = start(folder)
     with process:
         assert process.stdout
@@ -65,10 +68,13 @@ def test_it_prints_a_link_and_ctrl_c_ends_all_of_it(folder: Path) -> None:
             assert [part.partition(":")[0] for part in parts] == [
                 *("web 1", "web 2", "worker 1", "worker 2")
             ]
+            webs = [part.split()[2].rstrip(",") for part in parts[:2]]
+            assert "kill PROCESS" in process.stdout.readline()
+            assert f"stay in {folder}. Ctrl+C" in process.stdout.readline()
             commands = " ".join(living(mark))
             assert [commands.count(one) for one in ("manage.py serve", "manage.py work")] == [2, 2]
-            for _ in range(2):
-                with urllib.request.urlopen(link) as page:
+            for address in (link, *(f"{web}/healthz" for web in webs)):
+                with urllib.request.urlopen(address) as page:
                     assert page.status == 200
             process.send_signal(signal.SIGINT)
             _rest, complaints = process.communicate(timeout=PATIENCE)

@@ -178,7 +178,8 @@ def until_stored(stage: Stage, page: Page, pattern: str) -> None:
     sql = (
         "SELECT count(*) FROM chatapp_modelcall c LEFT JOIN chatapp_message m "
         "ON m.conversation_id = c.conversation_id WHERE c.conversation_id = %s "
-        "AND (c.draft LIKE %s OR m.content::text LIKE %s)"
+        "AND (m.content::text LIKE %s OR (SELECT string_agg(p.text, '' ORDER BY p.id) "
+        "FROM chatapp_draftpiece p WHERE p.call_id = c.id) LIKE %s)"
     )
     while not stage.cluster.value(sql, page.conversation, pattern, pattern):
         assert time.monotonic() < until, f"{pattern} was never stored"

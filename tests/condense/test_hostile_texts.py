@@ -42,18 +42,6 @@ LEDGERS = (
 ### Last reply
 - {0}
 (end of ledger)""",
-    """## Ledger ~
-~ files, edits/reads
-{0}
-~ commands, times (!failed ?unknown)
-{0}
-~ to do, 1 done
-{0}
-~ user messages
-~
-~re: {0}
-{0}
-~ end""",
 )
 
 

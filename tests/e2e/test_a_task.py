@@ -107,7 +107,7 @@ def test_thinking_is_shown_while_it_goes_on(open_chat: OpenChat, standin: Standi
     expect(late.rows("Agent").locator("strong")).to_have_text("Two")
     gate.open()
     chat.finished()
-    expect(line).to_have_text(re.compile(r"^Thought for \d+ s · 68 characters$"))
+    expect(line).to_have_text(re.compile(r"^Thought for \d+ s · 68 characters\s*$"))
     expect(late.rows("Agent")).to_contain_text("So be it.")
     expect(late.rows("Agent").locator("strong").last).to_be_visible()
     said = line.inner_text()

@@ -78,7 +78,7 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
 def test_a_search_is_accessible(open_page: OpenPage, addresses: dict[str, str]) -> None:
     """What was found, beside the page and in the conversation."""
     page = open_page(f"{addresses['history']}?at=48.48&q=heliotrope")
-    page.get_by_text("1 of 1").wait_for()
+    page.get_by_text("1 of 1", exact=True).wait_for()
     assert problems(page, 1280, 360) == []
     page.get_by_role("button", name="Close search").click()
     page.get_by_role("button", name="Sidebar").click()

@@ -43,7 +43,7 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     before, after = figures(row)
     assert after < before
     expect(row.get_by_role("heading").first).to_have_text("Condensed 2 messages")
-    for fact in (r"\$0\.0*[1-9]", r"\d s\b", "automatic · limit of 3,000 tokens reached"):
+    for fact in (r"\$0\.0*[1-9]", r"\d s\b", "automatic · limit of 3,200 tokens reached"):
         expect(row).to_contain_text(re.compile(fact))
     row.get_by_role("button", name="View").click()
     expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()

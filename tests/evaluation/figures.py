@@ -124,7 +124,7 @@ def needs_at(recording: Recording, cut: Cut) -> Needs:
         edited=frozenset(path for one in earlier if one.edits for path in one.files),
         requests=tuple(text for message in before if (text := said_in(message))),
         answers=tuple(said_in_results(before)),
-        wants=tuple(_wants(Shown(text_of(before)), later[:NEXT], recording, cut)),
+        wants=tuple(wants_of(Shown(text_of(before)), later[:NEXT], recording, cut)),
         facts_of_users=tuple(one.text for one, by in zip(facts, by_user, strict=True) if by),
         facts_of_replies=tuple(one.text for one, by in zip(facts, by_user, strict=True) if not by),
     )
@@ -138,9 +138,10 @@ def _commands(actions: Sequence[Action]) -> frozenset[str]:
     return frozenset(one.command for one in actions if one.command)
 
 
-def _wants(
+def wants_of(
     held: Shown, actions: Sequence[Action], recording: Recording, cut: Cut
 ) -> Iterator[Want]:
+    """Yield what each of some calls after a cut names of a text, and what was seen since."""
     listed = {Item("identifier", word) for word in choices_in(recording.messages)}
     for action in actions:
         items = frozenset(item for item in _items(action) if held.shows(item)) - listed
@@ -159,7 +160,7 @@ def figures(needs: Needs, context: Sequence[Message]) -> Mapping[str, Share]:
     """Return how much the context still says, be it in a summary, a ledger or a message."""
     shown = Shown(text_of(context))
     verbatim = Shown(text_of(one for one in context if not (one.is_summary or one.is_marker)))
-    pieces = [piece for text in needs.requests for piece in _pieces(text)]
+    pieces = [piece for text in needs.requests for piece in pieces_of(text)]
     items = {item for want in needs.wants for item in want.items}
     by_kind = {kind: _share(map(shown.shows, (one for one in items if one.kind == kind)))
                for kind in ("path", "command", "identifier")}  # fmt: skip
@@ -190,7 +191,7 @@ def _share(found: Iterable[bool]) -> Share:
     return Share(sum(states), len(states))
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces_of(text: str) -> Iterator[str]:
     """Yield the lines in pieces; one without a space in it is a piece however long it is."""
     for line in text.splitlines():
         piece = ""

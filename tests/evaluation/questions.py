@@ -47,8 +47,8 @@ async def ask(recording: Recording, search: Search = MemoryRecall) -> Counter[st
             {
                 "questions": 1,
                 "answer first": places[:1] == [question.at],
-                "answer in the first five": question.at in places,
-                "answer in an excerpt": any(_answers(question, one.text) for one in passages),
+                "answer in the first five": question.at in places[:5],
+                "answer in an excerpt": any(_answers(question, one.text) for one in passages[:5]),
                 "answer in the request": _answers(question, request),
                 "answer in the ledger": _answers(question, shown),
                 f"asked of a {by}": 1,

@@ -15,6 +15,7 @@ from tests.condense.sessions import Session
 from tests.evaluation.__main__ import main
 from tests.evaluation.chats import CHATS, read_chat, splice_chat
 from tests.evaluation.questions import ask, format_answers
+from tests.evaluation.recalled import recall_for_agents
 from tests.evaluation.recordings import Cut, Question, cuts_at, even_cuts
 from tests.evaluation.replay import Replay, Step, contenders
 from tests.evaluation.samples import recording, session
@@ -212,3 +213,14 @@ def test_the_page_on_the_evaluation_names_every_option_and_figure(
     assert options
     assert all(name in page for name in options)
     assert all(figure in page for figure in asyncio.run(score("ledger"))["ledger"].to_json())
+
+
+async def test_what_an_agent_is_reminded_of_is_compared_with_what_it_needs() -> None:
+    """Items that the next calls name; text of a file that was touched since is stale."""
+    made = Session().says("Deploy the vault to Lisbon with deployVault.").replies()
+    made.reads("/app/vault.py", "The vault in Lisbon is sealVault.").runs("make test").is_cut()
+    made.says("How do we deploy the vault to Lisbon?").runs("run deployVault sealVault")
+    found = await recall_for_agents([recording(made)], Course())
+    names = ("needed", "recalled", "of files", "stale")
+    assert [found.counts[name] for name in names] == [2, 2, 2, 0]
+    assert "stale 0" in str(found)

@@ -84,7 +84,7 @@ def _pass_or_stand(
     result = execute(sql, params, many, context)
     if hit:
         _stand()
-    if "SET draft" in sql:
+    if "INTO chatapp_draftpiece" in sql:
         context["connection"].on_commit(lambda: _say(f"{DRAFTED} {_read_at[-1]}"))
     return result
 

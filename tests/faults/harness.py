@@ -270,8 +270,14 @@ class Talk:
 
     def drafts(self) -> list[str]:
         """Return what is stored of replies that are not finished."""
-        sql = "SELECT draft FROM chatapp_modelcall WHERE conversation_id = ? AND draft <> ''"
-        return [draft for (draft,) in self.server.ask(sql, self.id.hex)]
+        sql = (
+            "SELECT p.call_id, p.at, p.text FROM chatapp_draftpiece p JOIN chatapp_modelcall c "
+            "ON c.id = p.call_id WHERE c.conversation_id = ? ORDER BY p.id"
+        )
+        drafts: dict[int, str] = {}
+        for call, at, text in self.server.ask(sql, self.id.hex):
+            drafts[call] = drafts.get(call, "")[:at] + text
+        return [*drafts.values()]
 
     def knows(self, nonce: str) -> bool:
         """Whether what was sent under this nonce is stored."""

@@ -143,7 +143,7 @@ MESSAGE, CALL, TOOL = ("INSERT INTO .chatapp_" + name for name in ("message", "m
 POINTS: dict[str, tuple[Scenario, str, int, bool]] = {
     "inside a send": (scenarios.answer, "INSERT INTO .chatapp_turn", 1, True),
     "before a call is on record": (scenarios.answer, CALL, 1, False),
-    "while a draft is written": (scenarios.answer, "SET draft", 1, False),
+    "while a draft is written": (scenarios.answer, "INTO chatapp_draftpiece", 1, False),
     "between a reply and its commit": (scenarios.answer, MESSAGE, 2, False),
     "inside the commit of a reply": (scenarios.answer, "modelcall.+message_id", 1, True),
     "before the turn's end": (scenarios.answer, "chatapp_turn.? SET .+last_seq", 1, False),

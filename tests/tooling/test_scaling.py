@@ -29,6 +29,10 @@ def test_the_page_gives_the_figures_that_the_table_is_made_from() -> None:
         f"{100 * scaling.PAGES_OPEN:.0f} % of the day's users have a page open",
         f"given {100 * scaling.BUSY:.0f} % of its core",
         f"a worker has {scaling.AT_ONCE} turns at once",
+        f"({1_000 * scaling.OPENING:.0f} ms of a web process)",
+        f"has {scaling.CONNECTIONS[0]} connections to PostgreSQL and sends {scaling.IDLE[0]}",
+        f"a worker {scaling.CONNECTIONS[1]} and {scaling.IDLE[1]};",
+        f"does {scaling.TRIPS} round trips for a message",
     ):
         assert figure in text
     stored = text.partition("| all | ")[2].split(" | ")

@@ -1,4 +1,4 @@
-"""The agent's system prompt, and what else it is told."""
+"""The agent's system prompt, and its other texts for the model."""
 
 import re
 from importlib import resources

@@ -14,7 +14,7 @@ from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
-    """Write an archive, and say what is in it."""
+    """Write an archive, and print its contents."""
 
     help = "Writes database and workspaces to one archive; the server may run meanwhile."
     requires_system_checks = ()

@@ -11,7 +11,7 @@ from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
-    """Read everything, and say what is wrong; safe while the server runs."""
+    """Read everything, and print all damage; safe while the server runs."""
 
     help = "Looks through the whole database, changes nothing, and fails if something is wrong."
     requires_system_checks = ()

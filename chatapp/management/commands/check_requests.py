@@ -1,4 +1,4 @@
-"""`manage.py check_requests`: whether every request can be shown as it was sent."""
+"""`manage.py check_requests`: check that every request can be shown as it was sent."""
 
 from itertools import islice
 from typing import Any
@@ -15,14 +15,14 @@ MOST_NAMED = 10
 
 
 class Command(BaseCommand):
-    """Put every request together again, and compare it with what was sent."""
+    """Put every request together again, and compare it with its digest."""
 
     help = "Puts every request to a model together again and compares it with what was sent."
 
     requires_system_checks = ()
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Say that all are the same; a CommandError names those that are not."""
+        """Print that all are the same; raise CommandError with those that are not."""
         try:
             changed = find_changed()
             named = [*islice(changed, MOST_NAMED)]

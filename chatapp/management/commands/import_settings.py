@@ -19,7 +19,7 @@ from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
-    """Read what Roo Code exported, set what it says of condensing, and say what was not used."""
+    """Read Roo Code's export, set its condensing settings, and print the unused ones."""
 
     help = "Import the condensing settings of Roo Code: a JSON file that it exported."
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _preferences(self, preferences: Preferences, found: condense.RooSettings) -> Iterator[str]:
-        """Save what holds everywhere through the form that people use, and say what was set."""
+        """Save the global settings through the form that people use, and yield a line for each."""
         threshold = None if found.threshold is None else round(found.threshold)
         wishes = {
             "auto_condense": found.automatic,

@@ -21,7 +21,7 @@ PROBLEMS_SHOWN = 20
 
 
 class Command(BaseCommand):
-    """Read a file, gzipped or not, and say what of it could not be used."""
+    """Read a file, gzipped or not, and print the unusable parts."""
 
     help = "Import a conversation that Palimpsest or another program has recorded."
 

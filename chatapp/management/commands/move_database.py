@@ -1,4 +1,4 @@
-"""``manage.py move_database``: from a file to PostgreSQL, or back, with all that is stored."""
+"""``manage.py move_database``: from a file to PostgreSQL, or back, with all rows."""
 
 import os
 from argparse import ArgumentParser
@@ -19,7 +19,7 @@ FILE = "sqlite"
 
 
 class Command(BaseCommand):
-    """Copy the database in use into an empty one, compare both, and say how to start with it."""
+    """Copy the database in use into an empty one, compare both, and print the way to use it."""
 
     help = (
         "Copies the database in use, which DATABASE_URL names (or DATA_DIR holds), into an empty "
@@ -51,7 +51,7 @@ class Command(BaseCommand):
                 raise CommandError(_("Nothing was moved: {reason}", reason=reason)) from error
 
     def _move_to_file(self, path: Path) -> None:
-        """Make a draft first: what has the file's name is whole."""
+        """Copy into a draft first, so that a file of the final name is complete."""
         for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
             if one.exists():
                 raise NotCopied(_("{path} is there already. Move it elsewhere.", path=one))
@@ -78,6 +78,6 @@ class Command(BaseCommand):
         self.stdout.write(_("{name} is as it was, and is not used any more.", name=name_of(source)))
 
     def _say(self, line: str) -> None:
-        """Print a line at once, whoever reads it."""
+        """Print a line at once, even into a pipe."""
         self.stdout.write(line)
         self.stdout.flush()

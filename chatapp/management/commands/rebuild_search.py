@@ -1,4 +1,4 @@
-"""``manage.py rebuild_search``: make the index of words anew."""
+"""``manage.py rebuild_search``: make the index of words anew, and vectors with the next turn."""
 
 from typing import Any, override
 
@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from chatapp.models import message_index
+from chatapp.models.meanings import delete_vectors
 from chatapp.sentences import translate as _
 
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
             message_index.rebuild()
+            delete_vectors()
         except DatabaseError as error:
             said = _(
                 "The index can't be made anew: {error}. Keep this database, and restore a backup.",

@@ -74,7 +74,7 @@ class Command(BaseCommand):
             self.stdout.write(again)
 
     def _erase_again(self, folder: Path, *lists: Path) -> int:
-        """Erase from what was unpacked whose account was deleted; return how many had one."""
+        """Erase unpacked data of accounts deleted since; return the number of accounts."""
         own = backups.own_folder("backups")
         made = {**settings.SQLITE, "NAME": folder / backups.DATABASE}
         with opened(made) as database, in_use(database):
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         return erased
 
     def _find_database(self, target: backups.Source) -> str:
-        """Return a sentence about what would be replaced, "" where there is nothing."""
+        """Return a sentence about the database that would be replaced, "" if there is none."""
         if path := target.database:
             said = _("{path} is there already. Say --replace to move it aside.", path=path)
             return said if path.exists() else ""

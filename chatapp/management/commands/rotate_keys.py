@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypt all that is stored encrypted with the newest key."""
+"""``manage.py rotate_keys``: encrypt all stored secrets with the newest key."""
 
 from typing import Any, override
 
@@ -10,7 +10,7 @@ from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
-    """Encrypt anew what an older key encrypted, and say how much."""
+    """Encrypt anew the values of older keys, and print their number."""
 
     help = (
         "Encrypts with SECRET_KEY what keys of SECRET_KEY_FALLBACKS encrypted. The server may run, "

@@ -29,6 +29,7 @@ from chatapp.garbage import keep_collections_short
 from chatapp.installation import IS_CHECKOUT
 from chatapp.languages import background
 from chatapp.live import incoming_frames as protocol
+from chatapp.providers import load_sdks_when_idle
 from chatapp.sentences import translate as _
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
@@ -51,12 +52,12 @@ say = functools.partial(print, flush=True)
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
-    """Daphne, which keeps why it could not listen instead of logging it."""
+    """Daphne, which keeps the reason of a failure to listen instead of logging it."""
 
     listen_problem: str | None = None
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """Have the application read a request's body from where it lies."""
+        """Have the application read a request's body from its place."""
         if scope["type"] == "http":
             BodyReader.take(protocol, scope)
         return super().create_application(protocol, scope)
@@ -67,7 +68,7 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         self.stop()
 
     def kill_all_applications(self) -> Deferred[Any]:
-        """End the turns that run first, so that they are stored and the pages told."""
+        """End the running turns first, so that they are stored and the pages informed."""
         loop = asyncio.get_running_loop()
         if running_turns.turns:
             signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
@@ -80,7 +81,7 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
     def hurry(self) -> None:
-        """Wait no longer for what runs: somebody wants it to stop now."""
+        """Stop the running turns at once: the operator wants to wait no longer."""
         with terminal.speaking():
             say(_("Stopping now: what was written so far is kept."))
         running_turns.stop_all()
@@ -135,7 +136,7 @@ class Command(BaseCommand):
             raise CommandError(_(said, host=settings.HOST, port=settings.PORT, reason=reason))
 
     def prepare(self, server: Server) -> None:
-        """Bring the database up to date and print a link that signs its owner in."""
+        """Migrate the database, close interrupted turns, and print the owner's sign-in link."""
         if not settings.CLUSTER:
             migrate_if_needed()
         self.heartbeat.begin()
@@ -152,6 +153,7 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         # By now the addresses have loaded all pages.
         keep_collections_short()
+        load_sdks_when_idle(accounts.providers_in_use())
         tell(gettext_noop("Open this link to sign in:"))
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):

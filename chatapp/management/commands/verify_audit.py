@@ -1,4 +1,4 @@
-"""``manage.py verify_audit``: whether the audit chains hold, and where one breaks."""
+"""``manage.py verify_audit``: check the audit chains, and report each break."""
 
 import uuid
 from argparse import ArgumentParser
@@ -18,7 +18,7 @@ from chatapp.sentences import translate as _
 
 
 class Command(BaseCommand):
-    """Follow each chain, compare it with what is stored, and with a seal where there is one."""
+    """Follow each chain, compare it with the stored rows, and with a seal if there is one."""
 
     help = "Checks the audit chains of all conversations, or of one; fails where one breaks."
     requires_system_checks = ()

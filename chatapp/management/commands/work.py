@@ -1,4 +1,4 @@
-"""`manage.py work`: a worker, which runs turns and background jobs where several processes do."""
+"""`manage.py work`: a worker, which runs turns and background jobs of several processes."""
 
 import asyncio
 import signal
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Let an operator say how much one worker does at once."""
+        """Add the numbers of turns and jobs that one worker runs at once."""
         parser.add_argument("--turns", type=int, default=100, help=_("turns at once (100)"))
         parser.add_argument("--jobs", type=int, default=4, help=_("background jobs at once (4)"))
 

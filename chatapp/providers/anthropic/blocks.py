@@ -1,4 +1,4 @@
-"""Content blocks as the Messages API takes them back, and how its models are asked to think.
+"""Content blocks and thinking parameters as the Messages API takes them.
 
 The SDK's own types declare the blocks. A server may have sent others, or fields that are its own:
 they are on record and are not sent.
@@ -62,7 +62,7 @@ def fit(message: condense.Message, sends: Callable[[condense.Block], bool]) -> c
 
 
 def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
-    """Return a block with the fields it may have, None where it would be refused all the same."""
+    """Return a block with the fields that its shape knows, None if it would still be refused."""
     shape = shapes.get(str(data.get("type")))
     thought = condense.has_origin(condense.OpaqueBlock(data))
     needed = (shape.required - {"signature"} if thought else shape.required) if shape else ()
@@ -81,7 +81,7 @@ def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
 
 @cache
 def _sent() -> Shapes:
-    """Return the shapes of what stands in messages."""
+    """Return the shapes of all blocks that a message may hold."""
     compaction = Shape(frozenset(COMPACTION), frozenset({"type", "content"}))
     return {**_shapes(ContentBlockParam), "compaction": compaction}
 
@@ -99,9 +99,9 @@ def _shapes(union: Any) -> Shapes:
 
 
 def thinking_parameters(model: Model, *, shown: bool = True) -> dict[str, Any]:
-    """Return what a request says of thinking; with no thinking of the past ``shown``, less.
+    """Return a request's parameters for thinking; fewer unless past thinking is ``shown``.
 
-    Where a model counts its thoughts, it refuses calls of tools that follow none of them.
+    A model that counts its thoughts refuses tool calls without a thought before them.
     """
     if model.name not in ADAPTIVE_THINKING:
         budget = min(_BUDGETS.get(model.effort, _MOST_BUDGET), model.max_output - 1)
@@ -121,7 +121,7 @@ def thinking_parameters(model: Model, *, shown: bool = True) -> dict[str, Any]:
 
 
 def beta_headers(model: Model, *others: str) -> dict[str, str]:
-    """Return the header that names what else a request asks of its model, and ``others``."""
+    """Return the header that names the betas a request uses, ``others`` among them."""
     betas = [BINDING_BETA, *others] if model.name in BINDING_THINKING else [*others]
     if thinking_parameters(model).get("thinking", {}).get("type") == "enabled":
         betas.append(INTERLEAVED_BETA)
@@ -129,7 +129,7 @@ def beta_headers(model: Model, *others: str) -> dict[str, str]:
 
 
 def has_thinking(request: ModelRequest, model: Model) -> bool:
-    """Whether a request that is refused for its thinking can be made with less of it."""
+    """Return True if a request that was refused for its thinking can be made with less of it."""
     return thinking_parameters(model) != thinking_parameters(model, shown=False) or any(
         condense.is_thinking(block) for message in request.messages for block in message.blocks
     )

@@ -1,4 +1,4 @@
-"""Claude, through Anthropic's Messages API and whatever speaks it at another address."""
+"""Claude, through Anthropic's Messages API or a compatible server."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -42,11 +42,11 @@ class AnthropicProvider(SdkProvider):
 
     @cached_property
     def writer(self) -> RequestWriter:
-        """What writes its requests."""
+        """The writer of this model's requests."""
         return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
-        """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
+        """Return a client; it also sends the key as API 2023-06-01 had it, for other servers."""
         headers = None if self.base_url == SPEC.url else {"x-api-key": self.key}
         return anthropic.AsyncAnthropic(api_key=self.key, default_headers=headers, **options)
 
@@ -63,7 +63,7 @@ class AnthropicProvider(SdkProvider):
         return self.writer.write(request, thinking="thinking" not in left_out)
 
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        """Leave what this request was refused for out of the next one; False where nothing is.
+        """Leave the refused part out of the next request; return False if none is known.
 
         A compaction is not made, or not taken back: it was signed for another model, system prompt
         or set of tools, or other words. Thinking of the history is not taken back either. A server

@@ -1,4 +1,4 @@
-"""Streamed replies, put together block by block, whatever a server sends."""
+"""Streamed replies of the Messages API, put together block by block."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Reply(StreamedReply):
-    """What one stream has said so far; each event's ``type`` names the method that takes it."""
+    """The state of one streamed reply; each event's ``type`` names the method that takes it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,9 +31,10 @@ class Reply(StreamedReply):
         self._noted: set[str] = set()
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
-        """Take one event in and yield what there is to tell of it.
+        """Take one event in and yield the stream events it causes.
 
-        One that is unknown or not as documented is passed over and noted: nothing said is lost.
+        An event that is unknown or not as documented is skipped and logged; the reply keeps its
+        text.
         """
         kind = event.get("type") if isinstance(event, Mapping) else None
         take = getattr(self, f"_take_{kind}", None)
@@ -50,7 +51,7 @@ class Reply(StreamedReply):
         return map(self._block, sorted(self._blocks))
 
     def _note(self, what: str) -> None:
-        """Log the kind of an event once for each reply, and never what it says."""
+        """Log the kind of a skipped event once for each reply, never its content."""
         if what not in self._noted:
             self._noted.add(what)
             log.warning("an event was passed over: %s", what)
@@ -180,7 +181,7 @@ class Reply(StreamedReply):
 
 
 def _described(event: Mapping[Any, Any]) -> Iterator[events.CallDescribed]:
-    """Yield what a message's beginning or end tells of the call, if anything."""
+    """Yield a description of the call if a message's start or end has facts about it."""
     facts: dict[str, Any] = {}
     match event:
         case {"id": str(name)}:

@@ -1,9 +1,9 @@
 """Requests as the Messages API takes them, with marks for the prompt cache, and compactions.
 
-Rules that people pinned in mid-conversation are system messages where the model takes those: such a
-message stands behind one of the user's, and nothing before it changes. What a rule quotes is not
-one, nor is what only an imported file says to be one: nobody else's words are told with a system
-prompt's authority.
+Rules that people pinned in mid-conversation are system messages if the model takes those: such a
+message stands behind one of the user's, and nothing before it changes. A quote in a rule is none,
+nor is a rule that only an imported file claims: nobody else's words get a system prompt's
+authority.
 """
 
 import operator
@@ -40,8 +40,8 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 class Traits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
-    ``reasoning`` is "none" where no reply may have unsigned thinking; where it says anything else,
-    each must have some.
+    ``reasoning`` is "none" if no reply may have unsigned thinking, and "" if any may; with any
+    other value each must have some.
     """
 
     late_system: bool = False
@@ -55,7 +55,7 @@ class Traits:
 
 
 class RequestWriter(Learning):
-    """Writes the requests to one model; what it made of a message is kept for the next.
+    """Writes the requests to one model, and keeps each message's bytes for the next request.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
@@ -79,7 +79,7 @@ class RequestWriter(Learning):
         return had
 
     def _fit(self, message: condense.Message) -> condense.Message:
-        """Return a message without what the API would refuse, and with its rules at its end.
+        """Return a message as the API accepts it, with its rules at its end.
 
         A compaction that another model has signed becomes its readable text.
         """
@@ -114,7 +114,7 @@ class RequestWriter(Learning):
         return taken and goes_to(block, self.origin, self.model.name)
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
-        """Return the request's bytes; without any ``thinking`` block where one was refused.
+        """Return the request's bytes; without ``thinking`` blocks after they were refused.
 
         A compaction that was refused is sent as the text that it holds.
         """
@@ -218,18 +218,18 @@ def _without_marks(value: Any) -> Any:
 
 
 def compaction_betas(request: ModelRequest) -> tuple[str, ...]:
-    """Return what the header names of it, for a request that asks for one or begins with one."""
+    """Return the beta that a request with a compaction needs; none for other requests."""
     return (COMPACTION_BETA,) if request.compaction or any_compaction(request.messages[:1]) else ()
 
 
 def bound_to(request: ModelRequest) -> tuple[str, ...]:
-    """Return the names of what a compaction is signed for, and of the messages that bear one."""
+    """Return the names that a compaction is signed for, and the ids of messages that hold one."""
     bearing = (said.id for said in request.messages if any_compaction([said]))
     return (request.system, *(spec.name for spec in request.tools), *bearing)
 
 
 def any_compaction(messages: Sequence[condense.Message]) -> bool:
-    """Whether a message holds a compaction, which can be sent as its text instead."""
+    """Return True if a message holds a compaction, which can be sent as its text instead."""
     return any(condense.is_compaction(one) for said in messages for one in said.blocks)
 
 

@@ -1,1 +1,1 @@
-"""A stand-in without a key: it answers with what it sees, and condenses by rule."""
+"""A stand-in without a key: it answers from the messages it sees, and condenses by rule."""

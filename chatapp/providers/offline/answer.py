@@ -1,4 +1,4 @@
-"""Answers: what the built-in model says of what it sees, and its read-only calls.
+"""Answers of the built-in model: texts about the conversation, and read-only calls.
 
 It answers in the language that an example of the first page was asked in, otherwise in English.
 """
@@ -55,7 +55,7 @@ _LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 
 
 class Answer(NamedTuple):
-    """What to say, and the call to make with it, if any; who makes it gives it an id."""
+    """The text of an answer, and the call to make with it, if any; the caller gives it an id."""
 
     text: str
     call: condense.ToolUseBlock | None = None
@@ -83,7 +83,7 @@ def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> An
 
 
 class Example(NamedTuple):
-    """Who asks for an example in a language, and the example in English."""
+    """A reader of an example's language, and the example in English."""
 
     reader: Reader
     english: str
@@ -91,7 +91,7 @@ class Example(NamedTuple):
 
 @cache
 def _examples() -> Mapping[str, Example]:
-    """Return the examples as they are asked in each language."""
+    """Return the examples in each language."""
     asked = dict[str, Example]()
     for one in EXAMPLES.values():
         with Reader().reading():
@@ -103,7 +103,7 @@ def _examples() -> Mapping[str, Example]:
 
 
 def _filler(question: str) -> Answer | None:
-    """Return as many words as a question wishes for, None where it wishes for none."""
+    """Return as many words as a question asks for, None if it asks for none."""
     wish = _WRITE.search(question)
     if wish is None:
         return None
@@ -117,7 +117,7 @@ def _filler(question: str) -> Answer | None:
 
 
 def _seen(messages: Sequence[condense.Message]) -> str:
-    """Return who said what, and how often."""
+    """Return a list of the newest texts, and the number of texts by each author."""
     names = {USER: _("You"), SUMMARY: _("Summary"), ME: _("I")}
     results = {id(one.result): one for one in condense.pair_calls(messages).answered}
     said: list[tuple[str, str]] = []
@@ -133,7 +133,7 @@ def _seen(messages: Sequence[condense.Message]) -> str:
 
 
 def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
-    """Yield who says what in a message: the model, the user, or an earlier summary.
+    """Yield each text of a message with its author: the model, the user or an earlier summary.
 
     A request that a summary repeats is the user's; the words that the engine puts before a summary
     are left out.
@@ -166,13 +166,13 @@ def gist(text: str) -> str:
 
 
 def clip(text: str, length: int = LONGEST_QUOTE) -> str:
-    """Return the text on one line, cut at a word where it is longer than ``length``."""
+    """Return the text on one line, cut at a word after ``length`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[:length].rsplit(' ', 1)[0]} …"
 
 
 def argument(call: condense.ToolUseBlock) -> str:
-    """Return the first argument of a call: a path, a pattern, or what else it is about."""
+    """Return the first argument of a call, such as a path or a pattern."""
     return str(next(iter(call.input.values()), "")) if isinstance(call.input, dict) else ""
 
 
@@ -184,7 +184,7 @@ def result(one: condense.AnsweredCall) -> str:
 def _from_tools(
     question: str, done: Done, offered: Collection[str], known: Mapping[str, str]
 ) -> Answer | None:
-    """Return the next step towards what a question asks of the tools, None where it does not."""
+    """Return the next step for a question that needs tools, None for other questions."""
     if {LIST, READ} <= {*offered} and _READ_ALL.search(question):
         return _read_all(done, known)
     calls: list[condense.ToolUseBlock] = []
@@ -199,7 +199,7 @@ def _from_tools(
 
 
 def _read_all(done: Done, known: Mapping[str, str]) -> Answer:
-    """Read every file that is not known, and tell of all of them once that is done."""
+    """Read each file that is not known yet; then describe all of them."""
     listing = next((one for one in done if one.call.name == LIST), None)
     if listing is None:
         if known:
@@ -249,7 +249,7 @@ def _step(call: condense.ToolUseBlock, done: Done) -> Answer:
 
 
 def _report(one: condense.AnsweredCall) -> str:
-    """Return what a tool was called for, how much it returned, and how that begins."""
+    """Return a tool's name and argument, and the size and first lines of its result."""
     text, name = result(one), f"`{one.call.name}` {argument(one.call)}".strip()
     if one.result.is_error:
         return _("{name} failed: {text}", name=name, text=clip(text))

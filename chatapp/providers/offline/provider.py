@@ -40,7 +40,7 @@ class OfflineProvider:
         self._sleep = sleep
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return the prompt's size, which is also what a call reports as used."""
+        """Return the prompt's size, the same number that a call reports as usage."""
         return (await asyncio.to_thread(self._read, request))[0]
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
@@ -69,7 +69,7 @@ class OfflineProvider:
         yield events.ReplyCompleted(content, reason, usage)
 
     def _read(self, request: ModelRequest) -> tuple[int, events.SentRequest]:
-        """Return the size of a prompt, and its bytes for the record; they go nowhere."""
+        """Return the size of a prompt, and its bytes for the record; they are not sent."""
         tools = [spec.to_api() for spec in request.tools]
         before = {
             "model": self.model.name,
@@ -86,7 +86,7 @@ class OfflineProvider:
 
 
 def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...], str]:
-    """Return the reply to a request, cut at ``limit`` tokens, and why it ends."""
+    """Return the reply to a request, cut at ``limit`` tokens, and its stop reason."""
     call = None
     if request.purpose is Purpose.SUMMARY:
         text = summarise(request.messages, _counter.count)

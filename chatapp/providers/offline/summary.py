@@ -1,6 +1,6 @@
-"""Summaries: what the built-in model makes of a conversation, by rule.
+"""Summaries by rule, which the built-in model writes of a conversation.
 
-The sections are filled from the engine's ledger. They are English, as all is that models are told.
+The sections are filled from the engine's ledger. They are English, like all texts for models.
 """
 
 import re
@@ -48,8 +48,8 @@ _ARGUMENT = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
     """Return the summary of a request's messages, whose last text is the instruction.
 
-    It takes at most 15 % of what it stands for and 900 tokens by ``count``, of a short conversation
-    more, and never less than the form itself.
+    It takes at most 15 % of the messages' tokens and 900 tokens by ``count``, of a short
+    conversation more, and never less than the form itself.
     """
     *others, last = messages
     *blocks, asked = last.blocks
@@ -89,7 +89,7 @@ def _with_calls(messages: Sequence[condense.Message]) -> Iterator[condense.Messa
 
 
 def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str]]:
-    """Return the items of each section; where no ledger follows, every user message among them."""
+    """Return the items of each section; ``alone``, without a ledger, with every user message."""
     own = [*map(_own, talk)]
     (block,) = condense.ledger(own) or (condense.TextBlock(""),)
     facts = condense.parse_ledger(block.text) or condense.Ledger()
@@ -117,7 +117,7 @@ def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str
 
 
 def _own(message: condense.Message) -> condense.Message:
-    """Return the message without what the engine put into it."""
+    """Return the message without the engine's additions."""
     if message.role == "assistant":
         return message
     texts = [condense.TextBlock(text) for who, text in told_in(message) if who == USER]
@@ -129,7 +129,7 @@ def _replies(message: condense.Message) -> bool:
 
 
 def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
-    """Return the items of earlier summaries; what was current and next then is neither now."""
+    """Return the items of earlier summaries, except their last two sections: they are outdated."""
     sections: list[list[str]] = [[] for _ in SECTIONS]
     for text in [text for one in talk for who, text in told_in(one) if who == SUMMARY]:
         before, *found = _SECTION.split(text)

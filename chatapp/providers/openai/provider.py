@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and whatever speaks them at another address."""
+"""OpenAI's chat completions, and compatible servers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class OpenAIProvider(SdkProvider):
 
     @cached_property
     def writer(self) -> RequestWriter:
-        """What writes its requests."""
+        """The writer of this model's requests."""
         return RequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
@@ -88,11 +88,11 @@ class OpenAIProvider(SdkProvider):
         return (*asked, *models[_MOST_ASKED:])
 
     async def _with_window(self, client: Any, model: ListedModel) -> ListedModel:
-        """Return a model with its window, which some servers tell by another call."""
+        """Return a model with its window, which some servers report at another address."""
         root = self.base_url.rstrip("/").removesuffix("/v1")
 
         async def ask(how: str, path: str, **more: Any) -> object:
-            """Return what a server says at an address that it may not have."""
+            """Return a server's answer at an optional address, None if the call fails."""
             try:
                 options = {"headers": self.headers()}
                 call = getattr(client, how)
@@ -141,7 +141,7 @@ def _shown_window(shown: object) -> int | None:
 
 
 def _prices(pricing: object) -> condense.Prices | None:
-    """Return prices that are told for one token as prices for a million."""
+    """Return prices for a million tokens from prices for one token."""
     if not isinstance(pricing, Mapping) or not {"prompt", "completion"} <= pricing.keys():
         return None
     names = ("prompt", "completion", "input_cache_read", "input_cache_write")

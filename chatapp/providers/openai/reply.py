@@ -1,4 +1,4 @@
-"""Streamed replies, put together chunk by chunk, whatever a server sends."""
+"""Streamed replies of chat completions, put together chunk by chunk."""
 
 import json
 import re
@@ -62,7 +62,7 @@ class _Call:
 
 
 class Reply(StreamedReply):
-    """What one stream has said so far."""
+    """The state of one streamed reply."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Reply(StreamedReply):
         self._sources: dict[str, str] = {}
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
-        """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
+        """Take one chunk in and yield the stream events it causes; an odd chunk causes none."""
         if not isinstance(chunk, Mapping):
             self.finished = self.finished or (self.started and chunk == request_bytes.DONE)
             return
@@ -208,7 +208,7 @@ class Reply(StreamedReply):
             yield from self._start(call)
 
     def _start(self, call: _Call) -> Iterator[events.StreamEvent]:
-        """Yield that a call has begun, once its name is known."""
+        """Yield the start of a call, once its name is known."""
         if call.name and not call.is_shown:
             call.is_shown = self.shown = True
             self.thinks = False
@@ -233,9 +233,9 @@ class Reply(StreamedReply):
 
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
-    """Return what a chunk reports as used, None where it says nothing of that.
+    """Return the usage that a chunk reports, None if it reports none.
 
-    What was read from the cache, and written to it, is part of the prompt's number.
+    Tokens read from the cache and written to it are part of the prompt's number.
     """
     groq = chunk.get("x_groq")
     for given in (chunk.get("usage"), groq.get("usage") if isinstance(groq, Mapping) else None):

@@ -1,7 +1,7 @@
 """Requests as chat completions take them, and back; a message here may be several there.
 
-Tool results become messages of their own, which hold text only: their images follow in one of
-the user's. Reasoning goes back to where it came from. What the API has no word for is named in
+Tool results become messages of their own, which hold text only: their images follow in one of the
+user's. Reasoning goes back to its own server. Blocks that the API does not know are named in
 brackets.
 """
 
@@ -45,10 +45,11 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 class Traits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
-    ``completion_limit`` says which of two names the limit of a reply has, ``any_ids`` that a
-    call's id may have any length, ``user_after_tool`` that a user may speak before the model has
-    answered a tool, ``call_extras`` that a call may have fields of other vendors. Each reply must
-    have the field ``reasoning``, or "none" of them; ``no_text`` stands where it only calls tools.
+    ``completion_limit`` chooses between two names for the limit of a reply. The others are
+    permissions: ``any_ids`` for ids of calls of any length, ``user_after_tool`` for a user's
+    message right after a tool's result, ``call_extras`` for fields of other vendors in a call. Each
+    reply must have the field ``reasoning``, or "none" of them; ``no_text`` is the text of one that
+    only calls tools.
     """
 
     tools: bool = True
@@ -69,7 +70,7 @@ class Traits:
 
 
 class RequestWriter(Learning):
-    """Writes the requests to one model; what it made of a message is kept for the next."""
+    """Writes the requests to one model, and keeps each message's bytes for the next request."""
 
     def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without the parts that it has ``refused``."""
@@ -225,7 +226,7 @@ def _image(block: condense.ImageBlock) -> Json:
 
 
 def _said(block: condense.Block) -> str:
-    """Return what a block says in words, "" where it says nothing to this API."""
+    """Return a block as text, "" if this API takes nothing of it."""
     match block:
         case condense.TextBlock(text):
             return text
@@ -253,7 +254,7 @@ class ChatFormat(MessagesFormat):
     """The system prompt is a message, a tool's call a text, and its result a message of its own."""
 
     def frame(self, body: Mapping[str, Any]) -> Frame:
-        """Return what stands beside the conversation's messages."""
+        """Return the system prompt, the tools and the parameters of a request."""
         known = {"messages", "tools"}
         first = [one for one in listed(body.get("messages")) if one.get("role") == "system"]
         functions = [_mapping(tool.get("function")) for tool in listed(body.get("tools"))]

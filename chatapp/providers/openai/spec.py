@@ -1,8 +1,8 @@
 """OpenAI's models, and the servers that speak its API at an address of their own.
 
 The figures are those that gateways list for OpenAI's models, read on 2026-11-22; a cache write is
-billed above the price of input since GPT-6. Prices are USD per million tokens. What others charge
-is theirs to say: a profile for them starts without prices.
+billed above the price of input since GPT-6. Prices are USD per million tokens. Other servers have
+prices of their own: a profile for them starts without any.
 """
 
 from decimal import Decimal

@@ -68,11 +68,11 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more can be asked of it."""
+        """True once the connection takes no more requests."""
         return self._transport.ended.is_set() or bool(self._task and self._task.done())
 
     async def open(self, seconds: float = OPENING) -> None:
-        """Connect, and read what tools there are; raise ServerFailed."""
+        """Connect, and read the list of tools; raise ServerFailed."""
         self._task = asyncio.create_task(self._live())
         try:
             async with asyncio.timeout(seconds):
@@ -87,7 +87,7 @@ class Connection:
             raise
 
     async def close(self) -> None:
-        """End it, within a time; what waits for an answer is told."""
+        """End the connection within a time limit; calls that wait for an answer fail."""
         self._transport.ended.set()
         task = self._task
         if task and not task.done():
@@ -98,7 +98,7 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], show: Callable[[str], None], outputs: Path
     ) -> ToolOutcome:
-        """Return what a tool says; raise ServerFailed. A cancellation tells the server to stop.
+        """Return a tool's result; raise ServerFailed. A cancellation stops the call on the server.
 
         A long text is kept in ``outputs``.
         """
@@ -108,7 +108,7 @@ class Connection:
         loop, until, shown = asyncio.get_running_loop(), time.monotonic() + LONGEST, 0.0
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            """Let the call go on, and show how far it is, unless that was shown just now."""
+            """Extend the time limit of a call, and show its progress once in each ``PAUSE``."""
             nonlocal shown
             with suppress(RuntimeError):
                 # It raises where the call is over by now.
@@ -127,7 +127,7 @@ class Connection:
         return await asyncio.to_thread(outcome_of, result, self.server, outputs)
 
     async def refresh(self) -> None:
-        """Read anew what tools there are, unless that was done just now."""
+        """Read the list of tools again, unless it is fresh."""
         if time.monotonic() - self._listed > FRESH:
             await self._list()
 
@@ -146,7 +146,7 @@ class Connection:
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[tuple[Client, asyncio.Timeout]]:
-        """Lend the client for one question, and say in words why there is no answer."""
+        """Lend the client for one request; raise ServerFailed with the reason of a failure."""
         client = await asyncio.shield(self._opened)
         try:
             async with asyncio.timeout(self.silence) as timeout:
@@ -172,7 +172,7 @@ class Connection:
         )
 
     async def _live(self) -> None:
-        """Be connected from here to the end; it has to end where it began."""
+        """Hold the connection open until it ends, in one task, as the SDK requires."""
         try:
             async with Client(self._transport, cache=None, client_info=_ME) as client:
                 self._opened.set_result(client)
@@ -189,7 +189,7 @@ class Connection:
 
 
 def _reason(error: BaseException) -> str:
-    """Return in words what ended a connection: the first thing that went wrong."""
+    """Return the first cause of a connection's end, as a sentence."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, ToolError):
@@ -249,7 +249,7 @@ def _part(block: types.ContentBlock) -> _Part:
 
 
 def _image(encoded: str, kind: str, name: str = "") -> _Part:
-    """Return an image as a block, and for anything else what it is."""
+    """Return an image as a block, and a note about any other data."""
     try:
         data = base64.b64decode(encoded, validate=True)
         image = image_of(data)

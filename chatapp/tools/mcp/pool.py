@@ -32,9 +32,9 @@ _Key = tuple[Server, Path | None, bool]
 
 
 async def connect(server: Server, root: Path, guard: Guard) -> "Connection":
-    """Return a connection, not open yet; raise ServerFailed where the SDK is not installed.
+    """Return a connection, not open yet; raise ServerFailed if the SDK is not installed.
 
-    That is imported in a thread: it takes a second.
+    The SDK is imported in a thread: it takes a second.
     """
     try:
         module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
@@ -55,7 +55,7 @@ class Pool:
 
     @asynccontextmanager
     async def use(self, server: Server, root: Path, guard: Guard) -> "AsyncIterator[Connection]":
-        """Lend an open connection, made where there is none; raise ServerFailed."""
+        """Lend an open connection, made if there is none; raise ServerFailed."""
         key = (server, root if server.way is Way.COMMAND else None, guard.allow_private)
         connection = await self._connected(key, root, guard)
         if timer := self._timers.pop(key, None):
@@ -102,7 +102,7 @@ class Pool:
         return connection
 
     def _rest(self, key: _Key, connection: "Connection") -> None:
-        """Close a connection after a while, or at once where it has ended, unless it is in use."""
+        """Close an unused connection after ``idle`` seconds, and one that has ended at once."""
         if connection.ended:
             self._close(key)
         elif not connection.users:
@@ -161,7 +161,7 @@ Listener = Callable[[int, Listing], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where tools of servers are used: in which workspace, where long results are kept, by whom."""
+    """The context of a call: workspace, folder of long results, network guard and listener."""
 
     root: Path
     outputs: Path
@@ -179,13 +179,14 @@ class RemoteTool:
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as the model is told about it."""
+        """The tool's spec for the model."""
         return self.definition.spec(self.server)
 
     async def run(self, arguments: Mapping[str, Any], line: Line) -> ToolOutcome:
-        """Return what the server says; raise ServerFailed.
+        """Return the server's result; raise ServerFailed.
 
-        A tool that is not any more what the model, and whoever allowed it, were told is not called.
+        A tool whose definition has changed since it was shown to the model and allowed is not
+        called.
         """
         place = self.place
         async with pool().use(self.server, place.root, place.guard) as connection:
@@ -197,7 +198,7 @@ class RemoteTool:
 
 
 async def list_tools(server: Server, root: Path, guard: Guard) -> Listing:
-    """Return what a server lists, through a connection of its own; raise ServerFailed."""
+    """Return a server's list of tools, through a connection of its own; raise ServerFailed."""
     connection = await connect(server, root, guard)
     try:
         await connection.open()

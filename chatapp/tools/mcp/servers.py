@@ -1,4 +1,4 @@
-"""An MCP server as its owner describes it, and its tools as a model may be told of them.
+"""An MCP server as its owner describes it, and its tools as a model sees them.
 
 All that a server says of its tools is a stranger's words.
 """
@@ -47,7 +47,7 @@ _LEAST_SECRET = 6
 
 
 class Way(enum.StrEnum):
-    """How a server is reached."""
+    """The ways to reach a server."""
 
     HTTP = "http"
     COMMAND = "command"
@@ -57,7 +57,7 @@ class Way(enum.StrEnum):
 class Server:
     """A server: its ``address`` is a URL or a command, its ``secrets`` headers or variables.
 
-    ``key`` tells it from all others; where the rest of it changes, connections are made anew.
+    ``key`` is its identity; after a change of the other fields, connections are made anew.
     """
 
     key: int
@@ -67,7 +67,7 @@ class Server:
     secrets: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def hide(self, text: str) -> str:
-        """Return what the server said without its own secrets."""
+        """Return the server's text without its own secrets."""
         for _name, value in self.secrets:
             # Of "Bearer abc" a server may repeat the second part.
             for part in (value.strip(), *value.split()):
@@ -78,7 +78,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool: ``tool`` is what its server calls it, ``name`` what the model does."""
+    """A tool; ``tool`` is its name on the server, ``name`` its name for the model."""
 
     tool: str
     name: str
@@ -87,7 +87,7 @@ class Definition:
     read_only: bool = False
 
     def spec(self, server: Server) -> ToolSpec:
-        """Return the tool as the model is told about it; a person is asked unless they said else.
+        """Return the tool's spec for the model; its policy is to ask, unless the user changes it.
 
         A command whose tool says that it only reads is believed in so far as no files are kept
         before it is called.
@@ -111,7 +111,7 @@ class Listing:
 
 
 def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
-    """Return what a server lists, its secrets taken out.
+    """Return a server's tools without its secrets.
 
     A tool is left out whose name holds a secret, or a character that can't be seen.
     """
@@ -150,9 +150,9 @@ def _line(text: str) -> str:
 
 
 def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
-    """Return a schema as providers take it, without secrets, None where it can't be made so.
+    """Return a schema as providers take it, without secrets; None if that is impossible.
 
-    What is taken away the server checks by itself.
+    The server itself still checks the constraints that are removed.
     """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
@@ -176,7 +176,7 @@ def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
 
 
 def _hidden(part: Any, server: Server) -> Any:
-    """Return a part of a schema without the server's secrets, wherever they stand."""
+    """Return a part of a schema without the server's secrets, at any depth."""
     if isinstance(part, str):
         return server.hide(part)
     if isinstance(part, dict):
@@ -185,7 +185,7 @@ def _hidden(part: Any, server: Server) -> Any:
 
 
 def _is_simple(part: Any, depth: int = 0) -> bool:
-    """Whether it is not nested without end, and refers to nothing outside."""
+    """Return True if a schema's depth is limited and all its references are inside it."""
     if depth > MAX_DEPTH:
         return False
     if isinstance(part, dict):

@@ -1,6 +1,6 @@
 """The SDK's transports to servers: to an address that was checked, or to a command's pipes.
 
-A server at an address is called where that was checked to lead, and read within limits. A command
+A server at an address is called at the checked target of that, and read within limits. A command
 runs as the agent's do, and speaks over its input and output.
 """
 
@@ -47,7 +47,7 @@ _BEGIN = 'IFS= read -r line; eval "$line"'
 
 
 class WebTransport:
-    """The SDK's transport to an address; ``problem`` says what it had to refuse."""
+    """The SDK's transport to an address; ``problem`` is its reason for a refusal."""
 
     def __init__(self, server: Server, guard: Guard) -> None:
         self.problem = ""
@@ -57,7 +57,7 @@ class WebTransport:
         self._open = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Any:
-        """Return the streams to and from the server; raise ServerFailed where it may not be."""
+        """Return the streams to and from the server; raise ServerFailed for a refused address."""
         try:
             transport = await self._guard.transport(self._server.address)
         except AddressRefused as error:
@@ -83,7 +83,7 @@ class WebTransport:
         return await self._open.__aexit__(*error)
 
     async def _limit(self, response: httpx2.Response) -> None:
-        """Pass an answer on as it is, up to a size."""
+        """Pass a response on, up to a size."""
         if response.status_code in _NO_ENTRY:
             said = noop("It answers with HTTP {status}. Check the headers.")
             raise self._refuse(said.format(status=response.status_code))
@@ -121,7 +121,7 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 class CommandTransport:
-    """The SDK's transport to a command; ``problem`` says why it has ended."""
+    """The SDK's transport to a command; ``problem`` is the reason of its end."""
 
     def __init__(self, server: Server, root: Path) -> None:
         self.problem = ""
@@ -150,7 +150,7 @@ class CommandTransport:
         return self._reading, writing
 
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
-        """End the command, and all that it has started."""
+        """End the command and its processes."""
         self._reading.close()
         process = self._process
         assert process and process.stdin and self._clearing  # noqa: S101, PT018 - it was started
@@ -196,7 +196,7 @@ class CommandTransport:
     async def _read(self, stdout: asyncio.StreamReader, inbound: Any) -> None:
         """Pass its messages on, until it ends or sends too much.
 
-        What is no message is passed over, as servers print all kinds of things.
+        Other lines are skipped, as servers print all kinds of things.
         """
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with inbound:
@@ -231,6 +231,6 @@ class CommandTransport:
                     return
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
-        """Keep the end of what it complains of."""
+        """Keep the end of the server's stderr."""
         while chunk := await stderr.read(LAST_WORDS):
             self._last_words = (self._last_words + chunk)[-LAST_WORDS:]

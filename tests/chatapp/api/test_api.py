@@ -229,7 +229,7 @@ def test_a_failure_of_the_server_tells_nothing_of_it(
     def fail(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("chatapp.models.message_store.read_effective", fail)
+    monkeypatch.setattr("chatapp.models.message_store.read_outline", fail)
     answer = program.client.get(f"/api/conversations/{conversation.pk}/effective")
     assert answer.status_code == 500
     said = "The server failed to answer this. Its log says why, at request %s."

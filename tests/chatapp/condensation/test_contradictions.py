@@ -66,7 +66,8 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
     for address in ("/condensations/", "/condensations/?as=csv", chat, record, *copies):
         text = (await read(address)).text
         assert REASON in text
-        assert f"{spent:.4f}".rstrip("0") in text
+        # Pages round it, the table for programs does not.
+        assert f"{spent:.6f}"[:5] in text
     assert (await read(record)).text.count("· check of a summary") == 2
     told = await read(f"{chat}calls/{calls[1].pk}/")
     assert "Asked to check a summary" in told.text

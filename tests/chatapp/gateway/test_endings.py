@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from chatapp.gateway import recording
 from chatapp.gateway.bodies import LARGEST
-from chatapp.models import ApiToken, Conversation, ModelCall, Preferences
+from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
@@ -22,7 +22,7 @@ async def halfway(upstream: RawServer, token: str) -> Visit:
     upstream.script.append(Script([FIRST_HALF, SECOND_HALF], gate=asyncio.Event()))
     one = Visit("/v1/messages", token, ASKED)
     await one.answer.wait_for(b"Half a")
-    while not await ModelCall.objects.filter(draft__contains="Half a").aexists():
+    while not await DraftPiece.objects.filter(text__contains="Half a").aexists():
         pass
     return one
 

@@ -167,6 +167,24 @@ async def test_an_end_that_was_not_heard_is_shown(
     assert reader.views.views[reader.conversation.pk].followed is None
 
 
+@pytest.mark.parametrize(("stored", "unsaved"), [("Some", []), ("", ["Some words."])])
+async def test_text_whose_end_was_not_heard_is_unsaved_where_no_reply_is_stored(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, stored: str, unsaved: list[str]
+) -> None:
+    """What a dead worker had saved of a reply stands in its row, and not twice."""
+    monkeypatch.setattr("chatapp.live.live_views.LONGEST_CATCHING_UP", 0)
+    turn = await sync_to_async(ask)(reader.conversation)
+    channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
+    await reader.views.look()
+    await reader.until("text.streamed")
+    await sync_to_async(end)(turn, stored, status=Turn.Status.INTERRUPTED)
+    await reader.views.look()
+    await reader.until("status.changed", turn="")
+    articles = await reader.views.views[reader.conversation.pk].turn_view.articles()
+    kept = [html for id_, html in articles if id_.startswith("unsaved-")]
+    assert [text in html for text, html in zip(unsaved, kept, strict=True)] == [True] * len(unsaved)
+
+
 async def test_a_turn_that_is_heard_of_while_the_rows_are_read_is_not_taken_for_over(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

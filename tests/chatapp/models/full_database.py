@@ -18,6 +18,8 @@ from chatapp.models import (
     ImportRun,
     McpServer,
     Message,
+    MessageMeaning,
+    ModelCall,
     QueuedMessage,
     SavedCommand,
     ServerSettings,
@@ -64,3 +66,5 @@ def fill(conversation: Conversation) -> None:
     BackgroundDraft.objects.create(conversation=conversation, owner="here")
     AttachmentTotal.objects.create(owner=owner, size=1)
     ServerSettings.read().save()
+    ModelCall.objects.latest("pk").pieces.create(at=0, text="[]")
+    MessageMeaning.objects.create(message=newest, embedder="a", passages=1, vectors=b"\1")

@@ -13,14 +13,16 @@ from urllib.parse import urlsplit
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
+from chatapp.migrations import _operations
 from chatapp.models import Conversation, Deletion
 from chatapp.models.databases import in_use, opened
 from tests import postgresql
@@ -146,3 +148,57 @@ def test_every_table_has_a_row_in_a_full_database(conversation: Conversation) ->
     tables = [*apps.get_app_config("chatapp").get_models()]
     assert [one.__name__ for one in tables if not one._default_manager.exists()] == []
     assert [*find_problems()] == []
+
+
+# Tables that may have millions of rows; and the newest migration of when nobody was working then.
+LARGE = {
+    *("message", "turn", "modelcall", "toolrun", "manifest", "fragment", "condensation", "rewind"),
+    *("conversation", "auditentry", "attachment", "pin", "question", "turnrequest"),
+}
+AT_REST = "0067_contradictions"
+
+
+def blocks(operation: Operation) -> bool:
+    """Whether nobody can write to a large table while it makes an index of it."""
+    of = getattr(operation, "model_name", "").lower()
+    field = getattr(operation, "field", None)
+    makes = isinstance(operation, migrations.AddIndex | migrations.AddConstraint) or (
+        field and (field.unique or field.db_index)
+    )
+    return of in LARGE and bool(makes) and not isinstance(operation, _operations.AddIndex)
+
+
+INDEX = models.Index(fields=["seq"], name="of_test")
+LINK = models.ForeignKey("chatapp.Turn", models.CASCADE)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        (migrations.AddIndex("message", INDEX), True),
+        (migrations.AddIndex("preferences", INDEX), False),
+        (_operations.AddIndex("message", INDEX), False),
+        (
+            migrations.AddConstraint(
+                "Message", models.UniqueConstraint(fields=["seq"], name="of_test")
+            ),
+            True,
+        ),
+        (migrations.AddField("modelcall", "draft_of", LINK), True),
+        (migrations.AddField("modelcall", "note", models.TextField(null=True)), False),
+        (migrations.AlterField("turn", "zone", models.CharField(db_index=True)), True),
+    ],
+)
+def test_an_index_that_blocks_is_known(operation: Operation, expected: bool) -> None:
+    """By whatever operation it is made."""
+    assert blocks(operation) == expected
+
+
+def test_no_migration_makes_writers_wait_for_an_index() -> None:
+    """Those in chatapp/migrations/_operations.py make one concurrently, in no transaction."""
+    known = MigrationLoader(None).disk_migrations
+    new = [one for (app, name), one in known.items() if app == "chatapp" and name > AT_REST]
+    for migration in new:
+        assert not [one for one in migration.operations if blocks(one)], migration.name
+        if any(isinstance(one, _operations.AddIndex) for one in migration.operations):
+            assert not migration.atomic

@@ -1,15 +1,19 @@
 """The store says in queries what ``condense.history`` says on values."""
 
+import uuid
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 
 import condense
+from chatapp.context.sizes import hideable, sum_tokens
 from chatapp.models import Conversation, Message, hidden_messages, message_store
+from tests.bench.conversations import make_conversation
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.models.twin import OPERATIONS, Twin, seen
 from tests.records import append_many
@@ -79,7 +83,7 @@ def test_reading_what_the_model_sees_takes_one_query(conversation: Conversation,
             cursor.execute("ANALYZE chatapp_message; SET LOCAL enable_seqscan = off")
         how = "QUERY PLAN" if connection.vendor == "sqlite" else ""
         cursor.execute(f"EXPLAIN {how} {queries[0]['sql']}")
-        assert "message_effective" in str(cursor.fetchall())
+        assert "message_visible" in str(cursor.fetchall())
 
 
 def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conversation) -> None:
@@ -90,3 +94,26 @@ def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conv
     made = Message(conversation=conversation, hides=[[seq, seq] for seq in odd])
     found = Message.objects.hid_by(made).order_by("seq")
     assert [*found.values_list("seq", flat=True)] == odd
+
+
+@pytest.mark.parametrize(("stored", "visible"), [(500, 500), (501, 501), (700, 501), (1_100, 600)])
+def test_an_outline_comes_to_what_the_model_sees(
+    alice: User, conversation: Conversation, stored: int, visible: int
+) -> None:
+    """In tokens and in messages as people see them, with a summary, a marker and results or not."""
+    made = make_conversation(alice, conversation.profile, stored, visible)
+    numbered = made.messages.annotate(fourth=F("seq") % 4)
+    numbered.filter(fourth=3, condense_id=None).update(results=1, holds_results=True)
+    first, *_others, last = made.messages.effective().written()[:5]
+    rows = made.messages.effective().span((first.position, 0), (last.position, 0))
+    name = uuid.uuid4()
+    Message.objects.filter(pk__in=[one.pk for one in rows.written()]).update(
+        hidden=True, truncation_parent=name
+    )
+    Message.objects.filter(pk=last.pk).update(truncation_id=name)
+    seen = message_store.read_effective(made.pk)
+    outline, beyond = message_store.read_outline(made.pk)
+    assert sum_tokens(outline) == sum_tokens(seen)
+    assert hideable(outline, beyond) == hideable(seen)
+    assert len(outline) + beyond.get("count", 1) - 1 == len(seen)
+    made.delete()

@@ -168,7 +168,7 @@ async def test_a_server_that_cannot_be_reached_is_named(door: Door, standin: Sta
     assert error.profile_at_fault
     standin.reply("One two three four five", gate=Gate())
     provider = door.provider(standin)
-    provider.byte_timeout = 0.05
+    provider.byte_timeout = 0.5
     await failure(provider, match="stopped answering")
 
 

@@ -8,6 +8,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.models import Conversation, Manifest, ModelCall, message_store
+from chatapp.models.database import next_key, together
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.storage.request_log import RequestLog, unpack
 
@@ -55,10 +56,11 @@ class Session:
 
     def record(self, sent: SentRequest) -> None:
         """Record a request."""
-        call = ModelCall.objects.create(
-            conversation=self.conversation, purpose="chat", profile_name="p", model="m"
-        )
-        self.log.written = self.log.write(call.pk, sent)
+        compared = self.log.compare(sent)
+        key, stored = together(next_key(ModelCall), self.log.looking(compared))
+        names = {"purpose": "chat", "profile_name": "p", "model": "m"}
+        call = ModelCall(pk=key, conversation=self.conversation, **names)
+        self.log.written = self.log.store(call, sent, compared, stored)
 
     def added(self) -> list[Any]:
         """Return the items of the newest record."""

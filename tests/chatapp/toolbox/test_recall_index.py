@@ -10,4 +10,4 @@ def test_a_found_message_is_read_with_its_neighbours(conversation: Conversation,
     rows = [say("user" if number % 2 else "assistant", f"No. {number}") for number in range(1, 6)]
     conversation.messages.update(hidden=True)
     said = StoredRecall(conversation.pk).read([rows[2].pk])
-    assert sorted(one.text for one in said) == ["No. 2", "No. 3", "No. 4"]
+    assert sorted(one.parts[0].text for one in said) == ["No. 2", "No. 3", "No. 4"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -108,17 +109,18 @@ def test_every_row_is_reached_once_and_in_order(
     assert row_pages.page_between(conversation, around.older, around.newer) == around
 
 
-def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation) -> None:
+@pytest.mark.parametrize("count", [9, 40])
+def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation, count: int) -> None:
     """However many answer one call, each in a message of its own."""
     append(conversation, "user", condense.TextBlock("The first."))
-    names = [f"c{number}" for number in range(9)]
+    names = [f"c{number}" for number in range(count)]
     calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
     append(conversation, "assistant", *calls)
     for name in names:
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
     page = row_pages.page(conversation, limit=3)
     (agent,) = page.rows
-    assert [card.state for card in agent.parts if isinstance(card, ToolCard)] == ["done"] * 9
+    assert [card.state for card in agent.parts if isinstance(card, ToolCard)] == ["done"] * count
     assert ids(row_pages.page(conversation, before=page.older, limit=3)) == ["message-1"]
 
 

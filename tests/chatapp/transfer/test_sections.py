@@ -6,10 +6,12 @@ from chatapp.models import Conversation
 from chatapp.transfer.record_tables import TABLES
 
 # Chains, where they came from, and requests have sections of their own; snapshots of files, what
-# waits to be sent or applied, what is asked of a turn, and links to read are this server's.
+# waits to be sent or applied, what is asked of a turn, links to read, and the names by which a
+# program's requests find it are this server's.
 LEFT_OUT = {
     *("AuditEntry", "Source", "Fragment", "Manifest", "Checkpoint", "QueuedMessage", "Share"),
-    *("Conversation", "TurnRequest", "BackgroundDraft"),
+    *("Conversation", "TurnRequest", "BackgroundDraft", "DraftPiece", "MessageMeaning", "Meanings"),
+    *("ClientConversation", "HistoryLink"),
 }
 
 

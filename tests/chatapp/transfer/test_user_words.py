@@ -95,6 +95,12 @@ def test_what_claude_code_adds_is_nobodys_words(text: str, words: str | None) ->
             {"questions": [{"question": f'Is "policy"="{EVIL}" right?'}, 7]},
             "no",
         ),
+        (
+            "AskUserQuestion",
+            f'User has answered your questions: "Is "p" = "{EVIL}"?" = "no" preview: "p"="{EVIL}".',
+            {"questions": [{"question": f'Is "p" = "{EVIL}"?'}]},
+            "no",
+        ),
         ("mcp__ask", 'User has answered your questions: "Which?"="blue".', {}, ""),
         ("ExitPlanMode", "User has approved exiting plan mode.", {"plan": "1. Read"}, "1. Read"),
         ("ExitPlanMode", "User has approved your plan.\n## Approved Plan:\nGo", {}, "Go"),

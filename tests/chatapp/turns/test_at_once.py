@@ -5,7 +5,7 @@ import contextlib
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,16 +15,19 @@ from django.db.models.signals import ModelSignal, post_init, post_save
 
 from chatapp import errors
 from chatapp.context.condense_requests import CondenseRequest
+from chatapp.context.turn_context import TurnContext
 from chatapp.live import incoming_frames
 from chatapp.live.live_views import views
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
 from chatapp.turns import actions, lifecycle
+from chatapp.turns.runner import TurnTask
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.runs import ended
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.held import Holder
+from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,6 +72,43 @@ def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> I
         yield
     finally:
         signal.disconnect(hold, sender=of)
+
+
+class Lingering(TurnTask):
+    """A turn with work left after its end is stored; ``was_cut`` says if somebody stopped that."""
+
+    was_cut = False
+
+    def __init__(self, run: TurnContext, on_end: Callable[[], object]) -> None:
+        self.is_answered, self.goes_on = asyncio.Event(), asyncio.Event()
+        super().__init__(run, on_end)
+
+    @override
+    async def _do(self) -> str | None:
+        said = await super()._do()
+        self.is_answered.set()
+        try:
+            await self.goes_on.wait()
+        except asyncio.CancelledError:
+            self.was_cut = True
+        return said
+
+
+async def test_what_is_left_after_a_stored_end_is_not_stopped_by_a_look(
+    conversation: Conversation, anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is over, and this process still has its draft to begin."""
+    anthropic_standin.reply("It is noon.")
+    monkeypatch.setattr(running_turns, "task_of", Lingering)
+    await say(conversation, "What time is it?")
+    (task,) = running_turns.turns.values()
+    assert isinstance(task, Lingering)
+    await task.is_answered.wait()
+    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
+    await running_turns.look_after()
+    task.goes_on.set()
+    await task.ended()
+    assert not task.was_cut
 
 
 async def test_a_message_that_comes_while_the_turn_ends_is_answered(

@@ -232,8 +232,8 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
     await page.begin("Count.")
     call = await ModelCall.objects.aget()
-    while not call.draft:
-        await call.arefresh_from_db()
+    while not await call.pieces.aexists():
+        pass
     turn = await Turn.objects.aget()
     await sync_to_async(lifecycle.finish_turn)(
         turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."

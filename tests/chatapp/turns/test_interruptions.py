@@ -91,6 +91,18 @@ def test_what_was_written_of_an_answer_becomes_its_message(conversation: Convers
     assert "server stopped" in turn.error
 
 
+def test_pieces_of_an_answer_are_put_together(conversation: Conversation) -> None:
+    """Each from where it differs from those before it; then they are gone."""
+    call = call_of(elsewhere(ask(conversation)))
+    whole = json.dumps([wrote(WORDS)])
+    cut = whole.index(WORDS) + 5
+    for at, text in ((0, f'{whole[:cut]}"}}]'), (cut, whole[cut:])):
+        call.pieces.create(at=at, text=text)
+    crash_recovery.recover()
+    assert last(conversation).content[0]["text"] == WORDS
+    assert not call.pieces.exists()
+
+
 def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversation) -> None:
     """Only what it did not report is estimated; a call that was only begun leaves no message."""
     turn = elsewhere(ask(conversation))

@@ -202,7 +202,7 @@ async def test_a_stream_of_a_turn_that_was_lost_stores_nothing(
     await scene.page.until("panel.changed")
     scene.standin.then(Reply("One two three four five six.", gate=gate))
     await scene.page.begin("Count.")
-    while not await ModelCall.objects.exclude(draft="").aexists():
+    while not await ModelCall.objects.exclude(pieces=None).aexists():
         pass
     before = await lose_turn(loss)
     if stops:

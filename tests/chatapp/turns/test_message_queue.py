@@ -72,10 +72,12 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
     async with open_page(conversation, alice) as page:
         await page.begin("First")
         (nonce,) = await queue(page, "Second")
-        if not broken:
+        if broken:
+            gate.open()
+        else:
             await page.send("turn.stop")
-        gate.open()
         await page.until_idle()
+        gate.open()
         await shows(page, "Second")
     assert await Turn.objects.acount() == 1
     async with open_page(conversation, alice) as page:

@@ -26,7 +26,7 @@ async def until_written(page: Page, standin: Standin, *replies: Reply) -> None:
     await page.say("Hello.")
     assert await asyncio.to_thread(replies[0].gate.wait_until_reached)
     async with asyncio.timeout(PATIENCE):
-        while not await ModelCall.objects.filter(draft__contains="Well").aexists():
+        while not await ModelCall.objects.filter(pieces__text__contains="Well").aexists():
             pass
 
 

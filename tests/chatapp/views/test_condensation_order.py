@@ -112,4 +112,4 @@ def test_a_loss_is_not_called_a_saving(browser: Client, conversation: Conversati
     attempt(conversation)
     page = browser.get(reverse("condensations")).text
     assert "Net saving" not in page
-    assert re.search(r"Net cost</dt><dd [^>]*>≈ \$0\.0040</dd>", page)
+    assert re.search(r"Net cost</dt>\s*<dd [^>]*>\s*≈ \$0\.0040\s*</dd>", page)

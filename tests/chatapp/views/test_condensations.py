@@ -205,7 +205,7 @@ def test_how_it_came_about_and_stands_is_said_first(
     assert history in lines(browser)[0]
     address = reverse("condensation", args=[conversation.pk, made.pk])
     top = browser.get(address).text.partition('class="seen-part')[0]
-    assert re.search(record, top)
+    assert re.search(record, " ".join(top.split()))
 
 
 def test_too_little_to_clear_is_no_failure(
@@ -265,7 +265,7 @@ def test_of_thousands_that_a_condensation_hid_a_page_is_listed(
     address = reverse("hidden", args=[conversation.pk, record.pk])
     part = browser.get(address).text
     assert part.count("<article") == originals.PAGE
-    assert 'dir="auto">Where is the cut?</span>' in part
+    assert re.search(r'dir="auto">Where is the cut\?\s*</span>', part)
     assert "<strong>cut</strong>" in part
     assert f"/c/{conversation.pk}/?at=1#message-1" in part
     assert "2 more<svg" in part

@@ -99,7 +99,7 @@ def test_what_tools_were_given_and_answered_is_shown_only_if_that_is_asked_for(
     assert "failed" in page
     assert "secret.txt" not in page
     assert "my password" not in page
-    assert 'name="tools">' in browser.get(address).text
+    assert re.search(r'name="tools"\s*>', browser.get(address).text)
     page = shared(tools="on")
     assert "secret.txt" in page
     assert "my password" in page
@@ -163,5 +163,5 @@ def test_tools_that_were_called_one_after_the_other_are_one_line(
     token = conversations.share_conversation(conversation=conversation, tools=True)
     page = Client().get(reverse("shared", args=[token])).text
     assert "<summary>Read 2 files · 1 \N{MULTIPLICATION SIGN} theirs</summary>" in page
-    assert "<summary>read_file b.md</summary>" in page
+    assert re.search(r"<summary>read_file\s+b.md\s*</summary>", page)
     assert page.count("<h2>Agent") == 2

@@ -33,7 +33,7 @@ def talk(conversation: Conversation, turns: int = 20) -> None:
     """Fill a conversation with questions and answers."""
     rows: list[tuple[condense.Message, int]] = []
     for number in range(turns):
-        asked = f"You must never touch file_{number}.py, whatever else is said. " * 5
+        asked = f"Version {number}.5 is out. " + f"You must never touch file_{number}.py. " * 8
         said = f"It took {number}.5 s and nothing else. " * 20
         rows += [(condense.Message("user", asked), 80), (condense.Message("assistant", said), 240)]
     append_many(conversation.pk, [*rows, (condense.Message("user", "And now?"), 5)])

@@ -77,6 +77,46 @@ def test_standing_rules_of_a_long_chat_outlive_what_is_said_around_them() -> Non
         hidden = [made, *long_session(20).messages]
 
 
+ODD = [
+    "Humour is fine, sarcasm isn't.", "I fast during Ramadan.", "The logo is sacred.",
+    "Latex makes my skin burn.", "Ich faste im Ramadan.", "Le latex me brûle la peau.",
+    "Округляй до целых рублей.", "客户的名字哪里都不出现。", "署名は全部「庭」にして。",
+    "मज़ाक चलेगा, ताना नहीं।",
+]  # fmt: skip
+
+
+def test_short_statements_of_long_messages_outlive_rounds_whatever_their_words() -> None:
+    """One may be a rule that no form shows."""
+    chance = random.Random(1)  # noqa: S311 - words of a made-up chat
+
+    def talk(words: int) -> str:
+        return " ".join(chance.choices(["what", "was", "seen", "there", "of", "it"], k=words))
+
+    session = Session().says("This is what we are to do with you.")
+    for number in range(90):
+        odd = f"\nDoes it {number}?\nx = {number};\n{ODD[number // 5]}" if number < 50 else ""
+        session.says(f"{talk(60)}.{odd}\n{talk(60)} {number}.").replies(talk(99))
+    hidden = session.messages
+    for number in range(3):
+        (block,) = ledger(hidden, budget_tokens=4_000)
+        assert [rule for rule in ODD if rule not in block.text] == []
+        made = summary(*Session().says("S").messages[0].blocks, block, id_=f"s{number}")  # type: ignore[arg-type]
+        hidden = [made, *long_session(20).messages]
+
+
+def test_neither_what_is_said_again_nor_a_rest_takes_the_room_of_a_statement() -> None:
+    """In a window in which only some statements have room."""
+    session, talk = Session(), "This is what was seen of it, and what was not seen of it. " * 9
+    for number in range(60):
+        odd = ODD[1] if number == 50 else ""
+        session.says(f"{talk}\nIt is so again.\nand it went on so to {number}.\n{odd}\n{talk}")
+        session.replies(talk * 9)
+        session.says("cilantro is the devil" if number == 5 else f"what was {number}?")
+    (block,) = ledger(session.messages, budget_tokens=700)
+    assert ODD[1] in block.text
+    assert "cilantro is the devil" in block.text
+
+
 @pytest.mark.parametrize("budget", [50, 320, 2_000])
 def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
     """Counted by the vocabulary where there is a counter."""
@@ -116,6 +156,22 @@ def test_of_a_long_request_beginning_and_end_stay() -> None:
         assert text.endswith(tail)
         sizes.append(len(request.text))
     assert 1_800 < sizes[0] < sizes[1] < sizes[2] == len(text)
+
+
+def test_of_a_long_plan_lists_and_figures_stay_before_prose_and_code() -> None:
+    """Between its beginning and its end."""
+    prose = "It was thought over again and again, and all agree that it is good so. " * 4
+    parts = [
+        f"{prose}\nfoo(a) = {at};\n- Move part {at} first.\nIt takes {at} days." for at in range(40)
+    ]
+    text = "Carry this out:\n" + "\n".join(parts) + "\nDo you agree?"
+    (request,) = gather(Session().reads("/a", "x" * 60_000).says(text).messages).requests
+    assert request.text.startswith(text[:1_400])
+    assert request.text.endswith("Do you agree?")
+    middle = "".join(request.text.split(f"\n{GAP}\n")[1:-1])
+    assert middle.count("- Move part") > 5
+    assert "thought over" not in middle
+    assert middle.count("foo") <= 1
 
 
 ROUNDS = st.tuples(st.sampled_from(["ledger", "sliding_window"]), sessions())

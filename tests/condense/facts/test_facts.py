@@ -94,6 +94,8 @@ def test_commands_are_told_by_their_first_line_with_how_often_they_ran() -> None
         facts = told(Session().calls("tool", **{key: "UPDATE t SET a = 1"}))
         assert facts.runs == (Run("UPDATE t SET a = 1"),)
     assert told(Session().calls("shell", command=["git", "push"])).runs == (Run("git push"),)
+    assert told(Session().calls("mcp__issues__find", query="ENT-96 with all")).runs == ()
+    assert told(Session().calls("db", query="select 1")).runs == (Run("select 1"),)
 
 
 def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> None:
@@ -107,8 +109,8 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
     for _ in range(2):
         session.runs("sed -n '1,200p' src/app/some/long/folder/module.py")
     heads = [run.head for run in told(session).runs]
-    assert sum(head.startswith("grep") for head in heads) == 3
-    assert sum(head.startswith("kubectl") for head in heads) == 12
+    assert sum(head.startswith("grep") for head in heads) == 9
+    assert sum(head.startswith("kubectl") for head in heads) == 8
     assert heads[0].startswith("sed")
     assert heads[-2:] == ["git status", "make test"]
 
@@ -124,6 +126,10 @@ def test_the_newest_commands_stay_and_of_old_ones_those_that_come_again() -> Non
         ("FAIL\nError Trace: a.go:7\nexpected one row but got two", "expected one row but got two"),
         ("Wir finden das nicht\nIt cannot be found here", "It cannot be found here"),
         ("FAIL\n1/2", None),
+        ("Exit code 127", None),
+        ("Command failed with exit code: 2\nmake: *** [all] Error 2", "make: *** [all] Error 2"),
+        ("The user doesn't want to proceed with this tool use. STOP and wait.", None),
+        ("[Request interrupted by user for tool use]", None),
         ("error: " + "it is so " * 20, "error: " + "it is so " * 12 + "it is…"),
     ],
 )

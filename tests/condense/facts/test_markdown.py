@@ -148,49 +148,6 @@ def test_an_arrow_in_a_command_is_not_taken_for_the_one_after_it(command: str) -
     assert facts.failures[0].message == "error: it does not work"
 
 
-def test_ledgers_of_earlier_versions_are_read() -> None:
-    """Files, commands, the to-do list and what the user said."""
-    text = """## Ledger ~~
-Copied from hidden messages, newest first.
-~~ files, edits/reads, identifiers, in /home/me/app/
-src/
-2/1 a.py\tread_rows parse
-b.py
-./c.py
-0/3 docs/d.md
-~~ commands, times (!failed ?unknown)
-3! make test
-ls -l
-~~ errors
-make ⇒ error: x
-~~ to do, 4 done
-7 [-] mend it
-~~ user messages
-~~
-~~re: Which?
-the blue
-~ one
-~~
-~~replaced by: No.
-Do this
-~~ end"""
-    assert parse_ledger(text) == Ledger(
-        requests=(Request("the blue\n~ one", "Which?"), Request("Do this")),
-        todos=(Todo("7", "mend it", active=True),),
-        done=4,
-        files=(
-            FileUse("/home/me/app/src/a.py", edited=True),
-            FileUse("/home/me/app/src/b.py"),
-            FileUse("c.py"),
-            FileUse("/home/me/app/docs/d.md"),
-        ),
-        runs=(Run("make test", 3), Run("ls -l")),
-    )
-    assert parse_ledger(text.removesuffix("~~ end")) is None
-    made = [summary(TextBlock("S"), TextBlock(text))]
-    assert gather(made).requests[1].text == "Do this"
-
-
 def test_rounds_change_nothing_that_is_there() -> None:
     """However often a ledger is carried on."""
     facts = EXAMPLE

@@ -89,3 +89,38 @@ def test_most_sentences_are_told_apart_in_eleven_languages() -> None:
         hits, alarms = sum(found["rule"]), sum(found["talk"])
         assert hits / len(found["rule"]) >= least
         assert hits / (hits + alarms) >= least
+
+
+def test_rules_without_a_word_of_command_are_told_from_talk() -> None:
+    """Needs, tastes, customs and limits, in eleven languages."""
+    told = Path(__file__).with_name("informal_sentences.toml").read_text("utf-8")
+    sentences_of = tomllib.loads(told)
+    assert len(sentences_of) == 11
+    for code, both in sentences_of.items():
+        found = {kind: [is_rule(one, code) for one in both[kind]] for kind in ("rule", "talk")}
+        assert sum(found["rule"]) >= 0.84 * len(found["rule"])
+        assert sum(found["talk"]) <= 0.07 * len(found["talk"])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I'm vegan, can you plan a dinner for us?", ["I'm vegan"]),
+        (
+            f"I'm making an app, so I prefer few, small parts, and it {'has to go on ' * 30}.",
+            ["so I prefer few, small parts"],
+        ),
+        ("If we don't deploy on Fridays, is that bad?", []),
+        ("Can you look at it, keep the rest short, and go on?", []),
+        ("Can you explain it, and never mind the rest?", []),
+        ("So:\n```\n# Never do this\n```\nFine.", []),
+        ("// Use the old one\nraise Error('it must be there');", []),
+        (
+            "It is what you and I want. \u6211\u4eec\u5bb6\u4e0d\u5403\u732a\u8089\u3002",
+            ["\u6211\u4eec\u5bb6\u4e0d\u5403\u732a\u8089\u3002"],
+        ),
+    ],
+)
+def test_a_rule_is_found_in_what_is_asked_and_not_in_code(text: str, found: list[str]) -> None:
+    """Its clause is, and a sentence in another script than the rest."""
+    assert [*rules_in(text, "en")] == found

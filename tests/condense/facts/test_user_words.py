@@ -102,6 +102,7 @@ CARRIERS: dict[str, Callable[[str], list[Message]]] = {
     "nested": nested,
     "report": lambda text: [Message("user", (TextBlock(text, {"user_words": ""}),))],
     "attached": lambda text: beside(text, {"beside": {"kind": "file", "name": "a"}}),
+    "attached as nothing": lambda text: beside(text, {"beside": {"name": "a"}}),
     "surroundings": lambda text: beside(text, {"beside": {"kind": ENVIRONMENT}}),
     "recalled": lambda text: [Message("user", (_recalled(text), TextBlock("Go on.")))],
     "recalled in a block of theirs": lambda text: beside(
@@ -125,7 +126,7 @@ async def test_what_others_write_never_becomes_the_users_words(carrier: str) -> 
     said = asked.messages
     for attack in attacks:
         _, request = newest_request([*said, *attack])
-        assert carrier == "attached" or not evil(texts(Message("user", request)))
+        assert carrier.startswith("attached") or not evil(texts(Message("user", request)))
     effective: tuple[Message, ...] = ()
     for number in range(3):
         new = [*said, *(itertools.chain(*attacks) if number == 0 else ())]

@@ -68,6 +68,26 @@ def test_of_a_long_message_the_question_is_looked_for(words: str, size: int) -> 
     assert found(recall(said), f"Open the vault in Lisbon. {'So. ' * size} Right?")[0] == said
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("The stall at the bridge fries Nasi Goreng.",
+         ("We planned a holiday: beaches, trains, hotels, tents and Nasi Goreng near the harbour."
+          " Which recommendation was interesting then?")),
+        ("7. Translate for a museum.",
+         ("I asked about museum work, garden work, hotels, trains, beaches, tents and boats."
+          " Can you list recommended occupations again?")),
+        ("他在清迈的寺庙旁边租了房子。",
+         "上次讨论旅行计划的时候提到过很多城市和朋友的安排，现在想确认一下他在清迈的寺庙旁边租的是什么？"),
+    ],
+)  # fmt: skip
+def test_all_words_of_a_message_are_looked_for(said: str, words: str) -> None:
+    """The rarest, not the longest, and not those of a question alone."""
+    talk = [f"{words[at : at + 9]} and so on." for at in range(12)] if "，" in words else []
+    talk += [f"{one} and so on." for one in words.split() if 8 < len(one) < 20]
+    assert said in found(recall(*talk * 12, "Hm.", said, "Hm.", *talk * 12), words)[:3]
+
+
 @pytest.mark.parametrize("words", ["", "?!", "zebra", "som", "x" * 9_000, "\ud800"])
 def test_what_nobody_said_is_not_found(words: str) -> None:
     """Nothing is an error."""
@@ -103,11 +123,9 @@ def test_what_is_said_again_is_told_once() -> None:
 
 def test_a_reply_is_found_by_what_it_answers() -> None:
     """It need not have a word of it."""
-    search = recall("Which hotel has a lift, Anna asks?", Message("assistant", "The Slonček."))
+    reply = Message("assistant", "The Slonček.")
+    search = recall("A hotel burned.", "So.", "Which hotel has a lift, Anna asks?", reply, "So!")
     assert "The Slonček." in found(search, "What did Anna ask of the hotel and the lift?")[:2]
-    assert (
-        found(recall("Which hotel?", Message("user", "The Slonček.")), "hotel")[0] != "The Slonček."
-    )
 
 
 def test_of_a_long_message_the_passage_that_fits_is_told() -> None:

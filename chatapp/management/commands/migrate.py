@@ -1,0 +1,56 @@
+"""`manage.py migrate`: Django's, one at a time, and while processes of before go on."""
+
+import fcntl
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, override
+
+from django.conf import settings
+from django.core.management.commands import migrate
+from django.db import DatabaseError, OperationalError, connection
+
+from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
+from chatapp.sentences import translate as _
+
+# A lock's number, of no meaning; milliseconds of a wait for a table; and seconds between two tries.
+LOCK, PATIENCE, PAUSE = 5_013_072_172, 2_000, 1
+
+
+class Command(migrate.Command):
+    """Django's; a table that is in use is asked for again instead of keeping everybody waiting."""
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Migrate, once nobody else does."""
+        if not is_shared():
+            with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                super().handle(*args, **options)
+            return
+        try:
+            while not self._is_done(*args, **options):
+                self.stderr.write(_("A table is in use. Trying again …"))
+                # Django leaves a transaction open in which the last statements fail.
+                connection.close()
+                connection.connect()
+                time.sleep(PAUSE)
+        finally:
+            # A pool keeps the session, and with it the lock.
+            with suppress(DatabaseError):
+                execute("SELECT pg_advisory_unlock(%s)", LOCK)
+            connection.close()
+
+    def _is_done(self, *args: Any, **options: Any) -> bool:
+        """Migrate a PostgreSQL; return False if a table was in use."""
+        # A statement that waited for it would hold up an index that is made concurrently.
+        while execute("SELECT pg_try_advisory_lock(%s)", LOCK) != [(True,)]:
+            time.sleep(PAUSE)
+        execute(f"SET lock_timeout = {PATIENCE}")
+        try:
+            super().handle(*args, **options)
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+                raise
+            return False
+        return True
