@@ -110,7 +110,8 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
     told = (upstream.profile, call.headers, body, program[0] if program else "")
     request = Request(token, dialect, *told)
-    recording = Recording(request, is_kept=call.path in dialect.paths)
+    is_kept, counting = call.path in dialect.paths, call.path in dialect.counting
+    recording = Recording(request, is_kept, counting)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
     # All of the request is here: what comes now says that its client left.
     gone = asyncio.ensure_future(receive())
@@ -189,9 +190,12 @@ def _models(call: Call, name: str) -> bytes:
 async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:
     """Pass a request on, and its answer back as it comes."""
     url = upstream.url(call.dialect, call.path, call.scope["query_string"])
-    headers = upstream.headers([(name.lower(), value) for name, value in call.scope["headers"]])
+    given = [(name.lower(), value) for name, value in call.scope["headers"]]
+    if (body := await recording.outgoing()) is not recording.request.raw:
+        # What was put into it is not encoded.
+        given = [one for one in given if one[0] != b"content-encoding"]
     try:
-        async with sent(upstream, url, headers, recording.request.raw) as answer:
+        async with sent(upstream, url, upstream.headers(given), body) as answer:
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             recording.status = answer.status
             recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}

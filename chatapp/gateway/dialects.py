@@ -23,8 +23,8 @@ class Refusal(Exception):
 class Told:
     """The facts in a request's body: its history, its session, and the answer that it follows.
 
-    If it ``is_part``, the provider has the rest of its history. With ``keeps_thinking`` the provider
-    refuses results of tools behind an answer without its thinking.
+    If it ``is_part``, the provider has the rest of its history. If it ``keeps_thinking``, the
+    provider refuses results of tools behind an answer without its thinking.
     """
 
     items: Sequence[Any]
@@ -38,7 +38,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: its ``paths``, and those with answers ``beside`` conversations.
+    """One API: its ``paths``, and those ``beside`` conversations, some for ``counting`` tokens.
 
     The history of a request stands under ``history``. A profile's address may end with a
     ``version``, as the paths begin. A ``transcript`` takes its items one by one,
@@ -57,6 +57,7 @@ class Dialect:
     refuse: Callable[[int, str], Json]
     version: str = ""
     beside: frozenset[str] = field(default_factory=frozenset)
+    counting: frozenset[str] = field(default_factory=frozenset)
     text: str = "text"
     merged: bool = True
     bound: frozenset[str] = field(default_factory=frozenset)

@@ -17,15 +17,22 @@ from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import AgentError, SpendingLimitReached
 from chatapp.agent.model_call import ProviderSummarizer
+from chatapp.background_jobs import enqueue
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import loaded_configuration
 from chatapp.condensation.draft_writer import DraftJournal
 from chatapp.condensation.ratings import feedback_of
-from chatapp.context.sizes import COUNTER, Scale
+from chatapp.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.context.turn_context import TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
-from chatapp.gateway.sessions import newest_request
-from chatapp.models import ClientConversation, Condensation, Conversation, Message, Turn
+from chatapp.models import (
+    ApiToken,
+    ClientConversation,
+    Condensation,
+    Conversation,
+    Message,
+    Turn,
+)
 from chatapp.models.database import lock, reading
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.turns import actions
@@ -81,12 +88,13 @@ def _budget(terms: TurnSettings) -> condense.Budget:
     return replace(budget, threshold=min(MOST, budget.percent(budget.condenses_at)))
 
 
-def is_due(conversation: Conversation, tokens: int) -> bool:
-    """Return True if a conversation of this size is to be folded now."""
-    terms = read_terms(conversation.pk)
-    return bool(
-        terms and tokens >= _budget(terms).condenses_at and not _is_folding(conversation.pk)
-    )
+def fold_if_due(token: ApiToken, conversation: Conversation, tokens: int) -> None:
+    """Have a conversation of this size folded, if its client's token wants that and it is due."""
+    pk = conversation.pk
+    if token.mode != ApiToken.Mode.CONDENSE or _is_folding(pk):
+        return
+    if (terms := read_terms(pk)) and tokens >= _budget(terms).condenses_at:
+        enqueue("fold_conversation", key=str(pk), conversation=str(pk))
 
 
 async def fold_conversation(conversation: str) -> None:
@@ -116,11 +124,11 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
         raise AgentError(CHANGED)
-    conversation, profile, asked = terms.conversation, terms.profile, newest_request(pk)
-    scale = Scale.read(conversation, profile, "")
-    # All that the client's requests repeat, in place of our own prompt and tools.
-    scale.overhead = COUNTER.count(asked.system) + condense.count_tools(asked.tool_specs, COUNTER)
-    journal = DraftJournal(terms, scale)
+    conversation, profile = terms.conversation, terms.profile
+    journal = DraftJournal(terms, scale := Scale.read(conversation, profile, ""))
+    size = scale.weigh(journal.effective)
+    # The client's prompt and tools, in place of our own.
+    scale.overhead = max(0, size.value - sum_tokens(journal.effective))
     configured = loaded_configuration(journal.run, folder_of(conversation))
     # Only a summary in words can stand in a request of another program.
     asking = [one for one in configured.strategies if condense.asks_model(one)]
@@ -128,14 +136,14 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     writer = ProviderSummarizer(
         provider_for(terms.writer), journal, journal.saver.audience, apart=True
     )
-    condenser = replace(configured, strategies=named).condenser(writer, COUNTER, log=FoldLog(journal))
+    condenser = replace(configured, strategies=named).condenser(
+        writer, COUNTER, log=FoldLog(journal)
+    )
     tried = Condensation.objects.filter(conversation=pk).order_by("-at_seq").first()
     situation = configured.situation(
         journal.effective,
-        scale.weigh(journal.effective),
+        size,
         _budget(terms),
-        system=asked.system,
-        tools=tuple(asked.tool_specs),
         model=profile.model,
         history=with_unpinned(pk, journal.effective),
         feedback=feedback_of(conversation.owner),

@@ -55,6 +55,7 @@ DIALECT = Dialect(
     history="messages",
     paths=frozenset({"/v1/messages"}),
     beside=frozenset({"/v1/messages/count_tokens"}),
+    counting=frozenset({"/v1/messages/count_tokens"}),
     read=_read,
     transcript=_Transcript,
     reply=Reply,

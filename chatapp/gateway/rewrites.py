@@ -1,107 +1,141 @@
 """Rewrites: requests as they go out, with what is on record of their folds and recalled passages."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from django.db import transaction
 
 import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.context import sizes
-from chatapp.gateway.bodies import decoded
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
 from chatapp.gateway.splices import Place, Spliced, Splicer
-from chatapp.models import Conversation, HistoryLink, Message, message_store
+from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.toolbox.history_search import StoredRecall
+from chatapp.transfer.source_texts import joined
+from condense import noop
 
-Links = Sequence[HistoryLink | None]
+log = logging.getLogger(__name__)
+
+UNCHANGED = noop("Recall and condensing failed here, so the request went out as it came.")
 
 
-def rewrite(
-    request: Request, conversation: Conversation, *, is_folded: bool = True
-) -> Spliced | None:
-    """Return a request as it goes out, None if that is as it came; raise ValueError.
+class Rewriter:
+    """Recalls for one request and rewrites it, as its token lets it; a ``problem`` is for a row.
 
-    A provider that refuses the results of tools without the thinking before them gets its request
-    folded with the next words of the user.
+    Its conversation is locked, unless nothing is stored. Whatever fails here, the request goes out.
     """
-    entries = request.history.entries
-    known = HistoryLink.objects.filter(message__conversation=conversation)
-    known = known.filter(message__rewind_parent=None, digest__in=[one.digest for one in entries])
-    by = {bytes(one.digest): one for one in known.select_related("message")}
-    links = [None if one.is_told else by.get(one.digest) for one in entries]
-    summaries = _summaries(conversation, links) if is_folded else []
-    places = [_place(one, is_folded=bool(summaries)) for one in links]
-    if request.told.is_part or not any(one != Place() for one in places):
-        return None
-    splicer = Splicer(request.dialect, entries, places, summaries)
-    made = splicer.splice(request.body, request.history.places)
-    if summaries and request.told.keeps_thinking and _lacks_thinking(entries, made):
-        return rewrite(request, conversation, is_folded=False)
-    return made
+
+    def __init__(self, request: Request, conversation: Conversation) -> None:
+        self.request, self.conversation = request, conversation
+        self.entries = request.history.entries
+        self.is_wanted = request.token.mode != ApiToken.Mode.RECORD and not request.told.is_part
+        self.problem = ""
+
+    def _attempt[T](self, work: Callable[[], T], otherwise: T) -> T:
+        if not self.is_wanted:
+            return otherwise
+        try:
+            with transaction.atomic():
+                return work()
+        except Exception:
+            log.exception("a request of the gateway goes out as it came")
+            self.problem, self.is_wanted = UNCHANGED, False
+            return otherwise
+
+    def recall(self) -> Sequence[dict[str, Any]]:
+        """Return a block of hidden passages that fit the user's newest words, or nothing."""
+        return self._attempt(self._recall, [])
+
+    def rewrite(self, *, is_folded: bool) -> Spliced | None:
+        """Return the request as it goes out, None if that is as it came."""
+        return self._attempt(lambda: self._rewrite(is_folded=is_folded), None)
+
+    def _recall(self) -> list[dict[str, Any]]:
+        profile, words = self.conversation.answering, self.request.words
+        if self.conversation.auto_recall is False or not (profile and words.strip()):
+            return []
+        try:
+            found = StoredRecall(self.conversation.pk)(words, condense.MOST_PASSAGES)
+        except IndexDamaged:
+            return []
+        links = self._links() if found else ()
+        pairs = zip(self.entries, links, strict=False)
+        shown = joined([one.content for one, link in pairs if not (link and link.message.hidden)])
+        found = [one for one in found if one.text.strip() not in shown]
+        limit = preferences_of(self.conversation.owner).recall_tokens
+        limit = condense.token_limit(profile.context_window, limit)
+        block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit, is_behind=True)
+        return [block.to_api()] if block else []
+
+    def _links(self) -> Sequence[HistoryLink | None]:
+        """Return the record of each message, None without one."""
+        known = HistoryLink.objects.filter(message__conversation=self.conversation)
+        known = known.filter(message__rewind_parent=None).select_related("message")
+        there = known.filter(digest__in=[one.digest for one in self.entries])
+        by = {bytes(one.digest): one for one in there}
+        return [None if one.is_told else by.get(one.digest) for one in self.entries]
+
+    def _rewrite(self, *, is_folded: bool) -> Spliced | None:
+        """Return the request with its summaries, if it ``is_folded``, and its passages.
+
+        A provider that refuses results of tools without the thinking before their calls gets the
+        request folded with the next words of the user.
+        """
+        links = self._links()
+        summaries = self._summaries(links) if is_folded else []
+        places = [place_of(one, is_folded=bool(summaries)) for one in links]
+        if not any(one != Place() for one in places):
+            return None
+        splicer = Splicer(self.request.dialect, self.entries, places, summaries)
+        made = splicer.splice(self.request.body, self.request.history.places)
+        if summaries and self.request.told.keeps_thinking and self._lacks_thinking(made):
+            return self._rewrite(is_folded=False)
+        return made
+
+    def _summaries(self, links: Sequence[HistoryLink | None]) -> list[tuple[int, str]]:
+        """Return the texts of the summaries in force by the last message that each hides.
+
+        There are none if the request does not go on behind all of them.
+        """
+        numbers = {one.message_id: number for number, one in enumerate(links) if one}
+        own = Message.objects.filter(conversation=self.conversation)
+        made = own.filter(hidden=False).exclude(condense_id=None).in_reading_order()
+        linked = own.filter(hidden=True, rewind_parent=None, history_link__isnull=False)
+        found = []
+        for row in made:
+            last = linked.filter(seq__lte=row.position).order_by("-seq").first()
+            end = numbers.get(last.pk, len(links)) if last else len(links)
+            found.append((end, message_store.to_engine(row).text))
+        behind = max([end for end, _text in found], default=0) + 1
+        goes_on = not all(one.is_told for one in self.entries[behind:])
+        return found if goes_on else []
+
+    def _lacks_thinking(self, made: Spliced) -> bool:
+        """Return True if the newest results stand behind an answer without its thinking."""
+        answers = [number for number, one in enumerate(self.entries) if one.role == "assistant"]
+        shown = [one for one in self.entries if not one.is_told][-1]
+        is_result = any(one.get("type") == "tool_result" for one in shown.content)
+        return is_result and answers[-1:] == made.unbound[-1:] != []
 
 
-def _summaries(conversation: Conversation, links: Links) -> list[tuple[int, str]]:
-    """Return the summaries in force by the last message that each hides.
-
-    None of them is, if the request does not go on behind one of them.
-    """
-    numbers = {one.message_id: number for number, one in enumerate(links) if one}
-    shown = Message.objects.filter(conversation=conversation, hidden=False)
-    linked = Message.objects.filter(conversation=conversation, rewind_parent=None)
-    linked = linked.filter(hidden=True, history_link__isnull=False).order_by("-seq")
-    found = []
-    for row in shown.exclude(condense_id=None).in_reading_order():
-        last = linked.filter(seq__lte=row.position).values_list("pk", flat=True).first()
-        found.append((numbers.get(last, len(links)), message_store.to_engine(row).text))
-    ends = [last for last, _text in found]
-    goes_on = any(not (one and one.message.hidden) for one in links[max(ends, default=0) + 1 :])
-    return found if goes_on else []
+def as_message(entry: Entry, *more: dict[str, Any]) -> condense.Message:
+    """Return a message of a client, with ``more`` blocks behind it."""
+    return condense.Message.from_api({"role": entry.role, "content": [*entry.content, *more]})
 
 
-def _place(link: HistoryLink | None, *, is_folded: bool) -> Place:
+def place_of(link: HistoryLink | None, *, is_folded: bool) -> Place:
+    """Return what a message's record says of its place."""
     if link is None:
         return Place()
-    is_hidden = is_folded and link.message.hidden
-    return Place(is_hidden, recalled_in(link.message.content), bytes(link.view or b""))
+    content = link.message.content
+    told = [one["text"] for one in content if kind_of(one) == condense.RECALLED]
+    return Place(is_folded and link.message.hidden, "".join(told), bytes(link.view or b""))
 
 
-def recalled_in(content: Any) -> str:
-    """Return the recalled passages in a stored message, "" without any."""
-    found = [one for one in content if one.get(condense.BESIDE, {}).get("kind") == condense.RECALLED]
-    return str(found[0]["text"]) if found else ""
-
-
-def _lacks_thinking(entries: Sequence[Entry], made: Spliced) -> bool:
-    """Return True if the last results of tools stand behind an answer without its thinking."""
-    answers = [number for number, one in enumerate(entries) if one.role == "assistant"]
-    last = [one.get("type") for one in entries[-1].content]
-    return "tool_result" in last and answers[-1:] == made.unbound[-1:]
-
-
-def rewritten(request: Request, made: Spliced | None) -> bytes:
-    """Return the bytes to send: the client's, if nothing is ``made`` of them."""
-    if made is None:
-        return request.raw
-    parts = b",".join([part for part, _number in made.parts])
-    return request.body.head + parts + request.body.tail
-
-
-def recall(conversation: Conversation, entry: Entry, shown: str) -> list[dict[str, Any]]:
-    """Return a block of hidden passages that fit a new message, or nothing.
-
-    What is ``shown`` by the request already is not recalled. The conversation is locked.
-    """
-    words = condense.Message.from_api({"role": entry.role, "content": entry.content}).words
-    profile = conversation.answering
-    if conversation.auto_recall is False or profile is None or not words.strip():
-        return []
-    try:
-        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
-    except IndexDamaged:
-        return []
-    found = [one for one in found if one.text.strip() not in shown]
-    preferences = preferences_of(conversation.owner, conversation.preferences)
-    limit = condense.token_limit(profile.context_window, preferences.recall_tokens)
-    block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit, is_behind=True)
-    return [block.to_api()] if block else []
+def kind_of(block: Any) -> Any:
+    """Return the kind of a stored block that nobody said, None for any other."""
+    return block.get(condense.BESIDE, {}).get("kind")

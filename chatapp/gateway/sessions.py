@@ -9,6 +9,7 @@ from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
 from chatapp.gateway.requests import Request
+from chatapp.gateway.rewrites import Rewriter
 from chatapp.models import ClientConversation, Conversation, HistoryLink
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
@@ -40,6 +41,16 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
         _put_beside(main, made)
         _put_beside(made, None)
     return made, True
+
+
+def counted(request: Request) -> bytes:
+    """Return a request as it would go out now; nothing is stored."""
+    talk = _with_history(_of_session(request, request.name.session), request)
+    made = Rewriter(request, talk).rewrite(is_folded=True) if talk else None
+    if made is None:
+        return request.raw
+    body, parts = request.body, b",".join([part for part, _number in made.parts])
+    return body.head + parts + body.tail
 
 
 def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":

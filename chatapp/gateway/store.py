@@ -17,8 +17,11 @@ from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.errors import Refused
 from chatapp.gateway import naming
+from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
+from chatapp.gateway.rewrites import Rewriter, as_message
+from chatapp.gateway.splices import Spliced
 from chatapp.models import (
     ApiToken,
     Conversation,
@@ -42,12 +45,18 @@ MOST_LOGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request on record: its ``call``, and the digest of the history that it showed."""
+    """A request on record: its ``call``, and the digest of the history that it showed.
+
+    It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
+    """
 
     request: Request
     conversation: Conversation
     call: ModelCall
     digest: bytes
+    sent: bytes
+    view: bytes
+    problem: str
 
 
 def open_call(request: Request, conversation: Conversation) -> Opened:
@@ -57,13 +66,15 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         locked.owner = request.owner
         # What asks for a summary is no part of the talk that it is of.
         summarises = locked.last_seq and naming.asks_for_summary(request.headers, request.told)
-        seqs = [0] * len(entries) if summarises else _take(locked, entries)
+        rewriter = Rewriter(request, locked)
+        seqs = [0] * len(entries) if summarises else _take(locked, rewriter)
+        made = rewriter.rewrite(is_folded=not summarises)
         purpose = ModelCall.Purpose.SUMMARY if summarises else ModelCall.Purpose.CHAT
         call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        log, sent = _log_of(locked.pk), _as_sent(request, seqs)
+        log, sent = _log_of(locked.pk), _as_sent(request, seqs, made)
         new = [one for one in seqs if one and not log.knows(one)]
         log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
@@ -73,15 +84,19 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
     log.written = written
     root = naming.root_of(request.owner.pk, request.dialect.name)
-    return Opened(request, locked, call, entries[-1].digest if entries else root)
+    digest = entries[-1].digest if entries else root
+    view, problem = made.view if made else b"", request.problem or rewriter.problem
+    body = sent.body if made else request.raw
+    return Opened(request, locked, call, digest, body, view, problem)
 
 
-def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
+def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     """Store the new messages of a history; return the number of each of its messages, or 0.
 
     Where the two part, what is stored is set aside: as a version, or as a history that the client
     has replaced. A version that the client went back to is shown again.
     """
+    entries = rewriter.entries
     links = HistoryLink.objects.filter(message__conversation=locked)
     links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
     known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
@@ -99,7 +114,9 @@ def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    seqs += [_append(locked, one) for one in fresh]
+    newest = next((one for one in reversed(fresh) if not one.is_told), None)
+    recalled = rewriter.recall() if newest else ()
+    seqs += [_append(locked, one, *(recalled if one is newest else ())) for one in fresh]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
@@ -142,8 +159,8 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(locked: Conversation, entry: Entry) -> int:
-    message = condense.Message.from_api({"role": entry.role, "content": entry.content})
+def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
+    message = as_message(entry, *recalled)
     row = _stored(locked, message)
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
@@ -163,9 +180,11 @@ def _log_of(pk: uuid.UUID) -> RequestLog:
     return RequestLog(pk)
 
 
-def _as_sent(request: Request, seqs: Sequence[int]) -> SentRequest:
+def _as_sent(request: Request, seqs: Sequence[int], made: Spliced | None) -> SentRequest:
     body, places = request.body, request.history.places
     parts = tuple(body.parts)
+    if made:
+        parts, places = tuple([part for part, _n in made.parts]), [n for _part, n in made.parts]
     numbers = [seqs[place] if place >= 0 else 0 for place in places[: len(parts)]]
     numbers += [0] * (len(parts) - len(numbers))
     whole = b"".join((body.head, b",".join(parts), body.tail))
@@ -189,6 +208,8 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
+        if message and columns["usage_measured"] and not outcome.turn:
+            fold_if_due(opened.request.token, locked, _size_of(outcome))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -208,9 +229,16 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
     if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, opened.digest}:
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
-    row = _stored(locked, message, stop_reason=outcome.stop_reason)
-    HistoryLink.put_behind(opened.digest, row)
+    is_measured = outcome.columns["usage_measured"] and locked.profile_id
+    measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
+    row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
+    HistoryLink.put_behind(opened.digest, row, opened.view)
     return row
+
+
+def _size_of(outcome: Outcome) -> int:
+    """Return the tokens of a request with its answer."""
+    return outcome.usage.prompt + outcome.usage.output
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:

@@ -20,7 +20,20 @@ from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
 WINDOW = 10_000
-WORDS = "river stone window garden paper candle mountain letter engine harbour silver meadow".split()
+WORDS = [
+    "river",
+    "stone",
+    "window",
+    "garden",
+    "paper",
+    "candle",
+    "mountain",
+    "letter",
+    "engine",
+    "harbour",
+    "silver",
+    "meadow",
+]
 
 Item = dict[str, Any]
 
