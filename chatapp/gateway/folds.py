@@ -89,9 +89,14 @@ def _budget(terms: TurnSettings) -> condense.Budget:
 
 
 def fold_if_due(token: ApiToken, conversation: Conversation, tokens: int) -> None:
-    """Have a conversation of this size folded, if its client's token wants that and it is due."""
+    """Have a conversation of this size folded, if its client's token wants that and it is due.
+
+    It is not while a person has undone a fold of it.
+    """
     pk = conversation.pk
-    if token.mode != ApiToken.Mode.CONDENSE or _is_folding(pk):
+    tried = Condensation.objects.filter(conversation=pk, message__rewind_parent=None)
+    is_open = tried.filter(status__in=(Condensation.Status.RUNNING, Condensation.Status.UNDONE))
+    if token.mode != ApiToken.Mode.CONDENSE or is_open.exists():
         return
     if (terms := read_terms(pk)) and tokens >= _budget(terms).condenses_at:
         enqueue("fold_conversation", key=str(pk), conversation=str(pk))
@@ -130,15 +135,14 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     # The client's prompt and tools, in place of our own.
     scale.overhead = max(0, size.value - sum_tokens(journal.effective))
     configured = loaded_configuration(journal.run, folder_of(conversation))
-    # Only a summary in words can stand in a request of another program.
-    asking = [one for one in configured.strategies if condense.asks_model(one)]
-    named = [one for one in asking if one.name != "provider"] or ["fresh_start"]
+    # Only words can stand in a request of another program.
+    in_words = [one for one in configured.strategies if one.kind == "condensed"]
+    named = [one for one in in_words if one.name != "provider"] or ["fresh_start"]
     writer = ProviderSummarizer(
         provider_for(terms.writer), journal, journal.saver.audience, apart=True
     )
-    condenser = replace(configured, strategies=named).condenser(
-        writer, COUNTER, log=FoldLog(journal)
-    )
+    asked = replace(configured, strategies=named)
+    condenser = asked.condenser(writer, COUNTER, log=FoldLog(journal))
     tried = Condensation.objects.filter(conversation=pk).order_by("-at_seq").first()
     situation = configured.situation(
         journal.effective,

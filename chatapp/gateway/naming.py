@@ -10,7 +10,7 @@ from chatapp.gateway.dialects import Dialect, Told
 from chatapp.models import HistoryLink
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.source_texts import fields, texts_in
-from chatapp.transfer.transcripts import Block
+from chatapp.transfer.transcripts import Block, Transcript
 
 # Headers that name a session, the surest first; the body's own name comes after the first two.
 _SUREST = ("x-palimpsest-conversation", "x-claude-code-session-id")
@@ -99,9 +99,9 @@ def root_of(owner: int, dialect: str) -> bytes:
 def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
     """Return the messages that a request shows, behind an answer whose digest was ``before``."""
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
-    odd = 0
+    odd, silent = 0, list[int]()
     for number, item in enumerate(told.items):
-        known = len(transcript.messages)
+        known, extent = len(transcript.messages), _extent(transcript)
         try:
             transcript.take(number + 1, condense.well_formed_json(item))
         except WRONG:
@@ -109,6 +109,12 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
         made = len(transcript.messages)
         adds = made > known or (made and _role(item) not in {"system", "developer"})
         places.append(made - 1 if adds else -1)
+        # What says nothing, such as sealed thinking, belongs to what follows.
+        silent.append(number)
+        if extent != _extent(transcript):
+            for one in silent:
+                places[one] = places[-1] if places[one] >= 0 else -1
+            silent.clear()
         if _role(item) in {"system", "developer"}:
             of_system.update(range(known, made))
     entries, digest = list[Entry](), before or root
@@ -120,6 +126,11 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
             digest = HistoryLink.digest_behind(digest, message["role"], message["content"])
         entries.append(Entry(message["role"], message["content"], digest, number in of_system))
     return History(entries, places, odd + len(transcript.problems))
+
+
+def _extent(transcript: Transcript) -> tuple[int, int]:
+    """Return the number of messages, and of blocks in the last one."""
+    return len(transcript.messages), len((transcript.messages or [{"content": ()}])[-1]["content"])
 
 
 def are_alike(one: Told, other: Told) -> bool:

@@ -1,4 +1,4 @@
-"""Rewrites: requests as they go out, with what is on record of their folds and recalled passages."""
+"""Rewrites: requests as they go out, with their folds and recalled passages."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -65,8 +65,10 @@ class Splicer:
     def splice(self, body: Body, items: Sequence[int]) -> Spliced:
         """Return the request; ``items`` have the numbers of their entries. Raises ValueError."""
         values = listed(body.value.get(self.dialect.history))
-        ends = {number: at for at, number in enumerate(items)}
-        for at, (value, raw, number) in enumerate(zip(values, body.parts, items, strict=True)):
+        places = [*zip(values, body.parts, items, strict=True)]
+        # What says nothing counts as part of the message before it.
+        ends = {number: raw for value, raw, number in places if is_users(value)}
+        for value, raw, number in places:
             if number < 0:
                 self.made.parts.append((raw, number))
             elif self.entries[number].is_told:
@@ -74,7 +76,7 @@ class Splicer:
             elif self.places[number].is_hidden:
                 self._hides = True
             else:
-                self._show(raw, value, number, is_last=ends[number] == at)
+                self._show(raw, value, number, is_last=ends.get(number) is raw)
         self._end_told()
         return self.made
 
@@ -89,14 +91,13 @@ class Splicer:
         begins = "\n\n".join([text for last, text in self.summaries if last < number])
         self.summaries = [one for one in self.summaries if one[0] >= number]
         self._hides = self._hides and not begins
-        is_users = fields(value).get("role") == "user"
-        if begins and is_users:
+        if begins and is_users(value):
             raw = with_text(raw, begins, self.dialect, first=True)
         elif begins:
             self.made.parts.append((json.dumps({"role": "user", "content": begins}).encode(), -1))
         if begins:
             self.made.see(begins.encode())
-        if not (begins and is_users):
+        if not (begins and is_users(value)):
             self._end_told()
         if entry.role == "assistant" and self._is_unbound(number):
             raw = self._without_thinking(raw, value)
@@ -134,6 +135,11 @@ class Splicer:
             found[role] = with_text(before, said, self.dialect) if before and said else raw
         self.made.parts += [(one, -1) for one in found.values()]
         self._told.clear()
+
+
+def is_users(item: Any) -> bool:
+    """Return True for an item with words of the user's."""
+    return fields(item).get("role") == "user"
 
 
 def with_text(item: bytes, text: str, dialect: Dialect, *, first: bool = False) -> bytes:

@@ -1,4 +1,4 @@
-"""The stand-in's third door: OpenAI's Responses API, whole answers only, as strict as the others."""
+"""The stand-in's third door: OpenAI's Responses API, as strict as the others; no streams."""
 
 import asyncio
 import json
@@ -45,6 +45,7 @@ def routes(standin: "Standin") -> list[Route]:
 
 def violations(items: Sequence[Body]) -> Iterator[str]:
     """Yield why the API would refuse an input."""
+    yield from _reasoning(items)
     waiting = set[str]()
     for index, item in enumerate(items):
         match {"type": "message", **item}:
@@ -65,6 +66,9 @@ def violations(items: Sequence[Body]) -> Iterator[str]:
                 yield f"Invalid value: 'input[{index}]'"
     if waiting:
         yield f"No tool output found for function call {sorted(waiting)[0]}."
+
+
+def _reasoning(items: Sequence[Body]) -> Iterator[str]:
     for item, following in pairwise([*items, {"type": "end"}]):
         is_answer = following.get("role") == "assistant" or following.get("type") == "function_call"
         if item.get("type") == "reasoning" and not is_answer:
@@ -94,7 +98,8 @@ def as_messages(items: Sequence[Body]) -> dict[str, Any]:
 def _response(reply: Reply, number: int, tokens: int) -> dict[str, Any]:
     output: list[dict[str, Any]] = []
     if reply.thinking:
-        sealed = {"summary": [], "encrypted_content": f"sealed-{number}"}
+        told = [{"type": "summary_text", "text": reply.thinking}] if number % 2 else []
+        sealed = {"summary": told, "encrypted_content": f"sealed-{number}"}
         output.append({"type": "reasoning", "id": f"rs_{number}", **sealed})
     if reply.text:
         said = [{"type": "output_text", "text": reply.text, "annotations": []}]

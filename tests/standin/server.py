@@ -1,8 +1,9 @@
 """A strict stand-in for Anthropic's HTTP API, served on a loopback port by a thread.
 
-OpenAI's chat completions and Responses are its other doors, with the same script, window and tokenizer. It
-refuses what the real API refuses, measures tokens, models the prompt cache, and does what a test
-has scripted: one behaviour per request, in order, and sensible answers where none is left.
+OpenAI's chat completions and Responses are its other doors, with the same script, window and
+tokenizer. It refuses what the real API refuses, measures tokens, models the prompt cache, and does
+what a test has scripted: one behaviour per request, in order, and sensible answers where none is
+left.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ import json
 import random
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, override
 
@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp import background_jobs
-from chatapp.models import ApiToken, Conversation
+from chatapp.models import ApiToken, Condensation, Conversation
 from tests.chatapp.claude import answered_by
 from tests.chatapp.gateway.programs import Answer, body_of, token_of, visit
 from tests.standin.behaviours import Reply, ToolCall
@@ -20,20 +20,10 @@ from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
 WINDOW = 10_000
-WORDS = [
-    "river",
-    "stone",
-    "window",
-    "garden",
-    "paper",
-    "candle",
-    "mountain",
-    "letter",
-    "engine",
-    "harbour",
-    "silver",
-    "meadow",
-]
+WORDS = (
+    *("river", "stone", "window", "garden", "paper", "candle"),
+    *("mountain", "letter", "engine", "harbour", "silver", "meadow"),
+)
 
 Item = dict[str, Any]
 
@@ -48,6 +38,8 @@ class Agent(ABC):
     session: str = field(default_factory=lambda: str(uuid.uuid4()))
     history: list[Item] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    # Each request as its provider has read it.
+    requests: list[list[Any]] = field(default_factory=list)
 
     path = "/v1/messages"
     key = "messages"
@@ -76,16 +68,15 @@ class Agent(ABC):
         """Return all else of a request."""
         return {"model": "gpt-6.1-sol"}
 
-    def words(self, count: int = 120) -> str:
+    def words(self, count: int = 500) -> str:
         """Return words that nobody has said yet."""
         return " ".join([*self.dice.choices(WORDS, k=count), str(self.dice.random())])
 
     async def send(self, path: str = "", **more: Any) -> Answer:
         """Send the history; the answer is no part of it yet."""
         body = body_of(**self.body() | more, **{self.key: self.items()})
-        return await visit(
-            path or self.path, self.token, body, x_palimpsest_conversation=self.session
-        )
+        named = {"x_palimpsest_conversation": self.session, "anthropic_version": "2023-06-01"}
+        return await visit(path or self.path, self.token, body, **named)
 
     async def say(self, text: str, reply: Reply | None = None) -> None:
         """Go on with a message, and take the answer in."""
@@ -105,13 +96,21 @@ class Agent(ABC):
         answer = await self.send()
         assert answer.status == 200, answer.body
         self.answer(json.loads(answer.body))
+        self.requests.append(self.sent())
         await background_jobs.close()
 
     def reply(self) -> Reply:
         """Return an answer, which may think or call tools."""
         calls = self.dice.choice([0, 0, 1, 2])
         tools = [ToolCall("read", {"path": self.words(3)}) for _number in range(calls)]
-        return Reply(self.words(60), tools=tools, thinking=self.words(20))
+        return Reply(self.words(200), tools=tools, thinking=self.words(50))
+
+    async def grow(self) -> None:
+        """Go on until another fold was made."""
+        count = Condensation.objects.filter(conversation__client__session=self.session).acount
+        known = await count()
+        while await count() == known:
+            await self.turn()
 
     async def turn(self) -> None:
         """Say something, and have all tools answered."""
@@ -120,9 +119,17 @@ class Agent(ABC):
             await self.use_tool()
 
     def sent(self) -> list[Any]:
-        """Return the items that reached the provider last, without marks for its cache."""
-        newest = [one for one in self.standin.requests if self.key in one.body][-1]
-        return list(unmarked(newest.body[self.key]))
+        """Return the items that reached the provider last, as it reads them."""
+        newest = [one for one in self.standin.requests if one.path == self.path][-1]
+        return self.read(newest.body[self.key])
+
+    def read(self, items: Sequence[Item]) -> list[Any]:
+        """Return items without marks for a cache; a text is the same as a block of it."""
+        told = unmarked(items)
+        for one in told:
+            if isinstance(one.get("content"), str):
+                one["content"] = [{"type": "text", "text": one["content"]}]
+        return list(told)
 
 
 @dataclass
