@@ -56,7 +56,9 @@ class Rewriter:
 
     def _recall(self) -> list[dict[str, Any]]:
         profile, words = self.conversation.answering, self.request.words
-        if self.conversation.auto_recall is False or not (profile and words.strip()):
+        # A client's own summary, which begins its new history, asks for nothing.
+        is_asked = any(one.role == "assistant" for one in self.entries) and words.strip()
+        if self.conversation.auto_recall is False or not (profile and is_asked):
             return []
         try:
             found = StoredRecall(self.conversation.pk)(words, condense.MOST_PASSAGES)
@@ -65,7 +67,10 @@ class Rewriter:
         links = self._links() if found else ()
         pairs = zip(self.entries, links, strict=False)
         shown = joined([one.content for one, link in pairs if not (link and link.message.hidden)])
-        found = [one for one in found if one.text.strip() not in shown]
+        # What comes with a system prompt's authority has no place in the history.
+        told = HistoryLink.objects.filter(message__in=[one.id for one in found])
+        linked = {str(pk) for pk in told.values_list("pk", flat=True)}
+        found = [one for one in found if one.id in linked and one.text.strip() not in shown]
         limit = preferences_of(self.conversation.owner).recall_tokens
         limit = condense.token_limit(profile.context_window, limit)
         block = condense.recalled_block(found, counter=sizes.COUNTER, limit=limit, is_behind=True)

@@ -1,5 +1,6 @@
 """Agents with tools, one for each API: what they send, and what reaches their provider."""
 
+import gzip
 import json
 import random
 import uuid
@@ -15,7 +16,7 @@ from chatapp import background_jobs
 from chatapp.models import ApiToken, Condensation, Conversation
 from tests.chatapp.claude import answered_by
 from tests.chatapp.gateway.programs import Answer, body_of, token_of, visit
-from tests.standin.behaviours import Reply, ToolCall
+from tests.standin.behaviours import Behaviour, Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
@@ -40,6 +41,9 @@ class Agent(ABC):
     calls: list[str] = field(default_factory=list)
     # Each request as its provider has read it.
     requests: list[list[Any]] = field(default_factory=list)
+    # What else this agent sends, and its newest request.
+    about: Mapping[str, Any] = field(default_factory=dict)
+    written: bytes = b""
 
     path = "/v1/messages"
     key = "messages"
@@ -72,27 +76,30 @@ class Agent(ABC):
         """Return words that nobody has said yet."""
         return " ".join([*self.dice.choices(WORDS, k=count), str(self.dice.random())])
 
-    async def send(self, path: str = "", **more: Any) -> Answer:
+    async def send(self, path: str = "", *, is_packed: bool = False, **more: Any) -> Answer:
         """Send the history; the answer is no part of it yet."""
-        body = body_of(**self.body() | more, **{self.key: self.items()})
+        body = body_of(**self.body() | self.about | more, **{self.key: self.items()})
+        self.written = body
         named = {"x_palimpsest_conversation": self.session, "anthropic_version": "2023-06-01"}
+        if is_packed:
+            body, named = gzip.compress(body), {**named, "content_encoding": "gzip"}
         return await visit(path or self.path, self.token, body, **named)
 
-    async def say(self, text: str, reply: Reply | None = None) -> None:
-        """Go on with a message, and take the answer in."""
+    async def say(self, text: str, *answers: Behaviour) -> None:
+        """Go on with a message, and take the answer in; more answers are for what follows."""
         self.history += self.user(text)
-        await self.go_on(reply)
+        await self.go_on(*answers)
 
-    async def use_tool(self) -> None:
+    async def use_tool(self, *answers: Behaviour) -> None:
         """Answer all calls, and take the next answer in."""
         calls, self.calls = self.calls, []
         for name in calls:
             self.history += self.result(name, self.words())
-        await self.go_on()
+        await self.go_on(*answers)
 
-    async def go_on(self, reply: Reply | None = None) -> None:
+    async def go_on(self, *answers: Behaviour) -> None:
         """Have the history answered, and wait until all that follows from that is stored."""
-        self.standin.then(reply or self.reply())
+        self.standin.then(*(answers or [self.reply()]))
         answer = await self.send()
         assert answer.status == 200, answer.body
         self.answer(json.loads(answer.body))

@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client as Browser
 
-from chatapp.condensation import undo
-from chatapp.gateway import naming
-from chatapp.models import Condensation, Preferences, Turn
-from tests.chatapp.gateway.agents import AGENTS, Agent, Claude, Codex, start, talk_of
-from tests.standin.behaviours import OVERLOADED, Reply, ToolCall
+from chatapp.models import Condensation, Conversation, Message
+from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
+from tests.standin.behaviours import UNAUTHORIZED, Reply, ToolCall
 from tests.standin.server import Standin
 
 HEADING = "Conversation Summary"
@@ -54,10 +52,16 @@ async def press(browser: Browser, agent: Agent, button: str) -> None:
     await sync_to_async(do)()
 
 
-async def rows(agent: Agent) -> list[str]:
-    """Return what the rows of an agent's conversation say."""
+async def page_of(agent: Agent, owner: User) -> str:
+    """Return the page of an agent's conversation."""
     talk = await talk_of(agent)
-    return [one.error async for one in Turn.objects.filter(conversation=talk)]
+
+    def read() -> str:
+        browser = Browser()
+        browser.force_login(owner)
+        return browser.get(f"/c/{talk.pk}/").content.decode()
+
+    return await sync_to_async(read)()
 
 
 @pytest.mark.parametrize("kind", AGENTS)
@@ -96,6 +100,113 @@ async def test_an_undone_fold_is_out_of_the_next_request_and_redone_the_same_aga
     assert await Condensation.objects.acount() == 1
     if kind is Claude:
         assert "Behind the fold." not in thoughts(undone)
-        assert thoughts(undone) == thoughts(agent.history[: len(undone)])[:-1]
+        assert thoughts(undone) == thoughts(agent.read(agent.history[: len(undone)]))[:-1]
         assert "Behind the fold." in thoughts(agent.requests[-1])
         assert "With all." not in thoughts(agent.requests[-1])
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_the_clients_own_compaction_goes_out_unfolded_and_begins_anew(
+    standin: Standin, alice: User, kind: type[Agent]
+) -> None:
+    """Behind its own summary nothing of ours is left but what is recalled."""
+    agent = await start(kind, standin, alice)
+    await agent.grow()
+    await agent.say("Short.", Reply("Yes.", thinking="Behind the fold."))
+    whole = agent.history
+    agent.history = [*whole, *agent.user("Your task is to create a detailed summary of the talk.")]
+    await agent.go_on(Reply("All of it."))
+    asked = agent.requests[-1]
+    assert plain(asked) == plain(agent.read(agent.history[: len(asked)]))
+    agent.history = []
+    await agent.say("This session is being continued: all of it.", Reply("Go on."))
+    assert HEADING not in str(agent.requests[-1])
+    assert "The client replaced" in await page_of(agent, alice)
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.parametrize("is_behind", [False, True])
+async def test_a_fork_keeps_the_fold_if_it_was_made_before(
+    standin: Standin, alice: User, kind: type[Agent], is_behind: bool
+) -> None:
+    """A version that the program goes back to has it again."""
+    agent = await start(kind, standin, alice)
+    await agent.say("First.", Reply("One."))
+    early = [*agent.history]
+    await agent.grow()
+    await agent.say("Short.", Reply("Yes.", thinking="Behind the fold."))
+    before, left = agent.requests[-1], [*agent.history]
+    agent.history = left if is_behind else early
+    await agent.say("Otherwise.", Reply("Well."))
+    if is_behind:
+        agent.history = [*left]
+        await agent.say("Or so.", Reply("Better."))
+    assert (agent.requests[-1][: len(before)] == before) == is_behind
+    assert (HEADING in str(agent.requests[-1])) == is_behind
+    agent.history = left
+    await agent.say("Again.", Reply("Right."))
+    assert agent.requests[-1][: len(before)] == before
+
+
+async def test_tokens_are_counted_of_the_folded_request(standin: Standin, alice: User) -> None:
+    """Nothing is stored for it."""
+    agent = await start(Claude, standin, alice)
+    await agent.grow()
+    await agent.say("Short.", Reply("Yes."))
+    agent.history += agent.user("How many?")
+    talk = await talk_of(agent)
+    answer = await agent.send("/v1/messages/count_tokens", max_tokens=None)
+    assert json.loads(answer.body)["input_tokens"] < WINDOW / 2
+    counted = agent.read(standin.counts[-1].body["messages"])
+    assert counted[: len(agent.requests[-1])] == agent.requests[-1]
+    assert (await talk_of(agent)).last_seq == talk.last_seq
+
+
+async def test_a_fold_waits_where_the_provider_needs_the_thinking_before_results(
+    standin: Standin, alice: User
+) -> None:
+    """Older models refuse results of tools behind an answer without its thinking."""
+    about = {"max_tokens": 2_000, "thinking": {"type": "enabled", "budget_tokens": 1_024}}
+    agent = await start(Claude, standin, alice, about=about)
+    call = Reply("I read.", tools=[ToolCall("read")], thinking="Let me read.")
+    await agent.say(agent.words(), call)
+    while await Condensation.objects.acount() == 0:
+        await agent.use_tool(call)
+    for reply in (call, Reply("Done.")):
+        await agent.use_tool(reply)
+        assert agent.requests[-1] == agent.read(agent.history[:-1])
+    await agent.say("Go on.", Reply("So I do."))
+    assert HEADING in str(agent.requests[-1])
+
+
+@pytest.mark.parametrize(
+    ("limit", "answers", "said"),
+    [(Decimal("0.02"), (), "The budget of this conversation is spent"), (None, (UNAUTHORIZED,), "key")],
+    ids=["budget", "summary"],
+)
+async def test_a_fold_that_fails_is_a_row_and_the_bytes_are_the_clients(
+    standin: Standin, alice: User, limit: Any, answers: Sequence[Any], said: str
+) -> None:
+    """The program does not notice."""
+    agent = await start(Claude, standin, alice)
+    await agent.say("Hello.", Reply("Hello!"))
+    await Conversation.objects.aupdate(budget=limit)
+    await agent.say(agent.words(7_000), Reply("Much."), *answers)
+    await agent.say("Go on.", Reply("So I do."))
+    assert standin.requests[-1].raw == agent.written
+    assert said in await page_of(agent, alice)
+
+
+async def test_a_damaged_record_changes_no_request(standin: Standin, alice: User) -> None:
+    """It goes out as it came, and a row says so."""
+    agent = await start(Claude, standin, alice)
+    await agent.grow()
+    await agent.say("Short.", Reply("Yes."))
+    assert HEADING in str(agent.requests[-1])
+    damaged = Message.objects.filter(seq=1)
+    content = await damaged.values_list("content", flat=True).aget()
+    await damaged.aupdate(content=5)
+    await agent.say("Go on.", Reply("So I do."))
+    assert standin.requests[-1].raw == agent.written
+    assert "went out as it came" in await page_of(agent, alice)
+    await damaged.aupdate(content=content)
