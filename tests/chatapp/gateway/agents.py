@@ -85,26 +85,27 @@ class Agent(ABC):
             body, named = gzip.compress(body), {**named, "content_encoding": "gzip"}
         return await visit(path or self.path, self.token, body, **named)
 
-    async def say(self, text: str, *answers: Behaviour) -> None:
+    async def say(self, text: str, *answers: Behaviour, waits: bool = True) -> None:
         """Go on with a message, and take the answer in; more answers are for what follows."""
         self.history += self.user(text)
-        await self.go_on(*answers)
+        await self.go_on(*answers, waits=waits)
 
-    async def use_tool(self, *answers: Behaviour) -> None:
+    async def use_tool(self, *answers: Behaviour, waits: bool = True) -> None:
         """Answer all calls, and take the next answer in."""
         calls, self.calls = self.calls, []
         for name in calls:
             self.history += self.result(name, self.words())
-        await self.go_on(*answers)
+        await self.go_on(*answers, waits=waits)
 
-    async def go_on(self, *answers: Behaviour) -> None:
+    async def go_on(self, *answers: Behaviour, waits: bool = True) -> None:
         """Have the history answered, and wait until all that follows from that is stored."""
         self.standin.then(*(answers or [self.reply()]))
         answer = await self.send()
         assert answer.status == 200, answer.body
         self.answer(json.loads(answer.body))
         self.requests.append(self.sent())
-        await background_jobs.close()
+        if waits:
+            await background_jobs.close()
 
     def reply(self) -> Reply:
         """Return an answer, which may think or call tools."""

@@ -1,5 +1,6 @@
 """Folds: summaries in requests of programs that have grown long, and their undo."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from decimal import Decimal
@@ -11,9 +12,11 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client as Browser
 
+from chatapp import background_jobs
 from chatapp.models import Condensation, Conversation, Message
 from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
-from tests.standin.behaviours import UNAUTHORIZED, Reply, ToolCall
+from tests.standin.auto import summarise
+from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 HEADING = "Conversation Summary"
@@ -181,7 +184,7 @@ async def test_a_fold_waits_where_the_provider_needs_the_thinking_before_results
 
 @pytest.mark.parametrize(
     ("limit", "answers", "said"),
-    [(Decimal("0.02"), (), "The budget of this conversation is spent"), (None, (UNAUTHORIZED,), "key")],
+    [(Decimal("0.02"), (), "budget of this conversation is"), (None, (UNAUTHORIZED,), "key")],
     ids=["budget", "summary"],
 )
 async def test_a_fold_that_fails_is_a_row_and_the_bytes_are_the_clients(
@@ -195,6 +198,36 @@ async def test_a_fold_that_fails_is_a_row_and_the_bytes_are_the_clients(
     await agent.say("Go on.", Reply("So I do."))
     assert standin.requests[-1].raw == agent.written
     assert said in await page_of(agent, alice)
+
+
+@pytest.mark.parametrize("forks", [False, True])
+async def test_the_program_goes_on_while_its_summary_is_written(
+    standin: Standin, alice: User, forks: bool
+) -> None:
+    """What it says meanwhile stays behind the fold; where it goes back, there is none."""
+    agent, gate = await start(Claude, standin, alice), Gate()
+    await agent.say("Hello.", Reply("Hello!"))
+    early = [*agent.history]
+    written = Reply(summarise({"messages": [{"role": "user", "content": "All."}]}), hold=gate)
+    said = Reply("Much.", tools=[ToolCall("read")], thinking="So much.")
+    for _number in range(6):
+        await agent.say(agent.words(1_000), Reply("Noted."))
+    await agent.say(agent.words(1_000), said, written, waits=False)
+    await asyncio.to_thread(gate.wait_until_reached)
+    if forks:
+        agent.history, agent.calls = early, []
+        await agent.say("Or so?", Reply("Yes.", thinking="Hm."), waits=False)
+    else:
+        await agent.use_tool(Reply("I read.", thinking="Meanwhile."), waits=False)
+    gate.open()
+    await background_jobs.close()
+    await agent.say("Go on.", Reply("So I do."))
+    await agent.say("And on.", Reply("Yes."))
+    assert (HEADING in str(agent.requests[-1])) != forks
+    assert thoughts(agent.requests[-1]) == (["Hm."] if forks else [])
+    assert changes(agent.requests[-2:]) == []
+    made = await Condensation.objects.aget()
+    assert (made.status, bool(made.error)) == (("failed", True) if forks else ("succeeded", False))
 
 
 async def test_a_damaged_record_changes_no_request(standin: Standin, alice: User) -> None:
