@@ -110,8 +110,7 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
     told = (upstream.profile, call.headers, body, program[0] if program else "")
     request = Request(token, dialect, *told)
-    is_kept, counting = call.path in dialect.paths, call.path in dialect.counting
-    recording = Recording(request, is_kept, counting)
+    recording = Recording(request, call.path in dialect.paths, call.path in dialect.counting)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
     # All of the request is here: what comes now says that its client left.
     gone = asyncio.ensure_future(receive())

@@ -1,4 +1,4 @@
-"""Folds: summaries of clients' conversations, written beside them for their next requests.
+"""Folds: summaries of clients' conversations, written in the background for later requests.
 
 No request waits for one. Once it is applied, the tags of messages say what is folded, as in any
 other conversation; the next request that goes on behind it has the summary.
@@ -24,15 +24,8 @@ from chatapp.condensation.draft_writer import DraftJournal
 from chatapp.condensation.ratings import feedback_of
 from chatapp.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.context.turn_context import TurnSettings, read_terms
-from chatapp.conversations.locks import with_unpinned
-from chatapp.models import (
-    ApiToken,
-    ClientConversation,
-    Condensation,
-    Conversation,
-    Message,
-    Turn,
-)
+from chatapp.gateway.requests import Request
+from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
 from chatapp.models.database import lock, reading
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.turns import actions
@@ -43,60 +36,43 @@ log = logging.getLogger(__name__)
 # Of the window, in percent: clients condense by themselves above this.
 MOST = 70
 CHANGED = noop("The program went on otherwise meanwhile, so the summary was dropped.")
-OTHER = noop("Another summary is being written.")
 
 
 class FoldLog(AttemptLog):
-    """A log that applies a reduction beside what the client does, unless that changed meanwhile."""
+    """A log that applies a summary to a client's conversation, unless that went back meanwhile."""
 
     drafts = True
 
     @override
     def _trigger(self, attempt: condense.Attempt) -> str:
-        return str(Condensation.Trigger(attempt.trigger))
-
-    @override
-    @transaction.atomic
-    def _create(self, attempt: condense.Attempt) -> int:
-        lock(Conversation, self.run.conversation.pk)
-        if _is_folding(self.run.conversation.pk):
-            raise AgentError(OTHER)
-        return super()._create(attempt)
+        return str(attempt.trigger)
 
     @override
     @transaction.atomic
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[condense.TokenCount, events.ContextChanged]:
-        pk = self.run.conversation.pk
-        lock(Conversation, pk)
+        lock(Conversation, pk := self.run.conversation.pk)
         shown = Message.objects.filter(pk__in=reduction.hidden, hidden=False)
-        is_open = ClientConversation.objects.open().filter(pk=pk).exists()
-        if not is_open or shown.count() < len(reduction.hidden):
+        if shown.count() < len(reduction.hidden) or not Conversation(pk=pk).writer:
             raise condense.CondenseError(CHANGED)
         return super()._apply(attempt, reduction, receipt)
 
 
-def _is_folding(pk: uuid.UUID) -> bool:
-    running = Condensation.objects.filter(conversation=pk, status=Condensation.Status.RUNNING)
-    return running.exists()
-
-
 def _budget(terms: TurnSettings) -> condense.Budget:
-    """Return the budget of a client's conversation: it is condensed before its client would."""
     budget = terms.budget()
     return replace(budget, threshold=min(MOST, budget.percent(budget.condenses_at)))
 
 
-def fold_if_due(token: ApiToken, conversation: Conversation, tokens: int) -> None:
+def fold_if_due(request: Request, conversation: Conversation, tokens: int) -> None:
     """Have a conversation of this size folded, if its client's token wants that and it is due.
 
-    It is not while a person has undone a fold of it.
+    It is not while one is made, or while a person has undone one.
     """
-    pk = conversation.pk
+    pk, status = conversation.pk, Condensation.Status
     tried = Condensation.objects.filter(conversation=pk, message__rewind_parent=None)
-    is_open = tried.filter(status__in=(Condensation.Status.RUNNING, Condensation.Status.UNDONE))
-    if token.mode != ApiToken.Mode.CONDENSE or is_open.exists():
+    is_open = tried.filter(status__in=(status.RUNNING, status.UNDONE)).exists()
+    if request.told.is_part or request.token.mode != ApiToken.Mode.CONDENSE or is_open:
         return
     if (terms := read_terms(pk)) and tokens >= _budget(terms).condenses_at:
         enqueue("fold_conversation", key=str(pk), conversation=str(pk))
@@ -115,13 +91,13 @@ async def fold_conversation(conversation: str) -> None:
     await reading(actions.announce_change)(pk)
 
 
+@transaction.atomic
 def _note(pk: uuid.UUID, reason: str) -> None:
     """Have a row say why nothing is folded, unless the newest one says so."""
-    with transaction.atomic():
-        lock(Conversation, pk)
-        newest = Turn.objects.filter(conversation=pk).newest()
-        if newest is None or newest.error != reason:
-            Turn.objects.note(Conversation(pk=pk), Turn.Status.SUCCEEDED, reason)
+    lock(Conversation, pk)
+    newest = Turn.objects.filter(conversation=pk).newest()
+    if newest is None or newest.error != reason:
+        Turn.objects.note(Conversation(pk=pk), Turn.Status.SUCCEEDED, reason)
 
 
 def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
@@ -129,30 +105,20 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
         raise AgentError(CHANGED)
-    conversation, profile = terms.conversation, terms.profile
-    journal = DraftJournal(terms, scale := Scale.read(conversation, profile, ""))
-    size = scale.weigh(journal.effective)
+    scale = Scale.read(terms.conversation, terms.profile, "")
+    journal = DraftJournal(terms, scale)
+    history, size = journal.effective, scale.weigh(journal.effective)
     # The client's prompt and tools, in place of our own.
-    scale.overhead = max(0, size.value - sum_tokens(journal.effective))
-    configured = loaded_configuration(journal.run, folder_of(conversation))
+    scale.overhead = max(0, size.value - sum_tokens(history))
+    made = loaded_configuration(terms, folder_of(terms.conversation))
     # Only words can stand in a request of another program.
-    in_words = [one for one in configured.strategies if one.kind == "condensed"]
+    in_words = [one for one in made.strategies if getattr(one, "kind", "") == "condensed"]
     named = [one for one in in_words if one.name != "provider"] or ["fresh_start"]
-    writer = ProviderSummarizer(
-        provider_for(terms.writer), journal, journal.saver.audience, apart=True
-    )
-    asked = replace(configured, strategies=named)
-    condenser = asked.condenser(writer, COUNTER, log=FoldLog(journal))
+    provider, audience = provider_for(terms.writer), journal.saver.audience
+    writer = ProviderSummarizer(provider, journal, audience, apart=True)
+    condenser = replace(made, strategies=named).condenser(writer, COUNTER, log=FoldLog(journal))
     tried = Condensation.objects.filter(conversation=pk).order_by("-at_seq").first()
-    situation = configured.situation(
-        journal.effective,
-        size,
-        _budget(terms),
-        model=profile.model,
-        history=with_unpinned(pk, journal.effective),
-        feedback=feedback_of(conversation.owner),
-        condensed_at=tried.at_seq if tried else 0,
-        automatic=True,
-        **terms.whose,
-    )
-    return condenser, situation
+    wanted = {"model": terms.profile.model, "automatic": True, **terms.whose}
+    wanted |= {"feedback": feedback_of(terms.conversation.owner)}
+    wanted |= {"condensed_at": tried.at_seq if tried else 0}
+    return condenser, made.situation(history, size, _budget(terms), **wanted)

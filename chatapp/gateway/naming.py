@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import condense
-from chatapp.gateway.dialects import Dialect, Told
+from chatapp.gateway.dialects import Dialect, Json, Told
 from chatapp.models import HistoryLink
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.source_texts import fields, texts_in
-from chatapp.transfer.transcripts import Block, Transcript
+from chatapp.transfer.transcripts import Block
 
 # Headers that name a session, the surest first; the body's own name comes after the first two.
 _SUREST = ("x-palimpsest-conversation", "x-claude-code-session-id")
@@ -60,6 +60,10 @@ def asks_for_summary(headers: Mapping[str, str], told: Told) -> bool:
     return is_trigger or begins or bool(_KIND.search(headers.get("x-codex-turn-metadata", "")))
 
 
+def _size(message: Json) -> int:
+    return len(message["content"])
+
+
 def _role(item: object) -> object:
     return fields(item).get("role")
 
@@ -101,7 +105,7 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
     odd, silent = 0, list[int]()
     for number, item in enumerate(told.items):
-        known, extent = len(transcript.messages), _extent(transcript)
+        known, said = len(transcript.messages), [*map(_size, transcript.messages[-1:])]
         try:
             transcript.take(number + 1, condense.well_formed_json(item))
         except WRONG:
@@ -111,7 +115,7 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
         places.append(made - 1 if adds else -1)
         # What says nothing, such as sealed thinking, belongs to what follows.
         silent.append(number)
-        if extent != _extent(transcript):
+        if made > known or said != [*map(_size, transcript.messages[-1:])]:
             for one in silent:
                 places[one] = places[-1] if places[one] >= 0 else -1
             silent.clear()
@@ -126,11 +130,6 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
             digest = HistoryLink.digest_behind(digest, message["role"], message["content"])
         entries.append(Entry(message["role"], message["content"], digest, number in of_system))
     return History(entries, places, odd + len(transcript.problems))
-
-
-def _extent(transcript: Transcript) -> tuple[int, int]:
-    """Return the number of messages, and of blocks in the last one."""
-    return len(transcript.messages), len((transcript.messages or [{"content": ()}])[-1]["content"])
 
 
 def are_alike(one: Told, other: Told) -> bool:

@@ -112,8 +112,11 @@ class Recording:
         """Store the request, drafts of the answer twice a second, and its end."""
         saver, request = RetriedWrites(Nobody()), self.request
         try:
-            opened = await self._opens(saver, request)
-            self._sent = opened.sent
+            opened = await self._open(saver, request)
+        except Exception:
+            # Its bytes are on record all the same, in a conversation of their own.
+            log.exception("a request of the gateway is recorded without what it says")
+            opened = await self._open(saver, replace(request, is_odd=True))
         finally:
             self._opened.set()
         await self._more.wait()
@@ -129,14 +132,6 @@ class Recording:
         partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(opened.conversation.pk)
 
-    async def _opens(self, saver: RetriedWrites, request: Request) -> store.Opened:
-        try:
-            return await self._open(saver, request)
-        except Exception:
-            # Its bytes are on record all the same, in a conversation of their own.
-            log.exception("a request of the gateway is recorded without what it says")
-            return await self._open(saver, replace(request, is_odd=True))
-
     async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
         await asyncio.to_thread(lambda: request.body)
         await reading(lambda: request.history)()
@@ -144,6 +139,7 @@ class Recording:
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
+        self._sent = opened.sent
         await reading(actions.announce_change)(talk.pk)
         if is_new:
             actions.announce_list(request.owner.pk)

@@ -46,11 +46,9 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
 def counted(request: Request) -> bytes:
     """Return a request as it would go out now; nothing is stored."""
     talk = _with_history(_of_session(request, request.name.session), request)
-    made = Rewriter(request, talk).rewrite(is_folded=True) if talk else None
-    if made is None:
-        return request.raw
-    body, parts = request.body, b",".join([part for part, _number in made.parts])
-    return body.head + parts + body.tail
+    made = Rewriter(request, talk).rewrite() if talk else None
+    parts = b",".join([part for part, _number in made.parts]) if made else b""
+    return request.body.head + parts + request.body.tail if made else request.raw
 
 
 def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":

@@ -20,8 +20,8 @@ from chatapp.gateway import naming
 from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
-from chatapp.gateway.rewrites import Rewriter, as_message
-from chatapp.gateway.splices import Spliced
+from chatapp.gateway.rewrites import Rewriter
+from chatapp.gateway.splices import Splicer
 from chatapp.models import (
     ApiToken,
     Conversation,
@@ -114,9 +114,9 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    newest = next((one for one in reversed(fresh) if not one.is_told), None)
-    recalled = rewriter.recall() if newest else ()
-    seqs += [_append(locked, one, *(recalled if one is newest else ())) for one in fresh]
+    said = [one for one in fresh if not one.is_told]
+    recalled = rewriter.recall() if said else ()
+    seqs += [_append(locked, one, *(recalled if one in said[-1:] else ())) for one in fresh]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
@@ -160,7 +160,8 @@ def _part(
 
 
 def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
-    message = as_message(entry, *recalled)
+    content = [*entry.content, *recalled]
+    message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
@@ -180,11 +181,11 @@ def _log_of(pk: uuid.UUID) -> RequestLog:
     return RequestLog(pk)
 
 
-def _as_sent(request: Request, seqs: Sequence[int], made: Spliced | None) -> SentRequest:
+def _as_sent(request: Request, seqs: Sequence[int], made: Splicer | None) -> SentRequest:
     body, places = request.body, request.history.places
     parts = tuple(body.parts)
     if made:
-        parts, places = tuple([part for part, _n in made.parts]), [n for _part, n in made.parts]
+        parts, places = zip(*made.parts, strict=True)
     numbers = [seqs[place] if place >= 0 else 0 for place in places[: len(parts)]]
     numbers += [0] * (len(parts) - len(numbers))
     whole = b"".join((body.head, b",".join(parts), body.tail))
@@ -209,7 +210,7 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
         if message and columns["usage_measured"] and not outcome.turn:
-            fold_if_due(opened.request.token, locked, _size_of(outcome))
+            fold_if_due(opened.request, locked, _size_of(outcome))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)

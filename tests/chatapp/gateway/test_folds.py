@@ -241,5 +241,5 @@ async def test_a_damaged_record_changes_no_request(standin: Standin, alice: User
     await damaged.aupdate(content=5)
     await agent.say("Go on.", Reply("So I do."))
     assert standin.requests[-1].raw == agent.written
-    assert "went out as it came" in await page_of(agent, alice)
+    assert "went out without it" in await page_of(agent, alice)
     await damaged.aupdate(content=content)
