@@ -112,8 +112,8 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     scale.overhead = max(0, size.value - sum_tokens(history))
     made = loaded_configuration(terms, folder_of(terms.conversation))
     # Only words can stand in a request of another program.
-    in_words = [one for one in made.strategies if getattr(one, "kind", "") == "condensed"]
-    named = [one for one in in_words if one.name != "provider"] or ["fresh_start"]
+    rungs = [one for one in made.strategies if getattr(one, "kind", "") == "condensed"]
+    named = [one for one in rungs if getattr(one, "name", "") != "provider"] or ["fresh_start"]
     provider, audience = provider_for(terms.writer), journal.saver.audience
     writer = ProviderSummarizer(provider, journal, audience, apart=True)
     condenser = replace(made, strategies=named).condenser(writer, COUNTER, log=FoldLog(journal))

@@ -41,10 +41,7 @@ OK = range(200, 300)
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer; it is not ``is_kept`` if it is no part of a conversation.
-
-    One that is ``counting`` is weighed as if it were.
-    """
+    """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts."""
 
     request: Request
     is_kept: bool = True
@@ -64,12 +61,11 @@ class Recording:
 
     async def outgoing(self) -> bytes:
         """Return the body to send: the client's, but for folds and recalled passages."""
-        if self.request.token.mode == ApiToken.Mode.RECORD:
-            return self.request.raw
-        if self.is_kept:
+        changes = self.request.token.mode != ApiToken.Mode.RECORD
+        if changes and self.is_kept:
             self._task = _start(self)
             await self._opened.wait()
-        elif self.counting:
+        elif changes and self.counting:
             with suppress(Exception):
                 self._sent = await reading(counted)(self.request)
         return self.request.raw if self._sent is None else self._sent

@@ -93,9 +93,9 @@ class Rewriter:
             return None
         made = Splicer(self.request.dialect, self.entries, places, summaries)
         made.splice(self.request.body, self.request.history.places)
-        answers = [number for number, one in enumerate(self.entries) if one.role == "assistant"]
-        lacks = self.request.told.keeps_thinking and {*answers[-1:]} & {*made.unbound}
-        if lacks and is_folded and not self.request.words:
+        last = [number for number, one in enumerate(self.entries) if one.role == "assistant"][-1:]
+        is_result = self.request.told.keeps_thinking and not self.request.words
+        if is_folded and is_result and any(map(made.unbound.get, last)):
             return self._rewrite(is_folded=False)
         return made
 
@@ -110,7 +110,7 @@ class Rewriter:
         found = []
         for row in own.filter(hidden=False).exclude(condense_id=None).in_reading_order():
             last = linked.filter(seq__lte=row.position).order_by("-seq").first()
-            end = numbers.get(last and last.pk, len(links))
+            end = numbers.get(last.pk, len(links)) if last else len(links)
             found.append((end, message_store.to_engine(row).text))
         behind = max([end for end, _text in found], default=0) + 1
         return [] if all(one.is_told for one in self.entries[behind:]) else found

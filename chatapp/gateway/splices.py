@@ -33,11 +33,9 @@ class Splicer:
     """Splices one request: its ``entries`` are on record in ``places``.
 
     ``summaries`` have the number of the last message that they hide, in order, and their texts. A
-    summary begins the next message if that is the user's, and is a message of its own otherwise.
-    Messages of the system among the hidden ones follow it as one.
-
-    It makes ``parts``, each with the number of its message, -1 for none, and the ``view`` of the
-    answer. ``unbound`` are the messages that go without their thinking.
+    summary begins the next message if that is the user's, or else is one. Hidden messages of the
+    system follow it as one. ``parts`` are made, each with the number of its message or -1, and the
+    answer's ``view``; ``unbound`` is true for messages that go without their thinking.
     """
 
     dialect: Dialect
@@ -46,10 +44,9 @@ class Splicer:
     summaries: list[tuple[int, str]]
     parts: list[tuple[bytes, int]] = field(default_factory=list)
     view: bytes = b""
-    unbound: list[int] = field(default_factory=list)
+    unbound: dict[int, bool] = field(default_factory=dict)
     _told: list[bytes] = field(default_factory=list)
     _hides: bool = False
-    _bound: dict[int, bool] = field(default_factory=dict)
 
     def splice(self, body: Body, items: Sequence[int]) -> None:
         """Make the parts; ``items`` have the numbers of their entries. Raises ValueError."""
@@ -81,9 +78,9 @@ class Splicer:
             self.parts += [(own, -1)] if begins else []
             self._end_told()
         if self._is_unbound(number):
-            body = read_body(raw, "content")
-            raw = b",".join([part for part in body.parts if not self._thinks(json.loads(part))])
-            raw = raw and body.head + raw + body.tail
+            body, bound = read_body(raw, "content"), self.dialect.bound
+            kept = [one for one in body.parts if fields(json.loads(one)).get("type") not in bound]
+            raw = body.head + b",".join(kept) + body.tail if kept else b""
         if is_last and (recalled := self.places[number].recalled):
             raw = with_text(raw, recalled, self.dialect)
             self._see(recalled.encode())
@@ -93,18 +90,15 @@ class Splicer:
         """Take in that all behind this stands behind something that is not the client's."""
         self.view = hashlib.sha256(self.view + said).digest()
 
-    def _thinks(self, block: Any) -> bool:
-        return fields(block).get("type") in self.dialect.bound
-
     def _is_unbound(self, number: int) -> bool:
         """Return True for an answer whose thinking stood behind other items than now."""
-        if number not in self._bound:
-            thinks = any(map(self._thinks, self.entries[number].content))
-            self._bound[number] = thinks and self.places[number].view != self.view
-            if self._bound[number]:
-                self.unbound.append(number)
+        if number not in self.unbound:
+            kinds = {one.get("type") for one in self.entries[number].content}
+            is_other = self.places[number].view != self.view
+            self.unbound[number] = is_other and not kinds.isdisjoint(self.dialect.bound)
+            if self.unbound[number]:
                 self._see(self.entries[number].digest)
-        return self._bound[number]
+        return self.unbound[number]
 
     def _end_told(self) -> None:
         """Add messages of the system as one."""
@@ -123,16 +117,15 @@ def is_users(item: Any) -> bool:
 def with_text(item: bytes, text: str, dialect: Dialect, *, first: bool = False) -> bytes:
     """Return a message with one more text at its end, or ``first``; raise ValueError."""
     body = read_body(item, "content", any_value=True)
-    content, parts, around = body.value.get("content"), [*body.parts], (b"", b"")
-    block = json.dumps({"type": dialect.text, "text": text}).encode()
-    if isinstance(content, str) and dialect.merged:
-        said = json.dumps(f"{text}\n\n" if first else f"\n\n{text}").encode()
-        parts = [said[:-1] + parts[0][1:] if first else parts[0][:-1] + said[1:]]
-        return body.head + parts[0] + body.tail
-    if isinstance(content, str):
-        around = b"[", b"]"
-        parts = [b'{"type": "%b", "text": %b}' % (dialect.text.encode(), parts[0])]
-    elif not (content and isinstance(content, list)):
+    content, parts = body.value.get("content"), [*body.parts]
+    if not content or not isinstance(content, list | str):
         raise ValueError("a message without content")
-    parts = [block, *parts] if first else [*parts, block]
-    return body.head + around[0] + b",".join(parts) + around[1] + body.tail
+    if isinstance(content, str) and dialect.merged:
+        said = json.dumps(text).encode()
+        one, other = (said, parts[0]) if first else (parts[0], said)
+        return body.head + one[:-1] + rb"\n\n" + other[1:] + body.tail
+    form = b'{"type": "%b", "text": %%b}' % dialect.text.encode()
+    parts = [form % parts[0]] if isinstance(content, str) else parts
+    block = form % json.dumps(text).encode()
+    whole = b",".join([block, *parts] if first else [*parts, block])
+    return body.head + (b"[%b]" % whole if isinstance(content, str) else whole) + body.tail
