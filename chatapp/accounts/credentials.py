@@ -123,7 +123,9 @@ def holder_of_api_token(*, token: str) -> ApiToken | None:
 
 
 _HELD = (
-    "SELECT t.*, u.*, p.*, f.* FROM chatapp_apitoken t JOIN auth_user u ON u.id = t.owner_id "
+    "SELECT t.*, u.*, p.*, f.*, EXISTS (SELECT 1 FROM chatapp_conversation WHERE owner_id = u.id "
+    "AND budget IS NOT NULL) AS has_budgets "
+    "FROM chatapp_apitoken t JOIN auth_user u ON u.id = t.owner_id "
     "LEFT JOIN chatapp_profile p ON p.id = t.profile_id "
     "LEFT JOIN chatapp_preferences f ON f.owner_id = u.id "
     "LEFT JOIN chatapp_deletion d ON d.user_id = u.id "
@@ -132,7 +134,10 @@ _HELD = (
 
 
 def find_gateway_token(token: str) -> ApiToken | None:
-    """Return the row of a token with its owner and profile in one query; its use is not noted."""
+    """Return the row of a token with its owner and profile in one query; its use is not noted.
+
+    It ``has_budgets`` if any conversation of its owner has one.
+    """
     related = {"owner": User, "profile": Profile, "preferences": Preferences}
     found = select(ApiToken, _HELD, ApiToken.digest_of(token), **related)
     for one in found:

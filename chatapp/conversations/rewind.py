@@ -136,12 +136,17 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
     return question_seq
 
 
-def set_tail_aside(conversation: Conversation, first_seq: int, root_seq: int) -> None:
+def set_tail_aside(
+    conversation: Conversation,
+    first_seq: int,
+    root_seq: int,
+    cause: Rewind.Cause = Rewind.Cause.REGENERATED,
+) -> None:
     """Set aside all since ``first_seq``, for another version behind ``root_seq`` from a client."""
-    if conversation.messages.questions().in_force().filter(seq=first_seq).exists():
+    is_question = conversation.messages.questions().in_force().filter(seq=first_seq).exists()
+    if is_question and cause == Rewind.Cause.REGENERATED:
         set_message_aside(conversation, first_seq)
     else:
-        cause = Rewind.Cause.REGENERATED
         _set_aside(conversation, cause, root_seq=root_seq, first_seq=first_seq)
 
 

@@ -19,6 +19,7 @@ from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import Request
+from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
 from chatapp.languages import in_words, reader_of
 from chatapp.middleware import client_address
@@ -78,7 +79,8 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     if found := _TOKEN_IN_PATH.fullmatch(path):
         token, path = found[1], found[2]
     beside = bool(token)
-    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    scheme, _space, bearer = headers.get("authorization", "").partition(" ")
+    bearer = bearer.strip() if scheme.lower() == "bearer" else ""
     # Some clients send something else as one of the two.
     given = [headers.get("x-api-key", ""), bearer]
     given.sort(key=lambda one: not one.startswith(ApiToken.PREFIX))
@@ -110,6 +112,8 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
     told = (upstream.profile, call.headers, body, program[0] if program else "")
     request = Request(token, dialect, *told)
+    if token.has_budgets:
+        await reading(_check_budget)(request)
     recording = Recording(request, call.path in dialect.paths, call.path in dialect.counting)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
     # All of the request is here: what comes now says that its client left.
@@ -167,6 +171,16 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
     model = "" if is_chosen else str(read_body(body, "").value.get("model") or "")
     own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
     return token, find_upstream(token, dialect.provider, model, own_key=own_key)
+
+
+def _check_budget(request: Request) -> None:
+    """Raise Refusal if the budget of the conversation that a request continues is spent."""
+    found = find_known(request)
+    try:
+        if found:
+            spending.check_spending(found.pk)
+    except SpendingLimitReached as error:
+        raise Refusal(403, in_words(str(error))) from error
 
 
 def _models(call: Call, name: str) -> bytes:

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import condense
 from chatapp.gateway.dialects import Dialect, Json, Told
@@ -16,20 +17,23 @@ from chatapp.transfer.transcripts import Block
 _SUREST = ("x-palimpsest-conversation", "x-claude-code-session-id")
 _NAMING = (
     "session-id", "session_id", "thread-id", "x-opencode-session", "x-session-affinity",
-    "x-session-id", "x-grok-session-id", "x-grok-conv-id", "x-amp-thread-id",
+    "x-session-id", "x-openwebui-chat-id", "x-grok-session-id", "x-grok-conv-id", "x-amp-thread-id",
     "helicone-session-id", "x-litellm-session-id",
 )  # fmt: skip
-_OTHER = re.compile(r"x-[\w-]+-session-id")
+_OTHER = re.compile(r"x-(?!parent-)[\w-]+-session-id")
 # A part of a session that is a conversation of its own.
-_AGENT = "x-claude-code-agent-id"
+_AGENTS = ("x-claude-code-agent-id", "thread-id")
+# A sub-agent's session names the one that it works for.
+_PARENT = "x-parent-session-id"
 LONGEST_NAME = 200
 # From this share on two requests are of the same agent.
 ALIKE = 0.5
-# How clients begin when they ask for a summary of their own, and what else says so.
+# How clients begin when they ask for a summary or suggestion, and what else says so.
 _SUMMARY = re.compile(
     r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
     r"|You are performing a CONTEXT CHECKPOINT COMPACTION|Provide a detailed prompt for continuing"
-    r"|The current conversation is rapidly running out of context|\*Briefly\* summarize this)"
+    r"|The current conversation is rapidly running out of context|\*Briefly\* summarize this"
+    r"|(?P<goes_on>\[SUGGESTION MODE|The user stepped away))"
 )
 _KIND = re.compile(r'"request_kind": *"(?!turn")')
 
@@ -48,16 +52,21 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
     others = [value for one, value in headers.items() if _OTHER.fullmatch(one)]
     found = (*surest, told.session, *[headers.get(one, "") for one in _NAMING], *others)
     session = _short(next(filter(None, found), ""))
-    agent = headers.get(_AGENT, "")
-    return Name(_short(f"{session}/{agent}"), session) if session and agent else Name(session)
+    agent = next(filter(None, [headers.get(one) for one in _AGENTS]), session)
+    if agent != session:
+        return Name(_short(f"{session}/{agent}"), session)
+    return Name(session, headers.get(_PARENT, ""))
 
 
-def asks_for_summary(headers: Mapping[str, str], told: Told) -> bool:
-    """Return True if the client asks for a summary to replace its history with."""
+def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary", "suggestion"]:
+    """Return the purpose of a request that a client makes for its own use, "" for any other."""
     last = next((one for one in reversed(told.items) if _role(one) != "system"), None)
     is_trigger = fields(last).get("type") == "compaction_trigger"
-    begins = any(_SUMMARY.match(text) for text in texts_in(last))
-    return is_trigger or begins or bool(_KIND.search(headers.get("x-codex-turn-metadata", "")))
+    begins = next(filter(None, map(_SUMMARY.match, texts_in(last))), None)
+    if begins and begins["goes_on"]:
+        return "suggestion"
+    is_other = _KIND.search(headers.get("x-codex-turn-metadata", ""))
+    return "summary" if is_trigger or begins or is_other else ""
 
 
 def _size(message: Json) -> int:

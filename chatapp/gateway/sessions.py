@@ -1,5 +1,8 @@
 """Sessions: the conversation that a request belongs to."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
@@ -10,12 +13,25 @@ from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
 from chatapp.gateway.requests import Request
 from chatapp.gateway.rewrites import Rewriter
-from chatapp.models import ClientConversation, Conversation, HistoryLink
+from chatapp.models import ClientConversation, Conversation, HistoryLink, Message
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
+# The messages of a request for a title or a trial, and its answer.
+EXCHANGE = 2
+
+
+def find_known(request: Request) -> Conversation | None:
+    """Return the conversation that a request continues, None for a new one."""
+    known, main = (
+        _of_session(request, request.name.session),
+        _main_of(request, request.name.session),
+    )
+    if found := _with_history(known, request):
+        return found
+    return main if main is not None and _is_alike(main, request) else None
 
 
 @transaction.atomic
@@ -27,25 +43,21 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     """
     # Two requests of one session come at once.
     lock(User, request.owner.pk)
-    known = _of_session(request, request.name.session)
-    if found := _with_history(known, request):
+    main = _main_of(request, request.name.session)
+    if found := find_known(request):
+        goes_on = len(request.history.entries) > EXCHANGE and main != found
+        if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
+            _swap(main, found)
         return found, False
-    there = known.filter(parent=None) if request.name.session else ()
-    main = next((one.conversation for one in there), None)
-    if main is not None and _is_alike(main, request):
-        return main, False
-    above = None if main else _of_session(request, request.name.parent).filter(parent=None).first()
-    made = _begin(request, above.conversation if above and request.name.parent else main)
-    if main and request.told.tools and not _head_of(main, request).tools:
-        # The first request was for a title, or only tried whether somebody answers.
-        _put_beside(main, made)
-        _put_beside(made, None)
+    made = _begin(request, main or _main_of(request, request.name.parent))
+    if main and request.told.tools and not _has_tools(main, request):
+        _swap(main, made)
     return made, True
 
 
 def counted(request: Request) -> bytes:
     """Return a request as it would go out now; nothing is stored."""
-    talk = _with_history(_of_session(request, request.name.session), request)
+    talk = find_known(request)
     made = Rewriter(request, talk).rewrite() if talk else None
     parts = b",".join([part for part, _number in made.parts]) if made else b""
     return request.body.head + parts + request.body.tail if made else request.raw
@@ -55,29 +67,49 @@ def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConver
     return ClientConversation.objects.of(request.owner, request.dialect.name, session)
 
 
+def _main_of(request: Request, session: str) -> Conversation | None:
+    """Return the conversation of a named session that is no side request within it, if any."""
+    for one in _of_session(request, session) if session else ():
+        if one.parent is None or one.parent.client.session != session:
+            return one.conversation
+    return None
+
+
 def _with_history(
     known: "models.QuerySet[ClientConversation]", request: Request
 ) -> Conversation | None:
-    """Return the conversation that has the longest beginning of a history.
-
-    A question alone may be anybody's: its request has to be alike, and nameless has to come first.
-    """
+    """Return the conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
-    answered = next((n for n, one in enumerate(entries) if one.role == "assistant"), len(entries))
     rows = HistoryLink.objects.filter(message__conversation__client__in=known.values("pk"))
-    rows = rows.select_related("message__conversation")
+    rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
         found = rows.filter(digest__in=part).order_by("message__conversation__updated_at")
-        by = {bytes(one.digest): one for one in found}
-        for place, digest in reversed([*enumerate(part, end - len(part))]):
-            if link := by.get(digest):
-                talk = link.message.conversation
-                waits = talk.last_seq == link.message.seq
-                waits = waits and not talk.calls.filter(status="running").exists()
-                is_own = (request.name.session or waits) and _is_alike(talk, request)
-                return talk if place >= answered or is_own else None
+        by = defaultdict[bytes, list[Message]](list)
+        for link in found:
+            by[bytes(link.digest)].append(link.message)
+        if there := next((by[one] for one in reversed(part) if one in by), None):
+            return _going_on(there, request)
     return None
+
+
+def _going_on(found: Sequence[Message], request: Request) -> Conversation | None:
+    """Return the conversation of one of these messages that a request continues, or makes fork.
+
+    A question and a program's own examples may be anybody's: without an answer that was recorded
+    before, its request has to be alike, and a nameless one has to come first.
+    """
+    found = [one for one in found if one.conversation.client.parent_id is None] or found
+    ends = [one for one in found if one.seq == one.conversation.last_seq]
+    if not ends and len(found) > 1 and not request.name.session:
+        return None
+    message = (ends or found)[-1]
+    talk = message.conversation
+    if talk.calls.filter(message__seq__lte=message.seq).exists():
+        return talk
+    waits = bool(ends) and not talk.calls.filter(status="running").exists()
+    is_own = (request.name.session or waits) and _is_alike(talk, request)
+    return talk if is_own else None
 
 
 def _head_of(conversation: Conversation, request: Request) -> Told:
@@ -87,6 +119,10 @@ def _head_of(conversation: Conversation, request: Request) -> Told:
         return Told(())
     parts = RequestReader(conversation.pk).parts(call.manifest)
     return request.dialect.read(read_body(parts.head + parts.tail, "").value)
+
+
+def _has_tools(conversation: Conversation, request: Request) -> bool:
+    return bool(_head_of(conversation, request).tools)
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:
@@ -99,6 +135,14 @@ def _begin(request: Request, parent: Conversation | None) -> Conversation:
     insert(ClientConversation(conversation=made, dialect=request.dialect.name, **columns))
     _put_beside(made, parent)
     return made
+
+
+def _swap(first: Conversation, main: Conversation) -> None:
+    """Make a session's first conversation, which was for a title or a trial, a side request."""
+    above = first.client.parent
+    ClientConversation.objects.filter(parent=first).update(parent=main)
+    _put_beside(first, main)
+    _put_beside(main, above)
 
 
 def _put_beside(conversation: Conversation, parent: Conversation | None) -> None:

@@ -30,7 +30,6 @@ from chatapp.models import (
     ModelCall,
     Rewind,
     Turn,
-    hidden_messages,
     message_store,
 )
 from chatapp.models.database import insert, now, together
@@ -64,12 +63,12 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
     entries = request.history.entries
     with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
-        # What asks for a summary is no part of the talk that it is of.
-        summarises = locked.last_seq and naming.asks_for_summary(request.headers, request.told)
+        # What a client asks for its own use is no part of the talk.
+        aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
         rewriter = Rewriter(request, locked)
-        seqs = [0] * len(entries) if summarises else _take(locked, rewriter)
-        made = rewriter.rewrite(is_folded=not summarises)
-        purpose = ModelCall.Purpose.SUMMARY if summarises else ModelCall.Purpose.CHAT
+        seqs = [0] * len(entries) if aside else _take(locked, rewriter)
+        made = rewriter.rewrite(is_folded=aside != "summary")
+        purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
         call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
@@ -154,7 +153,7 @@ def _part(
     shares = any(one.role == "assistant" for one in common)
     is_other = fresh > 1 and not shares and shown.filter(role="assistant").exists()
     if not common or is_other:
-        hidden_messages.rewind(locked.pk, tail.seq, cause=Rewind.Cause.REPLACED)
+        set_tail_aside(locked, tail.seq, last, Rewind.Cause.REPLACED)
     else:
         set_tail_aside(locked, tail.seq, last)
 

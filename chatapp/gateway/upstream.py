@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -107,6 +108,18 @@ class _Pinned(AbstractResolver):
         """Keep nothing open."""
 
 
+def _tracing() -> aiohttp.TraceConfig:
+    """Return hooks that note in a request's context if its line had rested."""
+    made = aiohttp.TraceConfig()
+
+    async def note(_client: Any, context: Any, _told: Any) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx["reused"] = True
+
+    made.on_connection_reuseconn.append(note)
+    return made
+
+
 @asynccontextmanager
 async def sent(
     upstream: Upstream, url: URL, headers: Sequence[tuple[str, str]], body: bytes
@@ -123,13 +136,22 @@ async def sent(
             auto_decompress=False,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             timeout=TIMEOUT,
+            trace_configs=[_tracing()],
             trust_env=addresses is None,
         )
 
     known = await clients()
     async with known.use(("gateway", str(url.origin()), upstream.guard, addresses), make) as client:
-        sending = client.post(url, headers=headers, data=body, allow_redirects=False)
-        async with sending as answer:
+        sending = partial(client.post, url, headers=headers, data=body, allow_redirects=False)
+        reused: dict[str, bool] = {}
+        try:
+            answer = await sending(trace_request_ctx=reused)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            # Servers close lines that rest, and say nothing of it.
+            if not reused:
+                raise
+            answer = await sending()
+        async with answer:
             yield answer
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-from datetime import timedelta
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -99,6 +98,7 @@ class ApiToken(AccessToken):
     """
 
     PREFIX = "palimpsest_"
+    has_budgets = False
 
     class Scope(models.TextChoices):
         """The rights of a token."""
@@ -137,9 +137,9 @@ class ApiToken(AccessToken):
         return str(self.name)
 
     @property
-    def idle(self) -> timedelta | None:
-        """The time since its last use, None if it was never used."""
-        return now() - self.used_at if self.used_at else None
+    def idle(self) -> int | None:
+        """The seconds since its last use, None if it was never used."""
+        return int((now() - self.used_at).total_seconds()) if self.used_at else None
 
 
 class Share(AccessToken):

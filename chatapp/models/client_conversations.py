@@ -61,6 +61,11 @@ class ClientConversation(models.Model):
     def __str__(self) -> str:
         return str(self.program)
 
+    @property
+    def name(self) -> str:
+        """The program without its version."""
+        return str(self.program).partition("/")[0]
+
 
 class HistoryLink(models.Model):
     """The place of a message in a client's history: a digest of it and all before it.

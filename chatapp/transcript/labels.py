@@ -468,9 +468,9 @@ def cache_miss(call: ModelCall) -> str:
 
 def rewind_name(rewind: Rewind, versions: int = 0) -> str:
     """Return a rewind's name; for a version, its number among all versions."""
-    if rewind.version is not None and versions:
-        return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
     if rewind.cause == Rewind.Cause.REPLACED:
         return _("The client replaced its history")
+    if rewind.version is not None and versions:
+        return _("Version {number:,} of {count:,}", number=rewind.version, count=versions)
     retried = rewind.cause == Rewind.Cause.RETRIED
     return _("Set aside to try again") if retried else _("Rewound")

@@ -237,13 +237,24 @@ def parts_of(
                 yield _note(data)
             case condense.TextBlock() if blocks.kind_of(block) in UNSAID:
                 pass
-            case condense.TextBlock(text):
-                part = attached_part(index, block) if block.extra else None
-                if part or text.strip():
-                    env = {NAME: f"note-{message.seq}-{index}"}
-                    yield part or TextPart(render_markdown(text, env))
+            case condense.TextBlock():
+                yield from _text_parts(message, index, block)
             case condense.ImageBlock():
                 yield attached_part(index, block) or NotePart(_("Image"))
+
+
+def _text_parts(message: condense.Message, index: int, block: condense.TextBlock) -> Iterator[Part]:
+    """Yield the parts of a text: in a user's name, a program's words are apart from theirs."""
+    if block.extra and (part := attached_part(index, block)):
+        yield part
+        return
+    said, words = block.text, block.extra.get(condense.USER_WORDS)
+    if isinstance(words, str) and message.role == "user" and not said.startswith(condense.PUT_BACK):
+        if said.strip() and said.strip() != words.strip():
+            yield NotePart(_("Added by the program"), said)
+        said = words
+    if said.strip():
+        yield TextPart(render_markdown(said, {NAME: f"note-{message.seq}-{index}"}))
 
 
 def attached_part(index: int, block: condense.Block) -> Part | None:

@@ -144,7 +144,9 @@ def create_gateway_token(request: Request) -> HttpResponse:
     scope = ApiToken.Scope.GATEWAY
     token = credentials.create_api_token(owner=request.user, scope=scope, **form.cleaned_data)
     address, own_key = request.build_absolute_uri("/gateway"), "own_key" in request.POST
+    profile = form.cleaned_data["profile"]
     context = {"token": token, "form": form, "address": address, "own_key": own_key}
+    context["speaks"] = profile.provider if profile else ""
     return render(request, "settings/token.html", context)
 
 

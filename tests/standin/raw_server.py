@@ -28,7 +28,8 @@ class Script:
 class RawServer:
     """Requests by their heads and bodies; ``left`` is set where a client went away first.
 
-    Behind the script it answers as ``default`` says.
+    Behind the script it answers as ``default`` says. If it ``rests``, it keeps its lines open, and
+    closes each with the next request.
     """
 
     port: int = 0
@@ -37,6 +38,7 @@ class RawServer:
     script: deque[Script] = field(default_factory=deque)
     default: Callable[[bytes], Script] | None = None
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    rests: bool = False
 
     @property
     def url(self) -> str:
@@ -67,6 +69,9 @@ class RawServer:
             await asyncio.sleep(0)
         if not told.cut:
             writer.write(b"0\r\n\r\n")
+        if self.rests:
+            await writer.drain()
+            await gone
         gone.cancel()
         writer.close()
 

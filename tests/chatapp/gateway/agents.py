@@ -44,6 +44,7 @@ class Agent(ABC):
     # What else this agent sends, and its newest request.
     about: Mapping[str, Any] = field(default_factory=dict)
     written: bytes = b""
+    raw: bytes = b""
 
     path = "/v1/messages"
     key = "messages"
@@ -104,6 +105,7 @@ class Agent(ABC):
         assert answer.status == 200, answer.body
         self.answer(json.loads(answer.body))
         self.requests.append(self.sent())
+        self.raw = [one for one in self.standin.requests if one.path == self.path][-1].raw
         if waits:
             await background_jobs.close()
 

@@ -72,6 +72,15 @@ async def test_a_line_that_breaks_is_an_error_event_at_the_end(
     assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
 
 
+async def test_a_line_that_rested_too_long_is_opened_again(upstream: RawServer, token: str) -> None:
+    """The server closes it with the second request, which reaches it on another one."""
+    upstream.rests = True
+    for _number in range(2):
+        upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+        assert (await visit("/v1/messages", token, ASKED)).status == 200
+    assert upstream.bodies == [ASKED, ASKED]
+
+
 async def test_a_summary_that_the_client_asks_for_is_no_part_of_the_talk(
     upstream: RawServer, token: str
 ) -> None:
@@ -125,14 +134,29 @@ async def test_a_refusal_of_ours_is_in_the_dialects_own_words(
     assert (upstream.bodies, await Conversation.objects.acount()) == ([], 0)
 
 
+# What follows the answer.
+MORE = json.dumps(
+    json.loads(ASKED)
+    | {
+        "messages": [
+            *json.loads(ASKED)["messages"],
+            {"role": "assistant", "content": "Half a word."},
+        ]
+    }
+).encode()
+
+
 async def test_limits_of_users_hold_here_too(upstream: RawServer, token: str, alice: User) -> None:
     """A budget that is spent, a token of another scope, and a revoked one."""
     upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
     await alice.profiles.aupdate(price_input=100_000)
     assert (await visit("/v1/messages", token, ASKED)).status == 200
-    await Preferences.objects.filter(owner=alice).aupdate(month_budget=Decimal("0.01"))
-    answer = await visit("/v1/messages", token, ASKED)
-    assert (answer.status, error_of(answer)) == (403, "permission_error")
+    for limited in (Preferences.objects.all(), Conversation.objects.all()):
+        name = "budget" if limited.model is Conversation else "month_budget"
+        await limited.aupdate(**{name: Decimal("0.01")})
+        answer = await visit("/v1/messages", token, MORE)
+        assert (answer.status, error_of(answer)) == (403, "permission_error")
+        await limited.aupdate(**{name: None})
     await ApiToken.objects.aupdate(scope="all")
     assert (await visit("/v1/messages", token, ASKED)).status == 401
     await ApiToken.objects.all().adelete()

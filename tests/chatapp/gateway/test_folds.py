@@ -195,9 +195,10 @@ async def test_a_fold_that_fails_is_a_row_and_the_bytes_are_the_clients(
     await agent.say("Hello.", Reply("Hello!"))
     await Conversation.objects.aupdate(budget=limit)
     await agent.say(agent.words(7_000), Reply("Much."), *answers)
-    await agent.say("Go on.", Reply("So I do."))
-    assert standin.requests[-1].raw == agent.written
     assert said in await page_of(agent, alice)
+    await Conversation.objects.aupdate(budget=None)
+    await agent.say("Go on.", Reply("So I do."), *answers)
+    assert agent.raw == agent.written
 
 
 @pytest.mark.parametrize("forks", [False, True])
@@ -240,6 +241,6 @@ async def test_a_damaged_record_changes_no_request(standin: Standin, alice: User
     content = await damaged.values_list("content", flat=True).aget()
     await damaged.aupdate(content=5)
     await agent.say("Go on.", Reply("So I do."))
-    assert standin.requests[-1].raw == agent.written
+    assert agent.raw == agent.written
     assert "went out without it" in await page_of(agent, alice)
     await damaged.aupdate(content=content)

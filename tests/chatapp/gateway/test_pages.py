@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.models import ClientConversation, ModelCall
+from chatapp.models import ClientConversation, Conversation, ModelCall
 from tests.chatapp.gateway.programs import claude, talks, visit
 from tests.standin.raw_server import RawServer, Script
 from tests.standin.server import Standin
@@ -75,3 +75,17 @@ async def test_the_record_of_a_call_has_its_bytes_and_every_page_shows_it(
     assert await sync_to_async(read)(f"{here}/calls/{call.pk}/request/") == body
     for place in (f"{here}/export/", "/conversations/?q=wombat", f"{here}/"):
         assert b"wombat" in await sync_to_async(read)(place)
+
+
+async def test_what_a_program_adds_stands_apart_from_its_users_words(
+    upstream: RawServer, token: str, browser: Client
+) -> None:
+    """Nobody has to read reminders to find them; the scheme of a token is any case's."""
+    said = "<system-reminder>\nBe good.\n</system-reminder>\n\nFind the wombat."
+    body = json.dumps({"model": "x", "messages": [{"role": "user", "content": said}]}).encode()
+    upstream.script.append(Script([b"data: [DONE]\n\n"]))
+    await visit("/v1/messages", "", body, authorization=f"bearer {token}")
+    talk = await Conversation.objects.aget()
+    shown = (await sync_to_async(browser.get)(f"/c/{talk.pk}/")).content.decode()
+    assert re.search(r"<summary>Added by the program</summary>", shown)
+    assert re.search(r"<p>Find the wombat.</p>", shown)

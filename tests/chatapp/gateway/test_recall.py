@@ -18,12 +18,12 @@ async def with_lost_fact(kind: type[Agent], standin: Standin, owner: User) -> Ag
     agent = await start(kind, standin, owner, "recall")
     await agent.say(FACT, Reply("Noted."))
     await agent.say("What else is there to do today?", Reply("Nothing."))
-    assert standin.requests[-1].raw == agent.written
+    assert agent.raw == agent.written
     agent.history = []
     await agent.say(
         "This session is being continued from another one.", Reply("Go on.", thinking="Hm.")
     )
-    assert standin.requests[-1].raw == agent.written
+    assert agent.raw == agent.written
     return agent
 
 

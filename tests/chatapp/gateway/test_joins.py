@@ -1,0 +1,158 @@
+"""Joins: requests of one session only, whatever else looks like it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from chatapp.models import Conversation, ModelCall, Rewind
+from tests.chatapp.gateway.clients import SYSTEM, TOOLS, mains, reply_with, told_by
+from tests.chatapp.gateway.programs import body_of, visit
+from tests.standin.raw_server import RawServer
+
+Told = tuple[str, str]
+EXAMPLES = [("user", "Change the greeting."), ("assistant", "Ok."), ("user", "New code base now.")]
+EXAMPLES += [("assistant", "Ok.")]
+
+
+def talk(*said: str, before: Sequence[Told] = ()) -> list[Told]:
+    """Return messages of a user and a model in turn."""
+    return [*before, *zip(("user", "assistant") * len(said), said, strict=False)]
+
+
+async def ask(token: str, history: Sequence[Told], *, named: Any = (), **more: Any) -> None:
+    """Send a history."""
+    messages = [{"role": role, "content": text} for role, text in history]
+    about: dict[str, Any] = {"model": "claude-opus-5", "system": SYSTEM, "tools": TOOLS}
+    await visit("/v1/messages", token, body_of(**about | more, messages=messages), **dict(named))
+
+
+async def shown() -> list[list[Told]]:
+    """Return the words of each conversation that is no side request."""
+
+    def read() -> list[list[Told]]:
+        return [told_by(one) for one in mains()]
+
+    return await sync_to_async(read)()
+
+
+# Requests in their order: each with what names it, its history, and the answer to it. In the end
+# each conversation is one of these histories with its answer.
+ONE, TWO = {"x_session_affinity": "one"}, {"x_session_affinity": "two"}
+PLAIN: dict[str, str] = {}
+TITLE = {"system": "Name the talk.", "tools": []}
+AGENTS = {
+    "root": {"session_id": "s", "thread_id": "s"},
+    "child": {"session_id": "s", "thread_id": "c", "x_codex_parent_thread_id": "s"},
+    "side": {"session_id": "s", "thread_id": "f"},
+}
+AGENTS = {
+    whose: {name.replace("_id", "-id"): value for name, value in told.items()}
+    for whose, told in AGENTS.items()
+}
+CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any]]], list[int]]] = {
+    "two sessions without a name, whose first answers are the same": (
+        [
+            (PLAIN, talk("hello"), "Hi!", {}),
+            (PLAIN, talk("hello"), "Hi!", {}),
+            (PLAIN, talk("hello", "Hi!", "A"), "To A.", {}),
+            (PLAIN, talk("hello", "Hi!", "B"), "To B.", {}),
+            (PLAIN, talk("hello", "Hi!", "A", "To A.", "C"), "To C.", {}),
+        ],
+        [4, 3],
+    ),
+    "a third one, which could be a version of either": (
+        [
+            (PLAIN, talk("hello"), "Hi!", {}),
+            (PLAIN, talk("hello"), "Hi!", {}),
+            (PLAIN, talk("hello", "Hi!", "A"), "To A.", {}),
+            (PLAIN, talk("hello", "Hi!", "B"), "To B.", {}),
+            (PLAIN, talk("hello", "Hi!", "C"), "To C.", {}),
+        ],
+        [2, 3, 4],
+    ),
+    "examples that a program puts before each question": (
+        [
+            (PLAIN, talk("One?", before=EXAMPLES), "First.", {}),
+            (PLAIN, talk("Two?", before=EXAMPLES), "Second.", {}),
+            (PLAIN, talk("One?", "First.", "On.", before=EXAMPLES), "Third.", {}),
+            (PLAIN, talk("Two?", "Second.", "On.", before=EXAMPLES), "Fourth.", {}),
+        ],
+        [2, 3],
+    ),
+    "agents of one session, each in its thread": (
+        [
+            (AGENTS["root"], talk("Begin."), "Begun.", {}),
+            (AGENTS["child"], talk("Sub."), "Sub done.", {}),
+            (AGENTS["side"], talk("Begin.", "Begun.", "Aside."), "Aside done.", {}),
+            (AGENTS["root"], talk("Begin.", "Begun.", "On."), "Done.", {}),
+            (AGENTS["child"], talk("Sub.", "Sub done.", "More."), "More done.", {}),
+        ],
+        [3],
+    ),
+    "a program that asks in mid-session what its user may say next": (
+        [
+            (ONE, talk("Begin."), "Begun.", {}),
+            (ONE, talk("Begin.", "Begun.", "[SUGGESTION MODE: Suggest.]"), "run it", {}),
+            (ONE, talk("Begin.", "Begun.", "On."), "Done.", {}),
+        ],
+        [2],
+    ),
+    "a title that is asked for first, by a program without tools": (
+        [
+            (ONE, talk("Begin."), "A Title", TITLE),
+            (ONE, talk("Begin."), "Begun.", {"tools": []}),
+            (ONE, talk("Begin.", "Begun.", "On."), "Done.", {"tools": []}),
+            (ONE, talk("Title it again."), "Another", TITLE),
+        ],
+        [2],
+    ),
+    "a session whose program goes back behind its summary, and on again": (
+        [
+            (ONE, talk("Begin."), "Begun.", {}),
+            (ONE, talk("In short: begun."), "Yes.", {}),
+            (ONE, talk("Begin.", "Begun.", "On."), "Done.", {}),
+            (ONE, talk("In short: begun.", "Yes.", "And?"), "So.", {}),
+        ],
+        [3],
+    ),
+    "agents of a session, each in its own": (
+        [
+            (ONE, talk("Begin."), "Begun.", {}),
+            (TWO | {"x-parent-session-id": "one"}, talk("Sub."), "Sub done.", {}),
+            ({"x-session-affinity": "3", "x-parent-session-id": "two"}, talk("Sub."), "Deep.", {}),
+            (TWO, talk("Sub.", "Sub done.", "More."), "More done.", {}),
+        ],
+        [0],
+    ),
+    "chats of a page, each with its header": (
+        [
+            ({"x-openwebui-chat-id": "1"}, talk("hello"), "Hi!", {}),
+            ({"x-openwebui-chat-id": "2"}, talk("hello"), "Hi!", {}),
+            ({"x-openwebui-chat-id": "1"}, talk("hello", "Hi!", "A"), "To A.", {}),
+            ({"x-openwebui-chat-id": "2"}, talk("hello", "Hi!", "B"), "To B.", {}),
+        ],
+        [2, 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_each_session_is_one_conversation(upstream: RawServer, token: str, case: str) -> None:
+    """It shows what its client has, every message of it is stored once, and every call is there."""
+    requests, ends = CASES[case]
+    for named, history, answer, more in requests:
+        upstream.script.append(reply_with(answer))
+        await ask(token, history, named=named, **more)
+    expected = [[*requests[at][1], ("assistant", requests[at][2])] for at in ends]
+    assert sorted(await shown()) == sorted(expected)
+    assert await ModelCall.objects.acount() == len(requests)
+
+    def stored() -> list[list[str]]:
+        talks = Conversation.objects.all()
+        return [[one.content[0]["text"] for one in talk.messages.all()] for talk in talks]
+
+    for said in await sync_to_async(stored)():
+        assert [one for one in said if said.count(one) > 1 and one != "Ok."] == []
+    assert not await Rewind.objects.exclude(cause="replaced").aexists()

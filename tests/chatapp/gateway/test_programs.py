@@ -1,0 +1,197 @@
+"""Real programs work through the gateway, and each session of theirs is one conversation.
+
+CLIENTS names the folder in which these were installed: ``npm install @anthropic-ai/claude-code
+@openai/codex opencode-ai``. Whatever else they would reach is behind a proxy that nobody runs.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from asgiref.sync import sync_to_async
+from backports import zstd
+
+from chatapp.gateway import recording
+from chatapp.gateway.application import gateway
+from chatapp.models import ModelCall
+from tests.chatapp.gateway.clients import mains, told_by
+from tests.chatapp.gateway.streams import event
+from tests.standin.raw_server import RawServer, Script
+
+pytestmark = pytest.mark.soak
+
+CODEX = """model_provider = "here"
+model = "gpt-6.1-sol"
+[model_providers.here]
+name = "Here"
+base_url = "{base}/v1"
+env_key = "TOKEN"
+wire_api = "responses"
+"""
+# By the name of its file: how each is asked, and asked again in the same session.
+PROGRAMS = {
+    "claude": (["-p"], ["--continue", "-p"]),
+    "codex": (
+        ["exec", "--skip-git-repo-check"],
+        ["exec", "--skip-git-repo-check", "resume", "--last"],
+    ),
+    "opencode": (["run"], ["run", "--continue"]),
+}
+
+
+def events(*told: Mapping[str, Any]) -> list[bytes]:
+    """Return events as either API writes them."""
+    return [
+        event(one["type"], **{name: value for name, value in one.items() if name != "type"})
+        for one in told
+    ]
+
+
+def answer_with(text: str, body: bytes) -> Script:
+    """Return an answer in the API of a request, which reads a note first if it is to."""
+    told = json.loads(body if body[:1] == b"{" else zstd.decompress(body))
+    if "input" in told:
+        item = {"type": "message", "role": "assistant", "id": "m", "status": "completed"}
+        item |= {"content": [{"type": "output_text", "text": text, "annotations": []}]}
+        response: dict[str, Any] = {"id": f"r {text}", "output": [item], "usage": None}
+        return Script(
+            events(
+                {"type": "response.created", "response": {"id": f"r {text}"}},
+                {"type": "response.output_item.done", "output_index": 0, "item": item},
+                {"type": "response.completed", "response": response},
+            )
+        )
+    last = json.dumps(told["messages"][-1])
+    tools = [one["name"] for one in told.get("tools", ()) if one.get("name") in {"Read", "read"}]
+    block: dict[str, Any] = {"type": "text", "text": ""}
+    delta: dict[str, Any] = {"type": "text_delta", "text": text}
+    if tools and "note.txt" in last and "tool_result" not in last:
+        path = {"file_path": "note.txt", "filePath": "note.txt"}
+        block = {"type": "tool_use", "id": f"toolu_{text}", "name": tools[0], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(path)}
+    start = {"id": f"msg {text}", "type": "message", "role": "assistant", "content": []}
+    start |= {"model": told["model"], "usage": {"input_tokens": 9, "output_tokens": 1}}
+    reason = "tool_use" if block["type"] == "tool_use" else "end_turn"
+    return Script(
+        events(
+            {"type": "message_start", "message": start},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": reason},
+                "usage": {"output_tokens": 2},
+            },
+            {"type": "message_stop"},
+        )
+    )
+
+
+async def serve(request: web.Request) -> web.StreamResponse:
+    """Have the gateway answer a request from a socket."""
+    path = request.rel_url.raw_path
+    scope = {"type": "http", "method": request.method, "path": path, "client": ("127.0.0.1", 1)}
+    scope |= {"headers": request.raw_headers, "query_string": request.query_string.encode()}
+    body, answer = await request.read(), web.StreamResponse()
+    messages = iter([{"type": "http.request", "body": body}])
+
+    async def receive() -> Any:
+        return next(messages, None) or await asyncio.Event().wait()
+
+    async def send(message: Mapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            answer.set_status(message["status"])
+            for name, value in message["headers"]:
+                if name.lower() != b"content-length":
+                    answer.headers.add(name.decode(), value.decode("latin1"))
+            await answer.prepare(request)
+        else:
+            await answer.write(message.get("body", b""))
+
+    await gateway(scope, receive, send)
+    return answer
+
+
+@pytest.fixture
+async def base() -> AsyncIterator[str]:
+    """The gateway's address on a port of its own."""
+    app = web.Application(client_max_size=1 << 28)
+    app.router.add_route("*", "/{path:.*}", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/gateway"
+    await runner.cleanup()
+
+
+def found(name: str) -> str:
+    """Return the path of a program."""
+    folder = Path(os.environ.get("CLIENTS", "/nowhere"))
+    files: Iterator[Path] = folder.glob(f"node_modules/**/{name}")
+    path = next((str(one) for one in files if one.is_file() and os.access(one, os.X_OK)), "")
+    if not path:
+        pytest.skip(f"CLIENTS names no folder with {name}.")
+    return path
+
+
+def home(folder: Path, base: str, token: str) -> dict[str, str]:
+    """Return the environment of a program that is set up in a folder."""
+    options = {"baseURL": f"{base}/v1", "apiKey": token}
+    providers = {"anthropic": {"options": options, "models": {"claude-opus-5": {}}}}
+    for name, text in {
+        ".codex/config.toml": CODEX.format(base=base),
+        ".config/opencode/opencode.json": json.dumps(
+            {"model": "anthropic/claude-opus-5", "autoupdate": False, "provider": providers}
+        ),
+        "note.txt": "a note",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "TOKEN": token,
+        "ANTHROPIC_BASE_URL": base,
+        "ANTHROPIC_AUTH_TOKEN": token,
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1",
+        "DISABLE_TELEMETRY": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+async def test_a_program_is_answered_and_recorded(
+    upstream: RawServer, token: str, base: str, tmp_path: Path, name: str
+) -> None:
+    """Asked, and asked again in the same session; a tool runs where it has one for the note."""
+    program, numbers = found(name), itertools.count(1)
+    upstream.default = lambda body: answer_with(f"Answer {next(numbers)}.", body)
+    how = {"cwd": tmp_path, "env": home(tmp_path, base, token), "stdin": subprocess.DEVNULL}
+    asked = ("What is in note.txt?", "And what else?")
+    for options, words in zip(PROGRAMS[name], asked, strict=True):
+        done = await asyncio.to_thread(
+            subprocess.run, [program, *options, words], capture_output=True, text=True, **how
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Answer" in done.stdout
+    await recording.settle()
+
+    def read() -> list[list[tuple[str, str]]]:
+        return [told_by(one) for one in mains()]
+
+    (shown,) = await sync_to_async(read)()
+    for words in asked:
+        assert len([text for _role, text in shown if words in text]) == 1
+    assert shown[-1][0] == "assistant"
+    assert shown[-1][1].startswith("Answer")
+    assert await ModelCall.objects.filter(status="succeeded").acount() == len(upstream.bodies)
