@@ -94,14 +94,14 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 
 
 @transaction.atomic
-def create_api_token(*, owner: User, name: str, scope: str, profile: Profile | None = None) -> str:
-    """Return a new token in clear, of a gateway's ``profile``; it can't be shown again."""
+def create_api_token(*, owner: User, name: str, scope: str, **gateways: Any) -> str:
+    """Return a new token in clear, with a gateway's profile and mode; it can't be shown again."""
     lock(User, owner.pk)
     if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
         raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))
     token = ApiToken.generate()
     digest = ApiToken.digest_of(token)
-    ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest, profile=profile)
+    ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest, **gateways)
     return token
 
 

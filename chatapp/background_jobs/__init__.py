@@ -30,6 +30,7 @@ JOBS: dict[str, str] = {
     "condense_idle": "chatapp.turns.follow_ups.condense_idle",
     "delete_accounts": "chatapp.turns.account_deletions.delete_accounts",
     "embed_messages": "chatapp.embedding.vectors.embed_messages",
+    "fold_conversation": "chatapp.gateway.folds.fold_conversation",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.importers.import_files",
     "name_conversation": "chatapp.turns.follow_ups.name_after",

@@ -138,6 +138,11 @@ class AttemptLog:
         # When drafts were written that this turn takes over.
         self._drafted: dict[str, datetime | None] = {}
 
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that the attempts are part of, None for drafts."""
+        return None if self.drafts else self.run.turn
+
     async def started(self, attempt: condense.Attempt) -> None:
         """Store the attempt's row; raise SpendingLimitReached if it may not ask its model."""
         self.condensed_at = await self.saver.save(self._create, attempt)
@@ -153,8 +158,7 @@ class AttemptLog:
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         run, budget = self.run, self.run.budget()
-        turn = None if self.drafts else run.turn
-        if turn:
+        if turn := self.turn:
             turn.go_on(Turn.Doing.CONDENSING)
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt:
@@ -267,8 +271,9 @@ class AttemptLog:
         """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
-        self.run.turn.hold()
-        message = hidden_messages.apply_reduction(pk, reduction, turn=self.run.turn)
+        if self.turn:
+            self.turn.hold()
+        message = hidden_messages.apply_reduction(pk, reduction, turn=self.turn)
         vectors.enqueue(pk)
         history = message_store.read_effective(pk)
         if broken := find_broken(pk, history):
@@ -330,8 +335,8 @@ class AttemptLog:
     @transaction.atomic
     def _give_up(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
         lock(Conversation, self.run.conversation.pk)
-        if not self.drafts:
-            self.run.turn.hold()
+        if self.turn:
+            self.turn.hold()
         Review.objects.withdraw(uuid.UUID(attempt.id))
         self._finish(attempt, status, **columns)
         message_store.note_record(self.run.conversation.pk)

@@ -153,7 +153,7 @@ def _undo(
     conversation: Conversation, attempt: Condensation, later: int | None, *, weighs: bool = True
 ) -> Undo:
     """Undo an attempt and the ``later`` ones that stand on it, None for any number of them."""
-    refuse_while_running(conversation)
+    refuse_while_running(conversation, lets_client=True)
     message = attempt.message
     if attempt.status != _SUCCEEDED or message is None:
         raise Refused(_("Only an active condensation can be undone."))
@@ -172,6 +172,8 @@ def _undo(
         raise Refused(_("A summary that was imported hides this one, and can't be undone."))
     for made in undone:
         hidden_messages.undo_reduction(made)
+    # A client sends all of its history, whether it fits or not.
+    weighs = weighs and not conversation.writer
     tokens, allowed = _weigh(conversation, len(above)) if weighs else (None, None)
     records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
     return Undo(len(above), tokens, allowed)
@@ -186,7 +188,7 @@ def redo_condensation(*, condensation: Condensation) -> None:
     with _locked(condensation) as (locked, attempt):
         if attempt.status == _SUCCEEDED:
             return
-        refuse_while_running(locked)
+        refuse_while_running(locked, lets_client=True)
         if attempt.status != _UNDONE or attempt.message is None:
             raise Refused(_("Only an undone condensation can be redone."))
         if attempt.message.rewind_parent:

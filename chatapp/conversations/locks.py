@@ -57,9 +57,9 @@ def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Con
                 raise Refused(broken)
 
 
-def refuse_while_running(conversation: Conversation) -> None:
+def refuse_while_running(conversation: Conversation, *, lets_client: bool = False) -> None:
     """Raise Refused while a turn runs, the context is condensed, or another program writes."""
-    if conversation.writer:
+    if conversation.writer and not lets_client:
         raise Refused(CLIENTS)
     turn = conversation.turns.unfinished().first()
     if turn and turn.condenses:

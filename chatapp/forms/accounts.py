@@ -27,7 +27,7 @@ MOST = 100
 
 # What a token is called, so that it is known which one to revoke, and its scope.
 TokenForm = forms.modelform_factory(ApiToken, fields=("name", "scope"))
-GatewayForm = forms.modelform_factory(ApiToken, fields=("name", "profile"))
+GatewayForm = forms.modelform_factory(ApiToken, fields=("name", "profile", "mode"))
 
 
 class CommandForm(ModelForm[SavedCommand]):

@@ -114,7 +114,7 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     request = Request(token, dialect, *told)
     if token.has_budgets:
         await reading(_check_budget)(request)
-    recording = Recording(request, is_kept=call.path in dialect.paths)
+    recording = Recording(request, call.path in dialect.paths, call.path in dialect.counting)
     work = asyncio.ensure_future(_pass_on(call, upstream, recording, send))
     # All of the request is here: what comes now says that its client left.
     gone = asyncio.ensure_future(receive())
@@ -203,9 +203,12 @@ def _models(call: Call, name: str) -> bytes:
 async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:
     """Pass a request on, and its answer back as it comes."""
     url = upstream.url(call.dialect, call.path, call.scope["query_string"])
-    headers = upstream.headers([(name.lower(), value) for name, value in call.scope["headers"]])
+    given = [(name.lower(), value) for name, value in call.scope["headers"]]
+    if (body := await recording.outgoing()) is not recording.request.raw:
+        # What was put into it is not encoded.
+        given = [one for one in given if one[0] != b"content-encoding"]
     try:
-        async with sent(upstream, url, headers, recording.request.raw) as answer:
+        async with sent(upstream, url, upstream.headers(given), body) as answer:
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             recording.status = answer.status
             recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}

@@ -91,14 +91,17 @@ class Body:
     tail: bytes = b""
 
 
-def read_body(data: bytes, name: str) -> Body:
-    """Return a body whose history stands under ``name``; one that is no JSON object is empty."""
+def read_body(data: bytes, name: str, *, any_value: bool = False) -> Body:
+    """Return a body whose history stands under ``name``; one that is no JSON object is empty.
+
+    With ``any_value`` anything else than a list is the only part.
+    """
     try:
         text = data.decode()
         value, cuts = _read_object(text, name)
     except (ValueError, RecursionError):
         return Body({}, data)
-    if not cuts:
+    if not (cuts and (any_value or isinstance(value[name], list))):
         return Body(value, data)
     parts = [text[start + 1 : end].encode() for start, end in itertools.pairwise(cuts)]
     return Body(value, text[: cuts[0] + 1].encode(), parts, text[cuts[-1] :].encode())
@@ -120,7 +123,9 @@ def _read_object(text: str, name: str) -> tuple[dict[str, Any], list[int]]:
             if text[at : at + 1] == "[":
                 cuts = _walk(text, at, "]", item)
                 return cuts[-1] + 1 if cuts else _skip(text, at + 1) + 1
+        start = at
         value[key], at = _value_at(text, at)
+        cuts = [start - 1, at] if key == name else cuts
         return at
 
     def item(at: int) -> int:

@@ -21,22 +21,30 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The facts in a request's body: its history, its session, and the answer that it follows."""
+    """The facts in a request's body: its history, its session, and the answer that it follows.
+
+    If it ``is_part``, the provider has the rest of its history. If it ``keeps_thinking``, the
+    provider refuses results of tools behind an answer without its thinking.
+    """
 
     items: Sequence[Any]
     system: str = ""
     tools: Sequence[str] = ()
     session: str = ""
     follows: str = ""
+    is_part: bool = False
+    keeps_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: its ``paths``, and those with answers ``beside`` conversations.
+    """One API: its ``paths``, and those ``beside`` conversations, some for ``counting`` tokens.
 
     The history of a request stands under ``history``. A profile's address may end with a
     ``version``, as the paths begin. A ``transcript`` takes its items one by one,
-    a ``reply`` the events of an answer. ``refuse`` writes an error of our own.
+    a ``reply`` the events of an answer. ``refuse`` writes an error of our own. A part of a message
+    that is ``text`` has this type; where texts are ``merged``, one more becomes part of a string.
+    Thinking of these types is ``bound`` to all that was sent before it.
     """
 
     name: str
@@ -49,6 +57,10 @@ class Dialect:
     refuse: Callable[[int, str], Json]
     version: str = ""
     beside: frozenset[str] = field(default_factory=frozenset)
+    counting: frozenset[str] = field(default_factory=frozenset)
+    text: str = "text"
+    merged: bool = True
+    bound: frozenset[str] = field(default_factory=frozenset)
 
     def refusal(self, status: int, said: str) -> bytes:
         """Return an error as clients of this API read it."""

@@ -34,6 +34,7 @@ def _read(body: Json) -> Told:
         system=joined(body.get("system")),
         tools=[str(fields(one).get("name")) for one in listed(body.get("tools"))],
         session=_session_in(named) if isinstance(named, str) else "",
+        keeps_thinking=fields(body.get("thinking")).get("type") == "enabled",
     )
 
 
@@ -54,8 +55,12 @@ DIALECT = Dialect(
     history="messages",
     paths=frozenset({"/v1/messages"}),
     beside=frozenset({"/v1/messages/count_tokens"}),
+    counting=frozenset({"/v1/messages/count_tokens"}),
     read=_read,
     transcript=_Transcript,
     reply=Reply,
     refuse=_refuse,
+    # Programs write a text as a string or as a block, from one request to the next.
+    merged=False,
+    bound=frozenset({"thinking", "redacted_thinking"}),
 )

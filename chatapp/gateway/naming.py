@@ -4,9 +4,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import condense
-from chatapp.gateway.dialects import Dialect, Told
+from chatapp.gateway.dialects import Dialect, Json, Told
 from chatapp.models import HistoryLink
 from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.source_texts import fields, texts_in
@@ -32,7 +33,7 @@ _SUMMARY = re.compile(
     r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
     r"|You are performing a CONTEXT CHECKPOINT COMPACTION|Provide a detailed prompt for continuing"
     r"|The current conversation is rapidly running out of context|\*Briefly\* summarize this"
-    r"|\[SUGGESTION MODE|The user stepped away)"
+    r"|(?P<goes_on>\[SUGGESTION MODE|The user stepped away))"
 )
 _KIND = re.compile(r'"request_kind": *"(?!turn")')
 
@@ -57,12 +58,19 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
     return Name(session, headers.get(_PARENT, ""))
 
 
-def asks_aside(headers: Mapping[str, str], told: Told) -> bool:
-    """Return True if the client asks for its own use: for a summary, or a suggestion."""
+def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary", "suggestion"]:
+    """Return the purpose of a request that a client makes for its own use, "" for any other."""
     last = next((one for one in reversed(told.items) if _role(one) != "system"), None)
     is_trigger = fields(last).get("type") == "compaction_trigger"
-    begins = any(_SUMMARY.match(text) for text in texts_in(last))
-    return is_trigger or begins or bool(_KIND.search(headers.get("x-codex-turn-metadata", "")))
+    begins = next(filter(None, map(_SUMMARY.match, texts_in(last))), None)
+    if begins and begins["goes_on"]:
+        return "suggestion"
+    is_other = _KIND.search(headers.get("x-codex-turn-metadata", ""))
+    return "summary" if is_trigger or begins or is_other else ""
+
+
+def _size(message: Json) -> int:
+    return len(message["content"])
 
 
 def _role(item: object) -> object:
@@ -104,9 +112,9 @@ def root_of(owner: int, dialect: str) -> bytes:
 def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
     """Return the messages that a request shows, behind an answer whose digest was ``before``."""
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
-    odd = 0
+    odd, silent = 0, list[int]()
     for number, item in enumerate(told.items):
-        known = len(transcript.messages)
+        known, said = len(transcript.messages), [*map(_size, transcript.messages[-1:])]
         try:
             transcript.take(number + 1, condense.well_formed_json(item))
         except WRONG:
@@ -114,6 +122,12 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
         made = len(transcript.messages)
         adds = made > known or (made and _role(item) not in {"system", "developer"})
         places.append(made - 1 if adds else -1)
+        # What says nothing, such as sealed thinking, belongs to what follows.
+        silent.append(number)
+        if made > known or said != [*map(_size, transcript.messages[-1:])]:
+            for one in silent:
+                places[one] = places[-1] if places[one] >= 0 else -1
+            silent.clear()
         if _role(item) in {"system", "developer"}:
             of_system.update(range(known, made))
     entries, digest = list[Entry](), before or root

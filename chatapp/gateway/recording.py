@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
 from chatapp.context import sizes
+from chatapp.embedding.vectors import embed_question
 from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import Request
-from chatapp.gateway.sessions import find_conversation
-from chatapp.models import Turn
+from chatapp.gateway.sessions import counted, find_conversation
+from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
@@ -40,10 +41,11 @@ OK = range(200, 300)
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer; it is not ``is_kept`` if it is no part of a conversation."""
+    """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts."""
 
     request: Request
     is_kept: bool = True
+    counting: bool = False
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     lost: str = ""
@@ -53,6 +55,20 @@ class Recording:
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     is_over: bool = False
     _task: "asyncio.Task[None] | None" = None
+    # The request as it goes out, known once it is on record.
+    _sent: bytes | None = None
+    _opened: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def outgoing(self) -> bytes:
+        """Return the body to send: the client's, but for folds and recalled passages."""
+        changes = self.request.token.mode != ApiToken.Mode.RECORD
+        if changes and self.is_kept:
+            self._task = _start(self)
+            await self._opened.wait()
+        elif changes and self.counting:
+            with suppress(Exception):
+                self._sent = await reading(counted)(self.request)
+        return self.request.raw if self._sent is None else self._sent
 
     def take(self, chunk: bytes) -> None:
         """Take in a piece of the answer that has gone out; with the first one the record begins."""
@@ -97,10 +113,13 @@ class Recording:
             # Its bytes are on record all the same, in a conversation of their own.
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
+        finally:
+            self._opened.set()
+        await self._more.wait()
         ended = Ended(request.dialect.reply())
         try:
             await self._follow(ended, opened.call.pk)
-            outcome = await asyncio.to_thread(self._outcome, ended, opened.request.problem)
+            outcome = await asyncio.to_thread(self._outcome, ended, opened.problem)
             await saver.save(store.close_call, opened, outcome)
         except Exception:
             log.exception("an answer that went through the gateway is recorded in part")
@@ -113,7 +132,10 @@ class Recording:
         await asyncio.to_thread(lambda: request.body)
         await reading(lambda: request.history)()
         talk, is_new = await saver.save(find_conversation, request)
+        if request.token.mode != ApiToken.Mode.RECORD:
+            await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
+        self._sent = opened.sent
         await reading(actions.announce_change)(talk.pk)
         if is_new:
             actions.announce_list(request.owner.pk)

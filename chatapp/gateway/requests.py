@@ -6,6 +6,7 @@ from functools import cached_property
 
 from django.contrib.auth.models import User
 
+import condense
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import Body, decoded, read_body
 from chatapp.gateway.dialects import Dialect, Refusal, Told
@@ -41,6 +42,13 @@ class Request:
         except Refusal:
             plain = self.raw
         return Body({}, plain) if self.is_odd else read_body(plain, self.dialect.history)
+
+    @property
+    def words(self) -> str:
+        """The user's words in its newest message."""
+        shown = [one for one in self.history.entries if not one.is_told][-1:]
+        said = [{"role": one.role, "content": one.content} for one in shown if one.role == "user"]
+        return "".join([condense.Message.from_api(one).words for one in said])
 
     @cached_property
     def told(self) -> Told:

@@ -89,6 +89,7 @@ def _read(body: Json) -> Told:
         tools=[str(one.get("name") or one.get("type")) for one in tools],
         session=str(fields(talk).get("id") or (talk if isinstance(talk, str) else "")),
         follows=str(body.get("previous_response_id") or ""),
+        is_part=bool(talk or body.get("previous_response_id")),
     )
 
 
@@ -103,4 +104,5 @@ DIALECT = Dialect(
     transcript=_Transcript,
     reply=_Reply,
     refuse=openai_error,
+    text="input_text",
 )

@@ -12,6 +12,7 @@ from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
 from chatapp.gateway.requests import Request
+from chatapp.gateway.rewrites import Rewriter
 from chatapp.models import ClientConversation, Conversation, HistoryLink, Message
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
@@ -52,6 +53,14 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     if main and request.told.tools and not _has_tools(main, request):
         _swap(main, made)
     return made, True
+
+
+def counted(request: Request) -> bytes:
+    """Return a request as it would go out now; nothing is stored."""
+    talk = find_known(request)
+    made = Rewriter(request, talk).rewrite() if talk else None
+    parts = b",".join([part for part, _number in made.parts]) if made else b""
+    return request.body.head + parts + request.body.tail if made else request.raw
 
 
 def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":

@@ -17,8 +17,11 @@ from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.errors import Refused
 from chatapp.gateway import naming
+from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
+from chatapp.gateway.rewrites import Rewriter
+from chatapp.gateway.splices import Splicer
 from chatapp.models import (
     ApiToken,
     Conversation,
@@ -41,12 +44,18 @@ MOST_LOGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request on record: its ``call``, and the digest of the history that it showed."""
+    """A request on record: its ``call``, and the digest of the history that it showed.
+
+    It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
+    """
 
     request: Request
     conversation: Conversation
     call: ModelCall
     digest: bytes
+    sent: bytes
+    view: bytes
+    problem: str
 
 
 def open_call(request: Request, conversation: Conversation) -> Opened:
@@ -55,14 +64,16 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
     with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
         # What a client asks for its own use is no part of the talk.
-        is_aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
-        seqs = [0] * len(entries) if is_aside else _take(locked, entries)
-        purpose = ModelCall.Purpose.SUMMARY if is_aside else ModelCall.Purpose.CHAT
+        aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
+        rewriter = Rewriter(request, locked)
+        seqs = [0] * len(entries) if aside else _take(locked, rewriter)
+        made = rewriter.rewrite(is_folded=aside != "summary")
+        purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
         call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        log, sent = _log_of(locked.pk), _as_sent(request, seqs)
+        log, sent = _log_of(locked.pk), _as_sent(request, seqs, made)
         new = [one for one in seqs if one and not log.knows(one)]
         log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
@@ -72,15 +83,19 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
     log.written = written
     root = naming.root_of(request.owner.pk, request.dialect.name)
-    return Opened(request, locked, call, entries[-1].digest if entries else root)
+    digest = entries[-1].digest if entries else root
+    view, problem = made.view if made else b"", request.problem or rewriter.problem
+    body = sent.body if made else request.raw
+    return Opened(request, locked, call, digest, body, view, problem)
 
 
-def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
+def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     """Store the new messages of a history; return the number of each of its messages, or 0.
 
     Where the two part, what is stored is set aside: as a version, or as a history that the client
     has replaced. A version that the client went back to is shown again.
     """
+    entries = rewriter.entries
     links = HistoryLink.objects.filter(message__conversation=locked)
     links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
     known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
@@ -98,7 +113,12 @@ def _take(locked: Conversation, entries: Sequence[Entry]) -> list[int]:
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    seqs += [_append(locked, one) if one.content else 0 for one in fresh]
+    said = [one for one in fresh if not one.is_told]
+    recalled = rewriter.recall() if said else ()
+    seqs += [
+        _append(locked, one, *(recalled if one in said[-1:] else ())) if one.content else 0
+        for one in fresh
+    ]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
@@ -141,8 +161,9 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(locked: Conversation, entry: Entry) -> int:
-    message = condense.Message.from_api({"role": entry.role, "content": entry.content})
+def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
+    content = [*entry.content, *recalled]
+    message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
@@ -162,9 +183,11 @@ def _log_of(pk: uuid.UUID) -> RequestLog:
     return RequestLog(pk)
 
 
-def _as_sent(request: Request, seqs: Sequence[int]) -> SentRequest:
+def _as_sent(request: Request, seqs: Sequence[int], made: Splicer | None) -> SentRequest:
     body, places = request.body, request.history.places
     parts = tuple(body.parts)
+    if made:
+        parts, places = zip(*made.parts, strict=True)
     numbers = [seqs[place] if place >= 0 else 0 for place in places[: len(parts)]]
     numbers += [0] * (len(parts) - len(numbers))
     whole = b"".join((body.head, b",".join(parts), body.tail))
@@ -188,6 +211,8 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
+        if message and columns["usage_measured"] and not outcome.turn:
+            fold_if_due(opened.request, locked, _size_of(outcome))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -207,9 +232,16 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
     if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, opened.digest}:
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
-    row = _stored(locked, message, stop_reason=outcome.stop_reason)
-    HistoryLink.put_behind(opened.digest, row)
+    is_measured = outcome.columns["usage_measured"] and locked.profile_id
+    measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
+    row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
+    HistoryLink.put_behind(opened.digest, row, opened.view)
     return row
+
+
+def _size_of(outcome: Outcome) -> int:
+    """Return the tokens of a request with its answer."""
+    return outcome.usage.prompt + outcome.usage.output
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:

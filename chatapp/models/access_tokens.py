@@ -109,6 +109,13 @@ class ApiToken(AccessToken):
         # What no form offers but the gateway's own.
         GATEWAY = "gateway", _("gateway")
 
+    class Mode(models.TextChoices):
+        """The changes that the gateway may make to requests."""
+
+        RECORD = "", _("Record only")
+        RECALL = "recall", _("Record and recall")
+        CONDENSE = "condense", _("Record, recall and condense")
+
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = fields.CharField(_("name"), max_length=60)
     scope = models.CharField(
@@ -121,6 +128,7 @@ class ApiToken(AccessToken):
         Profile, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("profile")
     )
     program = fields.CharField(max_length=100, blank=True, db_default="", editable=False)
+    mode = models.CharField(_("mode"), max_length=8, choices=Mode, blank=True, db_default="")
 
     class Meta:
         ordering = ("-created_at", "-pk")

@@ -68,12 +68,16 @@ class ClientConversation(models.Model):
 
 
 class HistoryLink(models.Model):
-    """The place of a message in a client's history: a digest of it and all before it."""
+    """The place of a message in a client's history: a digest of it and all before it.
+
+    The ``view`` of an answer is a digest of all in its request that was not the client's.
+    """
 
     message = models.OneToOneField(
         Message, models.CASCADE, primary_key=True, related_name="history_link"
     )
     digest = models.BinaryField(max_length=32, db_index=True)
+    view = models.BinaryField(max_length=32, null=True)
 
     def __str__(self) -> str:
         return bytes(self.digest).hex()
@@ -87,10 +91,10 @@ class HistoryLink(models.Model):
         return None if found is None else bytes(found)
 
     @classmethod
-    def put_behind(cls, before: bytes, message: Message) -> None:
+    def put_behind(cls, before: bytes, message: Message, view: bytes = b"") -> None:
         """Put a stored message behind the history with this digest."""
         digest = cls.digest_behind(before, message.role, message.content)
-        cls.objects.create(message=message, digest=digest)
+        cls.objects.create(message=message, digest=digest, view=view)
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:

@@ -60,8 +60,8 @@ _FIND_NEWEST = _FIND_IN.replace(
 )
 
 
-# The last message that may be hidden: that a summary or a marker stands for, or one at a place that
-# is given.
+# The last message that may be hidden: that a summary or a marker stands for, that a client has
+# replaced, or one at a place that is given.
 _LAST = """
     SELECT id, seq FROM chatapp_message WHERE conversation_id = %s AND seq <= coalesce(%s, (
         SELECT max(position) FROM (
@@ -69,6 +69,8 @@ _LAST = """
             WHERE conversation_id = %s AND condense_id IS NOT NULL
             UNION ALL SELECT position FROM chatapp_message
             WHERE conversation_id = %s AND truncation_id IS NOT NULL
+            UNION ALL SELECT last_seq FROM chatapp_rewind
+            WHERE conversation_id = %s AND cause = 'replaced'
         ) AS made
     ), seq) ORDER BY seq DESC LIMIT 1
 """
@@ -182,7 +184,7 @@ def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
     Raises IndexDamaged.
     """
     key = conversation_id.hex
-    first, last = _read(_FIRST, [key]), _read(_LAST, [key, until, key, key])
+    first, last = _read(_FIRST, [key]), _read(_LAST, [key, until, key, key, key])
     if not (first and last):
         return None
     ((begin, begin_seq),), ((end, end_seq),) = first, last

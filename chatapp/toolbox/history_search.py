@@ -21,11 +21,14 @@ from chatapp.tools.search_history import Found
 MOST_READ, MOST_BESIDE = 40_000, 4_000
 
 _SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
-# Messages that are hidden, or stand up to a place, without what the engine made and a rewind took.
+# Messages that are hidden, or stand up to a place, without what the engine made and a rewind took;
+# what a client has replaced is hidden only from that client.
 _READ = """
     SELECT * FROM chatapp_message
     WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
-    AND rewind_parent IS NULL AND condense_id IS NULL AND truncation_id IS NULL
+    AND (rewind_parent IS NULL OR rewind_parent IN
+        (SELECT id FROM chatapp_rewind WHERE cause = 'replaced'))
+    AND condense_id IS NULL AND truncation_id IS NULL
     AND clear_id IS NULL AND tokens <= %s ORDER BY seq
 """
 

@@ -117,12 +117,12 @@ def close_left() -> None:
     for call in beside:
         if not is_left(call.owner):
             continue
-        if hasattr(call.conversation, "client"):
-            keep_passed_on(call, stopped)
-        elif call.condensation or call.purpose == ModelCall.Purpose.TITLE:
+        if call.condensation or call.purpose == ModelCall.Purpose.TITLE:
             account_for(call, error=stopped, draft="")
             if call.condensation and call.condensation.status == Condensation.Status.UNUSED:
                 gone[call.condensation.pk] = call.condensation
+        elif hasattr(call.conversation, "client"):
+            keep_passed_on(call, stopped)
         else:
             # What was only tried is part of no turn and no draft; nobody knows what it cost.
             tried = {"status": ModelCall.Status.INTERRUPTED, "cost": None, "error": stopped}

@@ -30,6 +30,7 @@ _INTRODUCTION = (
 )
 # What was stored before headings said who spoke.
 _EARLIER = _FOUND + _LATER
+_BEHIND = _INTRODUCTION.replace("message below", "message above")
 # What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
 _MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
@@ -82,7 +83,7 @@ def token_limit(window: int, most: int = MOST_TOKENS) -> int:
 
 
 def recalled_block(
-    found: Sequence[Passage], *, counter: TokenCounter, limit: int
+    found: Sequence[Passage], *, counter: TokenCounter, limit: int, is_behind: bool = False
 ) -> TextBlock | None:
     """Return the passages as the model reads them, the best that fit into ``limit`` tokens.
 
@@ -90,6 +91,7 @@ def recalled_block(
     model are taken, if there are any. Passages that do not fit are left out, but the best is cut
     around its word; None if none is left. For the page, ``passages`` under ``BESIDE`` has the seq,
     rank, fit and tokens of each, in the order of the text.
+    It names the message before it if it ``is_behind`` that, and otherwise the one after it.
     """
     own = [one for one in found if one.file is None]
     if len(found) - len(own) >= TOOLS_AT_WORK:
@@ -117,6 +119,7 @@ def recalled_block(
         if any(passage.asked & earlier.asked for earlier, *_ in kept[:at]):
             kept[at] = passage, f"[later: {told[1:]}", place
     text = _wrapped([told for _, told, _ in kept])
+    text = text.replace(_INTRODUCTION, _BEHIND, 1) if is_behind else text
     places = [place for _, _, place in kept]
     return TextBlock(text, {BESIDE: {"kind": RECALLED, "passages": places}})
 
@@ -127,7 +130,7 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
     Together they are the whole text, also of a block that another program wrote.
     """
     said = text.removesuffix(CLOSING)
-    for introduction in (_INTRODUCTION, _EARLIER):
+    for introduction in (_INTRODUCTION, _BEHIND, _EARLIER):
         said = said.removeprefix(f"{OPENING}\n{introduction}")
     before, *found = _HEADING.split(said)
     passages = batched(found, 4)

@@ -1,8 +1,9 @@
 """A strict stand-in for Anthropic's HTTP API, served on a loopback port by a thread.
 
-OpenAI's chat completions are its other door, with the same script, window and tokenizer. It
-refuses what the real API refuses, measures tokens, models the prompt cache, and does what a test
-has scripted: one behaviour per request, in order, and sensible answers where none is left.
+OpenAI's chat completions and Responses are its other doors, with the same script, window and
+tokenizer. It refuses what the real API refuses, measures tokens, models the prompt cache, and does
+what a test has scripted: one behaviour per request, in order, and sensible answers where none is
+left.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.standin import auto, chat_door, compaction, thinking
+from tests.standin import auto, chat_door, compaction, responses_door, thinking
 from tests.standin.behaviours import OVERFLOW, PATIENCE, Answer, Behaviour, Failure, Gate, Reply
 from tests.standin.listening import Listening, servers_loop
 from tests.standin.metering import Diagnosis, PromptCache, measure
@@ -129,6 +130,7 @@ class Standin:
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count, methods=["POST"]),
                 *chat_door.routes(self),
+                *responses_door.routes(self),
                 Route("/{path:path}", self._serve, methods=["GET", "POST"]),
             ]
         )

@@ -1,0 +1,115 @@
+"""The stand-in's third door: OpenAI's Responses API, as strict as the others; no streams."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tests.standin.behaviours import Failure, Reply
+from tests.standin.metering import count_text, measure
+from tests.standin.receiving import read_json, received
+
+if TYPE_CHECKING:
+    from tests.standin.server import Standin
+
+Body = Mapping[str, Any]
+
+# The type of a text, by who says it.
+TEXTS = {"user": "input_text", "developer": "input_text", "assistant": "output_text"}
+
+
+def routes(standin: "Standin") -> list[Route]:
+    """Return the address of this door."""
+
+    async def respond(request: Request) -> Response:
+        body, problems = await read_json(request)
+        problems = problems or [*violations(body["input"])]
+        standin.requests.append(await received(request, body, problems))
+        if problems:
+            error = {"message": problems[0], "type": "invalid_request_error"}
+            return JSONResponse({"error": error}, 400)
+        read = as_messages(body["input"])
+        behaviour = standin.next(read)
+        if isinstance(behaviour, Failure) or not isinstance(behaviour, Reply):
+            return JSONResponse({"error": {"message": "No."}}, 500)
+        tokens = await asyncio.to_thread(measure, read, standin.factor)
+        return JSONResponse(_response(behaviour, standin.number(), tokens))
+
+    return [Route("/v1/responses", respond, methods=["POST"])]
+
+
+def violations(items: Sequence[Body]) -> Iterator[str]:
+    """Yield why the API would refuse an input."""
+    yield from _reasoning(items)
+    waiting = set[str]()
+    for index, item in enumerate(items):
+        match {"type": "message", **item}:
+            case {"type": "message", "role": ("user" | "developer" | "assistant") as role, **said}:
+                content = said.get("content")
+                parts = content if isinstance(content, list) else [{"type": TEXTS[role]}]
+                if not content or any(one["type"] != TEXTS[role] for one in parts):
+                    yield f"Invalid value: 'input[{index}].content'"
+            case {"type": "function_call", "call_id": str(name)}:
+                waiting.add(name)
+            case {"type": "function_call_output", "call_id": str(name)} if name in waiting:
+                waiting.remove(name)
+            case {"type": "function_call_output"}:
+                yield f"No tool call found for function call output 'input[{index}]'"
+            case {"type": "reasoning", "encrypted_content": str()}:
+                pass
+            case _:
+                yield f"Invalid value: 'input[{index}]'"
+    if waiting:
+        yield f"No tool output found for function call {sorted(waiting)[0]}."
+
+
+def _reasoning(items: Sequence[Body]) -> Iterator[str]:
+    for item, following in pairwise([*items, {"type": "end"}]):
+        is_answer = following.get("role") == "assistant" or following.get("type") == "function_call"
+        if item.get("type") == "reasoning" and not is_answer:
+            yield "Item of type 'reasoning' was provided without its required following item."
+
+
+def as_messages(items: Sequence[Body]) -> dict[str, Any]:
+    """Return a valid input in the Messages API's shape."""
+    messages: list[dict[str, Any]] = []
+    for item in items:
+        kind = item.get("type", "message")
+        is_own = kind in {"function_call", "reasoning"} or item.get("role") == "assistant"
+        role = "assistant" if is_own else "user"
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "content": []})
+        content = item.get("content") or item.get("output") or item.get("arguments") or ""
+        texts = content if isinstance(content, list) else [{"text": content}]
+        blocks = [{"type": "text", "text": one["text"]} for one in texts]
+        if kind == "function_call_output":
+            answer = {"type": "tool_result", "tool_use_id": item["call_id"]}
+            blocks = [{**answer, "content": texts[0]["text"]}]
+        messages[-1]["content"] += blocks
+    tools = [{"name": "read", "description": "", "input_schema": {}}]
+    return {"model": "gpt", "messages": messages, "tools": tools}
+
+
+def _response(reply: Reply, number: int, tokens: int) -> dict[str, Any]:
+    output: list[dict[str, Any]] = []
+    if reply.thinking:
+        told = [{"type": "summary_text", "text": reply.thinking}] if number % 2 else []
+        sealed = {"summary": told, "encrypted_content": f"sealed-{number}"}
+        output.append({"type": "reasoning", "id": f"rs_{number}", **sealed})
+    if reply.text:
+        said = [{"type": "output_text", "text": reply.text, "annotations": []}]
+        message = {"type": "message", "role": "assistant", "status": "completed", "content": said}
+        output.append({"id": f"msg_{number}", **message})
+    for place, call in enumerate(reply.tools):
+        names = {"id": f"fc_{number}_{place}", "call_id": f"call_{number}_{place}"}
+        given = {"name": call.name, "arguments": json.dumps(dict(call.input))}
+        output.append({"type": "function_call", **names, **given})
+    written = count_text(json.dumps(output))
+    usage = {"input_tokens": tokens, "output_tokens": written, "total_tokens": tokens + written}
+    told = {"id": f"resp_{number}", "object": "response", "status": "completed"}
+    return {**told, "model": "gpt-6.1-sol", "output": output, "usage": usage}
