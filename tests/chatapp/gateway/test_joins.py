@@ -111,6 +111,14 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
         ],
         [2],
     ),
+    "a title that says the same as the first answer": (
+        [
+            (ONE, talk("Begin."), "OK.", {}),
+            (ONE, talk("Begin."), "OK.", TITLE),
+            (ONE, talk("Begin.", "OK.", "On."), "Done.", {}),
+        ],
+        [2],
+    ),
     "a session whose program goes back behind its summary, and on again": (
         [
             (ONE, talk("Begin."), "Begun.", {}),
@@ -126,6 +134,7 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
             (TWO | {"x-parent-session-id": "one"}, talk("Sub."), "Sub done.", {}),
             ({"x-session-affinity": "3", "x-parent-session-id": "two"}, talk("Sub."), "Deep.", {}),
             (TWO, talk("Sub.", "Sub done.", "More."), "More done.", {}),
+            ({"x-parent-session-id": "one"}, talk("Another."), "Nameless.", {}),
         ],
         [0],
     ),

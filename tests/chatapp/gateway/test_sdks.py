@@ -84,13 +84,17 @@ async def test_an_answer_of_a_deleted_or_another_conversation_is_not_continued(
             await Conversation.objects.filter(title="Say 3.").aupdate(deleted_at=timezone.now())
     asked["input"] = "Say 5."
     upstream.script.append(response(5, "Answer 5."))
-    await visit("/v1/responses", token, body_of(**asked | {"previous_response_id": "resp_3"}))
+    asked["previous_response_id"] = "resp_3"
+    await visit("/v1/responses", token, body_of(**asked))
+    upstream.script.append(response(6, "Answer 6."))
+    asked |= {"input": "Say 6.", "previous_response_id": "resp_5", "conversation": "mine"}
+    await visit("/v1/responses", token, body_of(**asked))
 
     def said(*numbers: int) -> list[tuple[str, str]]:
         pairs = [(("user", f"Say {one}."), ("assistant", f"Answer {one}.")) for one in numbers]
         return [one for pair in pairs for one in pair]
 
-    assert await talks() == [said(0), said(1, 2), said(3), said(4), said(5)]
+    assert await talks() == [said(0), said(1, 2), said(3), said(4), said(5), said(6)]
 
 
 async def test_an_answer_that_is_named_as_the_one_before_is_continued(
