@@ -25,10 +25,7 @@ class Busy(Refused):
 
 
 class LimitReached(Refused):
-    """Refused by a limit that the operators set; ``status`` is its HTTP status.
-
-    The request may be repeated after ``retry_after`` seconds.
-    """
+    """Refused by a limit of the operators, with HTTP ``status``; retry after ``retry_after`` s."""
 
     def __init__(self, text: str, *, status: int = 429, retry_after: int = 60) -> None:
         super().__init__(text)

@@ -70,10 +70,7 @@ class Guard:
             raise AddressRefused(PRIVATE)
 
     async def addresses(self, url: str) -> tuple[str, ...] | None:
-        """Return the IP addresses to connect to, all checked; None if any will do.
-
-        Raises AddressRefused, or OSError when the name has no address.
-        """
+        """Return checked IP addresses, None if any will do; raise AddressRefused or OSError."""
         self.check(url)
         if self.allow_private:
             return None
@@ -132,10 +129,7 @@ def _literal(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Return True if anybody on the internet could call this address.
-
-    An IPv4 address inside an IPv6 one is the one that counts.
-    """
+    """Return True if an address is public; the IPv4 address inside an IPv6 one counts."""
     if isinstance(address, IPv6Address):
         if address.is_site_local:
             # Deprecated (RFC 3879), so ``ipaddress`` calls it global; networks still route it.
@@ -149,10 +143,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 class PinnedTransport(httpx2.AsyncBaseTransport):
-    """Sends each request to the first of ``addresses`` that answers; certificates stay the name's.
-
-    A name could lead elsewhere when it is looked up a second time: it is not.
-    """
+    """Sends requests to the first of ``addresses`` that answers, with the name's certificate."""
 
     def __init__(self, addresses: Sequence[str], inner: httpx2.AsyncBaseTransport) -> None:
         self._addresses = addresses

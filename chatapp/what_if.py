@@ -129,10 +129,7 @@ class Trial:
 def try_all(
     baseline: Baseline, variants: Iterable[Variant], thresholds: Sequence[float]
 ) -> list[Trial]:
-    """Return the result of each variant, and its condensations so far under each threshold.
-
-    No model is asked: a variant that needs one has the predicted cost instead.
-    """
+    """Return each variant's result, predicted for models, and its condensations so far."""
     written = read_written(baseline.terms.conversation)
     found: list[Trial] = []
     for variant in variants:
@@ -150,10 +147,7 @@ def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
 
 
 def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
-    """Return the result of a variant after asking the model that writes its summaries.
-
-    Raises DecryptionFailed when its key can't be read.
-    """
+    """Return a variant's result after asking its model; raise DecryptionFailed."""
     model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
     predicted, cost = tried.predicted, tried.predicted_cost
     asked = _try(baseline, tried.variant, model)
@@ -194,10 +188,7 @@ def _why(error: condense.CondenseError) -> str:
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
-    """Return for each name and figure of a summary if it stands in the hidden messages.
-
-    Sentences do not count: they may be said in other words.
-    """
+    """Return the presence of each name and figure of a summary in the hidden messages."""
     lines = [line for line in reduction.summary.splitlines() if line.strip()]
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)

@@ -13,10 +13,7 @@ _STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 
 @contextmanager
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
-    """Open a folder and yield its descriptor; raise OSError if it is a link or behind one.
-
-    ``make`` creates missing folders.
-    """
+    """Yield a folder's descriptor, made if asked; raise OSError for a link or behind one."""
     root, *names = Path(path).absolute().parts
     found = os.open(root, _STEP)
     try:
@@ -38,10 +35,7 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
 
 
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a file to be read; raise OSError if it is a link or behind one.
-
-    Opening a pipe does not block.
-    """
+    """Open a file without blocking; raise OSError if it is a link or behind one."""
     folder, name = os.path.split(path)
     with open_folder(folder) as found:
 

@@ -16,11 +16,7 @@ Reply = str | Exception | Sequence[Chunk | Exception]
 
 
 class ScriptedSummarizer:
-    """Answers with the scripted replies, one per call, and remembers the requests.
-
-    A reply is a text, an exception to raise, or chunks among which an exception is raised in its
-    turn.
-    """
+    """Answers calls with replies: texts, exceptions, or chunks with exceptions among them."""
 
     def __init__(
         self,

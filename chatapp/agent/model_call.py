@@ -139,10 +139,7 @@ class StreamedCall:
             raise
 
     def _take(self, event: events.StreamEvent) -> Iterator[events.ThinkingEnded]:
-        """Take a provider's event in, and yield the end of thinking before it.
-
-        Text for a block of another kind begins a new block.
-        """
+        """Take an event in; yield the end of thinking before it, or before another block."""
         match event:
             case events.CallDescribed(facts):
                 self._facts = replace(self._facts, **facts)

@@ -106,10 +106,7 @@ class DraftJournal(ConversationJournal):
 
 
 class DraftLog(AttemptLog):
-    """A log that keeps a finished reduction in the row of a draft, and does not apply it.
-
-    Each write raises DraftDropped if that row is gone, or is another writer's.
-    """
+    """Keeps a reduction in the row of a draft; raises DraftDropped once that is another's."""
 
     drafts = True
 

@@ -1,7 +1,4 @@
-"""Undo: take a condensation back, redo it, or put single messages and facts back.
-
-Repeating a request changes nothing and is no error.
-"""
+"""Undo: take a condensation back, redo it, or put messages and facts back; all idempotent."""
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
@@ -66,10 +63,7 @@ class Undo:
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
-    """Return the messages a condensation hid, or whose results it cleared, in reading order.
-
-    They are the same when it was undone, and when another one hides them by now.
-    """
+    """Return the messages a condensation hid or cleared, undone or not, in reading order."""
     made = condensation.message
     if made is None:
         return Message.objects.none()

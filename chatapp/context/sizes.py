@@ -1,7 +1,4 @@
-"""Sizes of a context, and at which one it is condensed.
-
-They are measured by the provider, or estimated from earlier measurements.
-"""
+"""Sizes of a context, measured or estimated, and the one at which it is condensed."""
 
 import functools
 import math

@@ -57,10 +57,7 @@ def decide(
     budget: Decimal | None = None,
     auto_recall: bool | None = None,
 ) -> None:
-    """Store tool policies and system prompt for later turns; "" is the profile's.
-
-    All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
-    """
+    """Store policies, prompt, budget and recall for later turns; "" or None is inherited."""
     changed: dict[str, Any] = {
         "tool_policies": dict(policies),
         "system_prompt": system,
@@ -99,10 +96,7 @@ def restore_conversation(*, conversation: Conversation) -> None:
 
 
 def check_message(text: str, *, alone: bool = True) -> None:
-    """Refuse an empty message and one that is too long.
-
-    Unless it stands ``alone``, something is attached, and may be all.
-    """
+    """Refuse a message that is too long, or empty although it stands ``alone``."""
     if alone and not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:

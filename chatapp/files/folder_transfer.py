@@ -85,10 +85,7 @@ class _Total:
 
 
 def import_files(*, folder: Path, files: Iterable[tuple[str, IO[bytes]]]) -> Imported:
-    """Put files into a workspace under their paths; archives are unpacked.
-
-    Refused beyond the limits of an upload; files that were put there by then stay.
-    """
+    """Put files, archives unpacked, into a workspace; at a limit, earlier ones stay."""
     workspace, total, left_out = WritableWorkspace(folder), _Total(), list[tuple[str, str]]()
     for path, data in _unpacked(files, total):
         total.add(files=1)

@@ -39,10 +39,7 @@ def read_language(info: str) -> str:
 
 
 def highlight_code(code: str, language: str) -> str:
-    """Return the code as escaped HTML, in colour if the language is known.
-
-    Long lines stay plain, and so does all from a part on that takes too long.
-    """
+    """Return escaped HTML, coloured but for long lines and all after a part that is too slow."""
     lexer = _find_lexer(language) if language else None
     if lexer is None or not code:
         return escape(code)

@@ -41,10 +41,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
 
     def seconds_to_read(self, profile: int, tokens: int) -> float | None:
-        """Return the seconds that a profile's model reads before its first word, None if unknown.
-
-        They follow from the profile's latest calls, each by the tokens it had to read.
-        """
+        """Return a model's seconds before its first word by its latest calls, None if unknown."""
         rows = execute(
             "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
             "FROM chatapp_modelcall c JOIN chatapp_turn t ON t.id = c.turn_id "

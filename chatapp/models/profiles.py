@@ -249,10 +249,7 @@ class Profile(models.Model):
 
     @property
     def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them, a known model's surcharge included.
-
-        On the server's key these are the operator's prices, or else the provider's.
-        """
+        """The prices for the engine: the operator's, the provider's, or the profile's own."""
         listed = self.spec.prices_of(self.model)
         if self.has_fixed_prices:
             return listed
@@ -272,10 +269,7 @@ class Profile(models.Model):
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """The servers of its owner that are in use, as they were at the first use.
-
-        Those that the operators do not allow are not.
-        """
+        """The servers in use that operators allow, as they were at the first use."""
         servers: list[McpServer] = self.read_servers()
         return servers
 

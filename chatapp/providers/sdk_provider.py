@@ -146,10 +146,7 @@ class SdkProvider(ABC):
     def __init__(
         self, model: Model, *, api_key: str, base_url: str = "", guard: Guard | None = None
     ) -> None:
-        """Answer as ``model``.
-
-        ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
-        """
+        """Answer as ``model``; ``guard`` judges a ``base_url`` of a user, not the operator's."""
         self.model = model
         self.base_url = base_url or self.spec.url
         self.key = api_key

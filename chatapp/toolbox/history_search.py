@@ -117,10 +117,7 @@ def _places(values: Sequence[int] | set[int]) -> str:
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
-    """Return the hidden messages of a conversation that are most about these words.
-
-    Raises ToolError if the index can't be read.
-    """
+    """Return the hidden messages that are most about these words; raise ToolError."""
     try:
         passages = StoredRecall(conversation_id)(words, limit)
     except IndexDamaged as damage:

@@ -33,10 +33,7 @@ WEB = Guard(allow_private=False)
 
 
 def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
-    """Return the folder of the conversation's tools; ``make`` creates a missing one.
-
-    Raises Refused for a folder that the owner may not read any more, and for links.
-    """
+    """Return the tools' folder, made if asked; raise Refused for links and lost rights."""
     chosen = conversation.workspace or conversation.pk.hex
     folder = place_of(chosen)
     try:
@@ -153,10 +150,7 @@ def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy
 def toolbox_for(
     folder: Path, conversation: Conversation | None, profile: Profile
 ) -> WorkspaceToolbox:
-    """Return the tools of a conversation for a folder; a blank one's for none.
-
-    In files that others see, no MCP server runs as a command.
-    """
+    """Return a conversation's tools for a folder; no MCP commands in shared files."""
     pk = conversation.pk if conversation else uuid.UUID(int=0)
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Line: lambda line: line,

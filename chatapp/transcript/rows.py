@@ -32,10 +32,7 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """The passages recalled with a message, and other text ``before`` them in an imported file.
-
-    Or those of earlier messages that this one ``forgets``.
-    """
+    """Passages recalled with a message, with text ``before`` them, or those it ``forgets``."""
 
     before: str
     passages: Sequence[RecalledPassage]
@@ -82,10 +79,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnCost:
-    """Tokens and USD of all calls of a turn, summaries and failures included.
-
-    Unless ``measured``, the output of some call is an estimate.
-    """
+    """Tokens and USD of all calls of a turn; ``measured`` unless some output is estimated."""
 
     calls: int
     tokens_in: int

@@ -22,10 +22,7 @@ BEST, PER_CONVERSATION = 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found message: its author, place and time, and the reason if it is hidden.
-
-    ``excerpt`` is in pieces: words, each with True if they match the search.
-    """
+    """A found message with its place, and an ``excerpt`` in pieces, True for those that match."""
 
     at: str
     who: str

@@ -48,10 +48,7 @@ Read = Callable[[str, Path], Iterable[Piece]]
 
 
 def begin_import(*, owner: User) -> ImportRun:
-    """Return a new import with an empty folder for its files.
-
-    Refused while another one of this user is not over.
-    """
+    """Return a new import with an empty folder; refused while another one of the user runs."""
     close_left(owner)
     with errors.saving():
         try:
@@ -136,10 +133,7 @@ async def run_import(pk: str, read: Read) -> None:
 
 
 class _Attempt:
-    """One process' work on an import: a thread reads and stores, the event loop reports progress.
-
-    Conversations that an earlier attempt has imported stay as they are.
-    """
+    """A process's work on an import: a thread reads and stores, the event loop reports."""
 
     def __init__(self, run: ImportRun, read: Read) -> None:
         self._run = run
@@ -163,10 +157,7 @@ class _Attempt:
             await finish(work)
 
     def _work(self) -> str:
-        """Import all files; return the reason of an early end, or of an import of nothing.
-
-        Its own names and titles are in the owner's language.
-        """
+        """Import all files in the owner's language; return the reason of an early or empty end."""
         STOP.set(self._stop)
         with translation.override(self._run.language or None):
             try:

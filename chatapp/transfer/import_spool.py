@@ -20,10 +20,7 @@ BYTES = 1024 * 1024
 
 
 class Spool(ExitStack):
-    """Items by the section that they belong to, in the order in which they came.
-
-    ``counts`` has their number by section.
-    """
+    """Items by section, in the order in which they came, and the ``counts`` of each."""
 
     def __init__(self) -> None:
         super().__init__()

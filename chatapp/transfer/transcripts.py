@@ -239,10 +239,7 @@ def count(value: Any) -> int:
 
 
 def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a message whose text exceeds LONGEST_MESSAGE into several.
-
-    Each block becomes one message; summaries and markers stay whole.
-    """
+    """Split a message, but no summary or marker, into parts of at most LONGEST_MESSAGE."""
     most, cut, content = settings.LONGEST_MESSAGE, list[Block](), message["content"]
     blocks = [text_block(content)] if isinstance(content, str) else content
     for block in blocks:

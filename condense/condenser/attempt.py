@@ -199,10 +199,7 @@ class AttemptRunner:
         return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:
-        """Return an automatic summary with the environment as it is now, if that has room.
-
-        It is not part of a draft or of a proposal: either may wait for hours.
-        """
+        """Return an applied automatic summary with the environment of now, if that has room."""
         situation = self.ladder.situation
         asked = situation.trigger is Trigger.MANUAL
         if asked or reduction.kind != "condensed" or not situation.environment:

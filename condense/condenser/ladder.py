@@ -52,10 +52,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes.
-
-    ``strategies`` are all that the condenser has.
-    """
+    """Decides for one situation by ``policy``, among all ``strategies`` of the condenser."""
 
     situation: Situation
     policy: Policy

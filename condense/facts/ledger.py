@@ -186,10 +186,7 @@ def _folders(files: Sequence[FileUse], root: str) -> Iterator[str]:
 
 
 def parse_ledger(text: str) -> Ledger | None:
-    """Return the ledger that the text begins with, None if it begins with none.
-
-    Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
-    """
+    """Return the whole ledger that the text begins with, None for a part or a quote."""
     body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
     if not closed or not text.startswith(BEGINNINGS[0]):
         return None
@@ -201,10 +198,7 @@ def parse_ledger(text: str) -> Ledger | None:
 
 
 def ledger_of(message: Message) -> Ledger | None:
-    """Return the ledger that a summary or a marker carries after its own words.
-
-    What anyone else writes is none, nor is what another program's summary begins with.
-    """
+    """Return the ledger behind the words of our own summary or marker, None for others."""
     made = message.is_summary or message.is_marker
     texts = [one.text for one in message.blocks[1:] if made and isinstance(one, TextBlock)]
     return next(filter(None, map(parse_ledger, texts)), None)

@@ -34,10 +34,7 @@ _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
 
 @dataclass(slots=True)
 class Notebook:
-    """Facts so far, each kind by its identifying part, the newest last.
-
-    ``sources`` has the id of the message that told of each last.
-    """
+    """Facts by kind and identifying part, newest last, and the message of each in ``sources``."""
 
     requests: dict[Request, None] = field(default_factory=dict)
     rules: dict[str, None] = field(default_factory=dict)

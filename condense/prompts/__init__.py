@@ -32,10 +32,7 @@ _registry: Registry[str] = Registry("prompt", _files)
 
 
 def load_prompt(key: str, **values: object) -> str:
-    """Return the text of that key, with ``values`` in place of their names in braces.
-
-    Other braces mean nothing. Raises LookupError, with the keys that there are.
-    """
+    """Return a key's text with ``values`` for the names in braces; raise LookupError."""
     text = _registry.get(key)
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", str(value))

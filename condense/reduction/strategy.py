@@ -118,10 +118,7 @@ def make_reduction(
     gauge: Gauge,
     kit: Kit,
 ) -> Reduction:
-    """Return the reduction that replaces ``hidden`` messages by one with ``content``.
-
-    Pins among them are part of that message, unless it only clears results.
-    """
+    """Return the reduction of ``hidden`` to one message with ``content`` and their pins."""
     if not tags.clear_id and (pins := carryover.carried_pins(gauge.situation, hidden)):
         content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
     ids = tuple([message.id for message in hidden])

@@ -13,10 +13,7 @@ MESSAGES = 20
 
 
 class LastMessages(ByTruncation):
-    """Hides all but the ``last`` messages, at a cut that keeps each call with its result.
-
-    Messages that the model has not read stay in any case.
-    """
+    """Hides all but the ``last`` and the unread messages, and parts no call from its result."""
 
     name = "last_messages"
     label = noop("last messages")

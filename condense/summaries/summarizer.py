@@ -49,10 +49,7 @@ def parse_summary(text: str) -> ParsedSummary:
 
 
 def _without_scratch(text: str) -> tuple[str, list[str]]:
-    """Return the text without the outermost analysis before its summary, and that analysis.
-
-    The first may lack either of its tags.
-    """
+    """Return the text and the outermost analysis before its summary, even with a tag missing."""
     kept: list[str] = []
     scratch: list[str] = []
     start = inner = end = depth = 0
@@ -141,10 +138,7 @@ class CutChunk:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChunk:
-    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
-
-    ``block`` may also name the ``model``, so that it is sent to no other.
-    """
+    """The provider's compaction, to be sent first and unchanged, to its own ``model`` only."""
 
     block: Json
 
@@ -184,10 +178,7 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
 
 @dataclass(slots=True)
 class Transcription:
-    """The answer of one call so far, and the tool it called instead, if any.
-
-    ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
-    """
+    """The answer of a call so far, its tool or compaction; ``is_cut`` if its end is missing."""
 
     pieces: list[str] = field(default_factory=list)
     called: str = ""

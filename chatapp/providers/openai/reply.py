@@ -233,10 +233,7 @@ class Reply(StreamedReply):
 
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
-    """Return the usage that a chunk reports, None if it reports none.
-
-    Tokens read from the cache and written to it are part of the prompt's number.
-    """
+    """Return a chunk's usage, with cached tokens apart from the prompt's; None without."""
     groq = chunk.get("x_groq")
     for given in (chunk.get("usage"), groq.get("usage") if isinstance(groq, Mapping) else None):
         if isinstance(given, Mapping):
