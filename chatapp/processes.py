@@ -183,9 +183,7 @@ workers: Callable[[], set[int]] = set
 def begin() -> None:
     """Add this process to those that live; all others are gone if only one can serve."""
     Process.objects.sign(Process.Kind.WEB)
-    Process.objects.remove_old_commands()
-    if not settings.CLUSTER:
-        Process.objects.remove_servers()
+    Process.objects.remove_gone(alone=not settings.CLUSTER)
 
 
 @contextlib.contextmanager

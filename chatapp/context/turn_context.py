@@ -33,7 +33,6 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.calls import good_runs
 from chatapp.sentences import zone_named
 from chatapp.toolbox.toolbox import folder_of
 from chatapp.tools.update_todo_list import SPEC, read_items
@@ -98,8 +97,9 @@ class TodoList:
 
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the latest list of a conversation, None without one."""
-    runs = good_runs(conversation.pk, SPEC.name, LOOKED_AT)
-    return next(filter(None, map(_call_of, runs)), None)
+    runs = ToolRun.objects.filter(turn__conversation=conversation.pk, name=SPEC.name)
+    good = runs.filter(is_error=False).exclude(finished_at=None).order_by("-pk")[:LOOKED_AT]
+    return next(filter(None, map(_call_of, good)), None)
 
 
 def _call_of(run: ToolRun) -> TodoList | None:

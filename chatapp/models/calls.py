@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement, execute, select
+from chatapp.models.database import Asked, Statement
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -42,14 +42,11 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
     def seconds_to_read(self, profile: int, tokens: int) -> float | None:
         """Return a model's seconds before its first word by its latest calls, None if unknown."""
-        rows = execute(
-            "SELECT seconds_to_first, tokens_input + tokens_cache_read + tokens_cache_write "
-            "FROM chatapp_modelcall c JOIN chatapp_turn t ON t.id = c.turn_id "
-            "WHERE c.id > (SELECT MAX(id) FROM chatapp_modelcall) - %s AND t.profile_id = %s "
-            "AND c.purpose = 'chat' AND seconds_to_first > 0 ORDER BY c.id DESC LIMIT 3",
-            LOOKED_AT, profile,
-        )  # fmt: skip
-        known = [seconds * tokens / read for seconds, read in rows if read]
+        newest = self.aggregate(pk=models.Max("pk", default=0))["pk"]
+        own = self.filter(pk__gt=newest - LOOKED_AT, turn__profile=profile, purpose="chat")
+        last = own.filter(seconds_to_first__gt=0).order_by("-pk")[:3]
+        read = [(one.seconds_to_first or 0, one.tokens_prompt) for one in last]
+        known = [seconds * tokens / prompt for seconds, prompt in read if prompt]
         return median(known) if known else None
 
     def owned_by(self, user: User) -> Self:
@@ -238,17 +235,6 @@ class ToolRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} run"
-
-
-@Asked
-def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> Statement:
-    """Return the runs of a tool that ended well, the latest first: each message asks for some."""
-    sql = (
-        "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
-        "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
-        "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
-    )
-    return select.query(ToolRun, sql, conversation_id, name, most)
 
 
 class Fragment(models.Model):

@@ -392,7 +392,3 @@ class BackgroundDraft(models.Model):
 
     def __str__(self) -> str:
         return f"Draft of {self.count} messages"
-
-    def read_reduction(self) -> condense.Reduction:
-        """Return the drafted reduction, as the engine knows it."""
-        return condense.Proposal.from_json(self.proposal).reduction

@@ -8,8 +8,6 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.models.database import select
-
 LIMITS = ("storage_megabytes", "turns_at_once", "requests_per_minute")
 
 # The tool whose denial keeps MCP servers from being commands, too.
@@ -69,8 +67,7 @@ class ServerSettings(models.Model):
     @classmethod
     def read(cls) -> Self:
         """Return the settings as they are stored now, or as they are by default."""
-        found = select(cls, "SELECT * FROM chatapp_serversettings WHERE id = 1")
-        return found[0] if found else cls(pk=1)
+        return cls._default_manager.filter(pk=1).first() or cls(pk=1)
 
     @staticmethod
     def binds(user: User) -> bool:
