@@ -158,9 +158,6 @@ class ModelCall(models.Model):
         # With the cost in it, what was spent is summed without a look at the rows themselves.
         indexes = (models.Index(fields=("conversation", "created_at", "cost"), name="call_spent"),)
 
-    def __str__(self) -> str:
-        return f"{self.purpose} call to {self.model}"
-
     @property
     def usage(self) -> condense.Usage:
         """The usage that the provider has reported, as far as it is stored."""
@@ -210,9 +207,6 @@ class DraftPiece(models.Model):
     at = models.PositiveIntegerField()
     text = models.TextField()
 
-    def __str__(self) -> str:
-        return f"Piece of a draft at {self.at}"
-
 
 def read_draft(call: ModelCall) -> str:
     """Return the draft of a running call as JSON, as far as it is stored."""
@@ -233,9 +227,6 @@ class ToolRun(models.Model):
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
 
-    def __str__(self) -> str:
-        return f"{self.name} run"
-
 
 class Fragment(models.Model):
     """Bytes of requests that no message holds, by their SHA-256; ``data`` is compressed."""
@@ -248,9 +239,6 @@ class Fragment(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("conversation", "digest"), name="fragment_once"),
         )
-
-    def __str__(self) -> str:
-        return f"Fragment {bytes(self.digest).hex()}"
 
 
 class Manifest(models.Model):
@@ -267,9 +255,6 @@ class Manifest(models.Model):
     data = models.BinaryField()
     head = models.ForeignKey(Fragment, models.DO_NOTHING, related_name="+", db_index=False)
     digest = models.BinaryField(max_length=32)
-
-    def __str__(self) -> str:
-        return f"Request {bytes(self.digest).hex()}"
 
 
 def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:

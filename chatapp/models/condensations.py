@@ -306,9 +306,6 @@ class Condensation(Recorded, Hiding):
             ),
         )
 
-    def __str__(self) -> str:
-        return f"{self.kind} ({self.status})"
-
     @property
     def outcome(self) -> "models.TextChoices":
         """The outcome of the attempt."""
@@ -389,6 +386,3 @@ class BackgroundDraft(models.Model):
     written_at = models.DateTimeField(null=True)
 
     objects = BackgroundDraftQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"Draft of {self.count} messages"

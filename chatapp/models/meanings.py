@@ -18,9 +18,6 @@ class MessageMeaning(models.Model):
     passages = models.PositiveSmallIntegerField(default=0)
     vectors = models.BinaryField(default=b"")
 
-    def __str__(self) -> str:
-        return f"Meaning of message {self.message_id}"
-
 
 class Meanings(models.Model):
     """The first stage of a search: a bit a dimension, around a ``centre``, for all in ``places``.
@@ -36,9 +33,6 @@ class Meanings(models.Model):
     places = models.BinaryField(default=b"")
     signs = models.BinaryField(default=b"")
     centre = models.BinaryField(default=b"")
-
-    def __str__(self) -> str:
-        return f"Meanings of conversation {self.conversation_id}"
 
 
 def mark_due(conversation: uuid.UUID) -> None:

@@ -95,9 +95,6 @@ class Process(models.Model):
 
     objects = ProcessQuerySet.as_manager()
 
-    def __str__(self) -> str:
-        return self.name
-
 
 def is_left(owner: str | None) -> bool:
     """Return True if ``owner`` is a process that is gone, or nobody."""

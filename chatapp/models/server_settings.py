@@ -61,9 +61,6 @@ class ServerSettings(models.Model):
     class Meta:
         verbose_name_plural = "server settings"
 
-    def __str__(self) -> str:
-        return "Settings of the server"
-
     @classmethod
     def read(cls) -> Self:
         """Return the settings as they are stored now, or as they are by default."""
