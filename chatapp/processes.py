@@ -23,7 +23,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
@@ -202,10 +201,9 @@ class Observer:
     A look that fails, or comes late, is no evidence, and a process that can't write can't judge.
     """
 
-    def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kind: str) -> None:
         """Begin with nothing seen."""
-        self._kind, self._clock = kind, clock
-        self._looked, self._has_signed = -LATE, False
+        self._kind, self._looked, self._has_signed = kind, -LATE, False
         # Since when each sign of life was seen to be an old one.
         self.silent: dict[tuple[str, datetime], float] = {}
 
@@ -217,7 +215,7 @@ class Observer:
             log.warning("others took this process for gone, and may have ended what it works on")
         self._has_signed = True
         signs = [(one.name, one.heartbeat_at) for one in found]
-        looked = self._clock()
+        looked = time.monotonic()
         known = self.silent if looked - before < LATE else {}
         self.silent = {sign: known.get(sign, looked) for sign in signs}
         gone = [sign for sign, since in self.silent.items() if looked - since >= WATCHED]
@@ -233,7 +231,10 @@ class Heartbeat:
         self.own = own
         self._over, self._lives = Event(), False
         self._is_away, self._is_stuck, self._held = False, False, None
-        self._settings = _own_connection(own)
+        self._settings = given = connection.settings_dict
+        if connection.vendor == "postgresql":
+            options = {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}
+            self._settings = {**given, "OPTIONS": options}
         others: Future[list[Member]] = Future()
         self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
@@ -310,14 +311,6 @@ class Heartbeat:
             raise BadEnvironment(_refusal(there))
         self._held = database.connection
         return there
-
-
-def _own_connection(own: Member) -> dict[str, Any]:
-    """Return settings for a connection of this process alone, named for other processes."""
-    given: dict[str, Any] = connection.settings_dict
-    if connection.vendor != "postgresql":
-        return given
-    return {**given, "OPTIONS": {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}}
 
 
 def _refusal(there: list[Member]) -> str:

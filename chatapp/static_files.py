@@ -112,7 +112,7 @@ def _join_modules(paths: Paths) -> dict[str, str]:
 
 
 class _Module(NamedTuple):
-    """A module's code without imports and exports, what it needs, and the names that it gives."""
+    """A module's code without imports and exports, the modules it needs, and the names it gives."""
 
     code: str
     needed: list[str]

@@ -10,7 +10,7 @@ import condense
 
 # All numbers that /metrics tells.
 registry = CollectorRegistry()
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call] # as the library has it
 
 
 def _counter(name: str, says: str, *labels: str) -> Counter:

@@ -131,7 +131,8 @@ class _Column:
             fitting = self._fit(value)
         except ArithmeticError:
             # A number of more digits than the column of USD has: the largest one of the same sign.
-            largest = Decimal(10**self.column.max_digits - 1).scaleb(-self.column.decimal_places)
+            column: Any = self.column
+            largest = Decimal(10**column.max_digits - 1).scaleb(-column.decimal_places)
             value, fitting = stored, largest.copy_sign(Decimal(stored))
         self.mended += fitting != value
         if isinstance(fitting, str | int | float):

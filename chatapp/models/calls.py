@@ -23,6 +23,8 @@ from chatapp.models.turns import Turn
 
 # The newest calls of all, among which those of one profile are looked for.
 LOOKED_AT = 1_000
+# The parts of a prompt.
+_READ = ("tokens_input", "tokens_cache_read", "tokens_cache_write")
 
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
@@ -42,11 +44,11 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
     def seconds_to_read(self, profile: int, tokens: int) -> float | None:
         """Return a model's seconds before its first word by its latest calls, None if unknown."""
-        newest = self.aggregate(pk=models.Max("pk", default=0))["pk"]
+        newest = models.Subquery(self.order_by("-pk").values("pk")[:1])
         own = self.filter(pk__gt=newest - LOOKED_AT, turn__profile=profile, purpose="chat")
-        last = own.filter(seconds_to_first__gt=0).order_by("-pk")[:3]
-        read = [(one.seconds_to_first or 0, one.tokens_prompt) for one in last]
-        known = [seconds * tokens / prompt for seconds, prompt in read if prompt]
+        told = own.filter(seconds_to_first__gt=0).values_list("seconds_to_first", *_READ)
+        last = told.order_by("-pk")[:3]
+        known = [seconds * tokens / sum(read) for seconds, *read in last if any(read)]
         return median(known) if known else None
 
     def owned_by(self, user: User) -> Self:

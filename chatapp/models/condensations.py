@@ -80,11 +80,6 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return undone attempts that no later rewind has set aside."""
         return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
 
-    def undone_with(self, attempt: "Condensation") -> Self:
-        """Return the attempts that were undone at the same moment, the oldest first."""
-        undone = self.undone().filter(conversation=attempt.conversation_id)
-        return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
-
     def brief(self) -> Self:
         """Leave out the long texts of the record, which a list does not show."""
         return self.defer("prompt", "summary", "analysis", "details", "folded")

@@ -81,13 +81,10 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
             if not made[0].sql:
                 found.append(made[0].take((), []))
                 continue
-            values = [
-                column.get_db_prep_value(value, database)
-                if (column := _COLUMNS.get(type(value)))
-                else value
-                for one in made
-                for value in one.values
-            ]
+            values = [value for one in made for value in one.values]
+            for at, value in enumerate(values):
+                if column := _COLUMNS.get(type(value)):
+                    values[at] = column.get_db_prep_value(value, database)
             cursor.execute("; ".join([one.sql for one in made]), values)
             for number, one in enumerate(made):
                 if number:

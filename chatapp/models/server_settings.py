@@ -64,7 +64,8 @@ class ServerSettings(models.Model):
     @classmethod
     def read(cls) -> Self:
         """Return the settings as they are stored now, or as they are by default."""
-        return cls._default_manager.filter(pk=1).first() or cls(pk=1)
+        rows: models.QuerySet[Self] = models.QuerySet(cls)
+        return rows.filter(pk=1).first() or cls(pk=1)
 
     @staticmethod
     def binds(user: User) -> bool:

@@ -51,7 +51,8 @@ def answer(path: str, authorization: str) -> HttpResponse:
     """
     match path:
         case "/healthz":
-            return _alive()
+            # A restart may help where the database's file can't be read.
+            return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
         case "/readyz":
             return _ready()
         case "/metrics":
@@ -63,11 +64,6 @@ def _say(text: str, status: int = 200) -> HttpResponse:
     said = HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
     said["Content-Language"] = "en"
     return said
-
-
-def _alive() -> HttpResponse:
-    """Return "ok", or 503 if a restart may help: the database's file can't be read."""
-    return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
 
 
 def _ready() -> HttpResponse:
@@ -171,7 +167,7 @@ _OF_QUEUES = (("queue_jobs", "Jobs that are due."), ("queue_oldest_seconds", "Si
 
 
 class _Now(Collector):
-    """What is so at the moment of a question."""
+    """The numbers at the moment of a question."""
 
     @override
     def collect(self) -> Iterator[Metric]:
