@@ -201,9 +201,10 @@ class Observer:
     A look that fails, or comes late, is no evidence, and a process that can't write can't judge.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin with nothing seen."""
-        self._kind, self._looked, self._has_signed = kind, -LATE, False
+        self._kind, self._clock = kind, clock
+        self._looked, self._has_signed = -LATE, False
         # Since when each sign of life was seen to be an old one.
         self.silent: dict[tuple[str, datetime], float] = {}
 
@@ -215,7 +216,7 @@ class Observer:
             log.warning("others took this process for gone, and may have ended what it works on")
         self._has_signed = True
         signs = [(one.name, one.heartbeat_at) for one in found]
-        looked = time.monotonic()
+        looked = self._clock()
         known = self.silent if looked - before < LATE else {}
         self.silent = {sign: known.get(sign, looked) for sign in signs}
         gone = [sign for sign, since in self.silent.items() if looked - since >= WATCHED]

@@ -1,9 +1,4 @@
-"""The only place that turns rows into ``condense.Message`` and back.
-
-The engine's tag operations, as queries: each touches the rows it hides or shows and nothing else,
-in one transaction. ``condense.history`` does the same on values in memory; a property test holds
-the two against each other.
-"""
+"""The only place that turns rows into ``condense.Message`` and back."""
 
 import uuid
 from collections.abc import Iterable

@@ -60,8 +60,7 @@ class _Entry:
     size: int
 
 
-def _without_pieces(entry: _Entry) -> Statement:
-    return Statement("DELETE FROM chatapp_draftpiece WHERE call_id = %s", [entry.call.number])
+_DROP_PIECES = "DELETE FROM chatapp_draftpiece WHERE call_id = %s"
 
 
 class Ending(Protocol):
@@ -287,7 +286,8 @@ class ConversationJournal:
             row = message_store.new_row(pk, message, seq, key, **columns)
             writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
             if entry:
-                writes += [partial(self._recorded, entry, row), _without_pieces(entry)]
+                dropping = Statement(_DROP_PIECES, [entry.call.number])
+                writes += [partial(self._recorded, entry, row), dropping]
             if end:
                 writes.append(end.storing())
             together(*writes)
@@ -312,7 +312,7 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            together(self._recorded(entry), _without_pieces(entry))
+            together(self._recorded(entry), Statement(_DROP_PIECES, [entry.call.number]))
 
     def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
         """Return the statement for a call's end; it raises TurnEnded if another process has."""
