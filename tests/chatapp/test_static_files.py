@@ -145,6 +145,8 @@ def test_a_page_loads_what_it_needs_beside_what_all_do(collected: Path) -> None:
         page = read(f"js/{name}")
         assert page.startswith(f'import {{ add, need }} from "./{whole}";\nadd({{\n"')
         assert page.endswith(f'await need("{name}");\n')
+        # Only a page may wait: what others import is there at once.
+        assert re.findall(r'^"(\w+\.js)": async', page, re.MULTILINE) == [name]
         assert set(re.findall(r'need\("(.+?)"\)', page)) <= modules_in(page) | shared
     assert "composer.js" in modules_in(read("js/chat.js"))
     assert {"suggestions.js", "toast.js"} <= shared
