@@ -70,7 +70,10 @@ class OneThreadHandler(ASGIHandler):
 
 
 async def enter_only_server(application: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass each request on while this server alone, or its cluster, has DATA_DIR."""
+    """Pass a request on while this is the only server on DATA_DIR, or one of a cluster.
+
+    It checks each request, because some ASGI servers send no lifespan events, as ``live`` needs.
+    """
     try:
         if not settings.CLUSTER:
             stay_only_server_in("DATA_DIR", settings.DATA_DIR)
@@ -92,7 +95,10 @@ async def refuse(scope: Any, send: Any) -> None:
 
 
 async def live(_scope: Any, receive: Any, send: Any) -> None:
-    """Reserve DATA_DIR from this server's start to its end; then store its running turns."""
+    """Reserve DATA_DIR from this server's start to its end; then store its running turns.
+
+    `manage.py serve` does so itself.
+    """
     await receive()
     try:
         with joined("web") as heartbeat:

@@ -40,7 +40,10 @@ class Command:
     hint: str = ""
 
     def expand(self, arguments: str) -> str:
-        """Return the text with ``$ARGUMENTS`` and ``$1`` to ``$9`` replaced, in one pass."""
+        """Return the text with ``$ARGUMENTS``, and ``$1`` to ``$9``, in their places.
+
+        Nothing that they say is taken for another place.
+        """
         words = arguments.split()
         with suppress(ValueError):
             # Quotes keep several words together, where they are closed.
@@ -67,7 +70,10 @@ def called_in(text: str) -> tuple[str, str] | None:
 
 
 def read_command(name: str, source: str) -> Command:
-    """Return the command in a text with a head of ``key: value`` lines, of any line ends."""
+    """Return the command that a text with a head of ``key: value`` lines describes.
+
+    Browsers end the lines of a form as Windows does.
+    """
     source = source.replace("\r\n", "\n")
     head = _HEAD.match(source)
     said = dict(_entries(head[1])) if head else {}

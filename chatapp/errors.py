@@ -25,7 +25,10 @@ class Busy(Refused):
 
 
 class LimitReached(Refused):
-    """Refused by a limit of the operators, with HTTP ``status``; retry after ``retry_after`` s."""
+    """Refused by a limit that the operators set; ``status`` is its HTTP status.
+
+    The request may be repeated after ``retry_after`` seconds.
+    """
 
     def __init__(self, text: str, *, status: int = 429, retry_after: int = 60) -> None:
         super().__init__(text)

@@ -94,7 +94,10 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
 
 
 def one_address(get_response: GetResponse) -> GetResponse:
-    """Redirect requests for other host names to ``PUBLIC_URL``, and give others that address."""
+    """Redirect requests for other host names to ``PUBLIC_URL``, if that is set.
+
+    From here on the request has that address, and so have the links that are made of it.
+    """
     own = urlsplit(settings.PUBLIC_URL).netloc
     name, _port = split_domain_port(own)
 
@@ -125,7 +128,10 @@ def _lead_on(request: HttpRequest) -> HttpResponse:
 
 
 def only_utf_8(get_response: GetResponse) -> GetResponse:
-    """Refuse a request in another encoding than UTF-8, which Django would decode."""
+    """Refuse a request that says it is written in anything but UTF-8, as no browser's is.
+
+    Django would read its address and its fields in that encoding, and could fail.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if (request.encoding or "utf-8").lower() not in {"utf-8", "utf8"}:

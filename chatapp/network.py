@@ -70,7 +70,10 @@ class Guard:
             raise AddressRefused(PRIVATE)
 
     async def addresses(self, url: str) -> tuple[str, ...] | None:
-        """Return checked IP addresses, None if any will do; raise AddressRefused or OSError."""
+        """Return the IP addresses to connect to, all checked; None if any will do.
+
+        Raises AddressRefused, or OSError when the name has no address.
+        """
         self.check(url)
         if self.allow_private:
             return None
@@ -129,7 +132,10 @@ def _literal(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Return True if an address is public; the IPv4 address inside an IPv6 one counts."""
+    """Return True if anybody on the internet could call this address.
+
+    An IPv4 address inside an IPv6 one is the one that counts.
+    """
     if isinstance(address, IPv6Address):
         if address.is_site_local:
             # Deprecated (RFC 3879), so ``ipaddress`` calls it global; networks still route it.
@@ -143,7 +149,10 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 class PinnedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests to the first of ``addresses`` that answers, with the name's certificate."""
+    """Sends each request to the first of ``addresses`` that answers; certificates stay the name's.
+
+    A name could lead elsewhere when it is looked up a second time: it is not.
+    """
 
     def __init__(self, addresses: Sequence[str], inner: httpx2.AsyncBaseTransport) -> None:
         self._addresses = addresses

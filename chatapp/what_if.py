@@ -128,7 +128,10 @@ class Trial:
 def try_all(
     baseline: Baseline, variants: Iterable[Variant], thresholds: Sequence[float]
 ) -> list[Trial]:
-    """Return each variant's result, predicted for models, and its condensations so far."""
+    """Return the result of each variant, and its condensations so far under each threshold.
+
+    No model is asked: a variant that needs one has the predicted cost instead.
+    """
     written = read_written(baseline.terms.conversation)
     found: list[Trial] = []
     for variant in variants:
@@ -146,7 +149,10 @@ def shared_course(trials: Sequence[Trial]) -> Sequence[SoFar]:
 
 
 def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
-    """Return a variant's result after asking its model; raise DecryptionFailed."""
+    """Return the result of a variant after asking the model that writes its summaries.
+
+    Raises DecryptionFailed when its key can't be read.
+    """
     terms = tried.variant.of(baseline.terms)
     journal = journal_outside(terms, Scale(overhead=0), is_trial=True)
     journal.read_history()
@@ -190,7 +196,10 @@ def _why(error: condense.CondenseError) -> str:
 
 
 def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Receipt:
-    """Return the presence of each name and figure of a summary in the hidden messages."""
+    """Return for each name and figure of a summary if it stands in the hidden messages.
+
+    Sentences do not count: they may be said in other words.
+    """
     lines = [line for line in reduction.summary.splitlines() if line.strip()]
     stated = [condense.Message("user", line) for line in lines]
     hidden = reduction.hidden_among(baseline.effective)

@@ -13,7 +13,10 @@ _STEP = _FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 
 @contextmanager
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
-    """Yield a folder's descriptor, made if asked; raise OSError for a link or behind one."""
+    """Open a folder and yield its descriptor; raise OSError if it is a link or behind one.
+
+    ``make`` creates missing folders.
+    """
     root, *names = Path(path).absolute().parts
     found = os.open(root, _STEP)
     try:
@@ -35,7 +38,10 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Iterator
 
 
 def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a file without blocking; raise OSError if it is a link or behind one."""
+    """Open a file to be read; raise OSError if it is a link or behind one.
+
+    Opening a pipe does not block.
+    """
     folder, name = os.path.split(path)
     with open_folder(folder) as found:
 

@@ -26,7 +26,10 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def run_on[T](loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` on another thread's loop; return its result; a cancellation ends it first."""
+    """Run ``work`` on another thread's loop and return its result.
+
+    A cancellation is passed on, and raised here after ``work`` has ended.
+    """
     here = asyncio.get_running_loop()
     ended, tasks = here.create_future(), list[asyncio.Task[T]]()
 

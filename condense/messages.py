@@ -127,7 +127,10 @@ USER_WORDS = "user_words"
 
 
 def user_words(block: Block) -> str:
-    """Return the user's part of a block: the marked one, or all of an unannotated text."""
+    """Return the user's part of a block in a user's message.
+
+    Without a mark that is all of a plain text, and nothing of an annotated text or a result.
+    """
     if not isinstance(block, TextBlock | ToolResultBlock):
         return ""
     marked = block.extra.get(USER_WORDS)

@@ -8,7 +8,10 @@ MILLION = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call as reported; ``input`` has no cached ones, as at Anthropic."""
+    """Tokens of one model call, as the provider reported them.
+
+    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache.
+    """
 
     input: int = 0
     output: int = 0

@@ -67,7 +67,10 @@ class Replayed:
 async def replay_history(
     messages: Sequence[Message], condenser: Condenser, start: Situation, counter: TokenCounter
 ) -> Replayed:
-    """Return a replay of a conversation after ``start``, condensing before replies if due."""
+    """Return the requests and condensations of a conversation that had begun with ``start``.
+
+    Each reply takes one request. Before it, the context is condensed if the budget says so.
+    """
     found, seen, failures = Replayed(), list[Message](), 0
     fixed = tokens = Gauge(start, counter).fixed
     known = 0

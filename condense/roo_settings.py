@@ -47,7 +47,10 @@ class RooSettings:
 
 
 def read_roo_settings(data: object) -> RooSettings:
-    """Return the settings in an export or in global settings; raise CondenseError."""
+    """Return the settings in parsed JSON: an export, or the global settings alone.
+
+    Raises CondenseError if it is neither.
+    """
     if not isinstance(data, Mapping):
         raise CondenseError(noop("Roo Code's settings are a JSON object."))
     settings = _object(data, "globalSettings") or data

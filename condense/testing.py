@@ -16,7 +16,11 @@ Reply = str | Exception | Sequence[Chunk | Exception]
 
 
 class ScriptedSummarizer:
-    """Answers calls with replies: texts, exceptions, or chunks with exceptions among them."""
+    """Answers with the scripted replies, one per call, and remembers the requests.
+
+    A reply is a text, an exception to raise, or chunks among which an exception is raised in its
+    turn.
+    """
 
     def __init__(
         self,

@@ -104,7 +104,10 @@ def give_copy(profile: Profile, preferences: Preferences) -> None:
 
 
 def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
-    """Return the providers that are new to this user, those that need no key first."""
+    """Return the providers that could answer this user now and never could before.
+
+    Those that need no key come first, so that one with the server's key becomes the default.
+    """
     ready = [
         spec
         for spec in provider_specs().values()
@@ -134,7 +137,10 @@ def providers_in_use() -> set[str]:
 
 
 def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
-    """Return the profile's provider with at most ``most`` tokens; raise DecryptionFailed."""
+    """Return the profile's provider; raise DecryptionFailed if its key can't be read.
+
+    Its answers have at most ``most`` tokens if that is less than the profile's limit.
+    """
     reached = _reached_by(profile)
     if most is not None:
         model: Model = reached["model"]

@@ -23,7 +23,10 @@ MINUTE = 60
 
 
 class GuessLimit:
-    """Counts a network's wrong guesses in a ``realm``, at ``account`` and at all accounts."""
+    """Counts wrong guesses from a network, at ``account`` and at all, in one ``realm``.
+
+    Each realm has counts of its own, and nobody's guesses hold back another network.
+    """
 
     def __init__(self, request: HttpRequest | None, *, realm: str, account: str = "") -> None:
         network = _network(request.META.get("REMOTE_ADDR", "") if request else "")

@@ -134,7 +134,10 @@ def text_of(block: condense.Block) -> str:
 
 
 def attached(message: condense.Message) -> Iterator[condense.Block]:
-    """Yield a message's attachments: all images, and files that its words do not mention."""
+    """Yield a message's attachments: files, and images of every origin.
+
+    Mentioned files are read again when the words are sent again, and are no attachments.
+    """
     for block in message.blocks:
         is_mentioned = "mention" in condense.beside_of(block)
         if not is_mentioned and (kind_of(block) == FILE or isinstance(block, condense.ImageBlock)):

@@ -40,7 +40,10 @@ class ProviderError(AgentError):
 
 
 class ContextOverflow(ProviderError):
-    """The prompt exceeds the model's ``window``, None if the provider does not name it."""
+    """The provider says that the prompt is longer than the model's context window.
+
+    ``window`` is its size in tokens, if the provider names it.
+    """
 
     # The engine looks for this name: it knows no error of the application.
     is_context_overflow = True

@@ -136,7 +136,10 @@ class AgentLoop(ABC):
         )
 
     def leave(self) -> None:
-        """End once the reply and its tools' results are stored, or while a person is asked."""
+        """End at the next safe point: once a reply and the results of its tools are stored.
+
+        A person who is asked something may take days, so that is one too.
+        """
         self._leaving = True
         self.approvals.leave()
         self.controller.leave()

@@ -139,7 +139,10 @@ class StreamedCall:
             raise
 
     def _take(self, event: events.StreamEvent) -> Iterator[events.ThinkingEnded]:
-        """Take an event in; yield the end of thinking before it, or before another block."""
+        """Take a provider's event in, and yield the end of thinking before it.
+
+        Text for a block of another kind begins a new block.
+        """
         match event:
             case events.CallDescribed(facts):
                 self._facts = replace(self._facts, **facts)

@@ -21,7 +21,10 @@ class Access(enum.StrEnum):
 
 
 class Policy(enum.StrEnum):
-    """Permission of a tool: always, ask each time, or never, as for an unknown stored value."""
+    """Permission of a tool: always, ask each time, or never.
+
+    An unknown stored value means never.
+    """
 
     ALLOW = "allow"
     ASK = "ask"
@@ -63,7 +66,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """A tool's answer: ``text``, of which ``user_words`` are the user's, and then ``images``."""
+    """A tool's answer; ``text`` goes to the model, and ``images`` after it.
+
+    ``user_words`` are the user's part of the text: an answer, or the reason of a refusal.
+    """
 
     text: str
     is_error: bool = False
@@ -237,7 +243,10 @@ class CallOpening:
 
 @dataclass(frozen=True, slots=True)
 class PartialReply:
-    """The blocks that the model has written so far, calls as partial JSON, and the usage."""
+    """The blocks that the model has written so far, and the usage reported by then.
+
+    A tool call's input is the part of its JSON text that has arrived.
+    """
 
     blocks: Sequence[Mapping[str, Any]] = ()
     usage: condense.Usage = field(default_factory=condense.Usage)
@@ -298,7 +307,11 @@ class Journal(Protocol):
         """Return the effective history, in reading order."""
 
     async def open_call(self, opening: CallOpening) -> int:
-        """Record a call and return its number; raise TurnEnded or SpendingLimitReached."""
+        """Put a call on record before it is made, and return its number.
+
+        Raises TurnEnded if another process has ended the turn, and SpendingLimitReached if no more
+        may be spent.
+        """
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""

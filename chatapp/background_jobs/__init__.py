@@ -88,7 +88,10 @@ _lock = threading.Lock()
 
 
 async def close(seconds: float | None = None) -> None:
-    """Cancel waiting jobs of this process; end the others within ``seconds``, or SAFE_POINT."""
+    """Cancel jobs that wait in this process, and end those that run; workers end their own.
+
+    They have so many ``seconds`` to end by themselves: ``SAFE_POINT``, unless it is given.
+    """
     patience = settings.SAFE_POINT if seconds is None else seconds
     ends: list[Awaitable[None]] = [_end(asyncio.get_running_loop(), patience)]
     if _own_loop.cache_info().currsize:

@@ -32,7 +32,10 @@ MOST_LOOKS, PAUSE = 60, 10
 
 
 class Interrupted(BaseRetryStrategy):
-    """Retries jobs that a stop, an outage of the database or an older worker cut off."""
+    """Retries jobs on another worker: those cut off by a stop, or unknown to this version.
+
+    Jobs that failed because the database was away are retried, too.
+    """
 
     @override
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
@@ -70,7 +73,10 @@ def defer(name: str, *, after: float, key: str, arguments: dict[str, Any]) -> No
 
 
 def defer_turn(turn: str, attempt: int, *, priority: int) -> None:
-    """Store a job for an attempt of a turn, once; those of higher priority come first."""
+    """Store a job that runs an attempt of a turn; those of higher priority come first.
+
+    While it waits in the queue, it is not stored again.
+    """
     job = run_turn.configure(priority=priority, queueing_lock=f"turn:{turn}:{attempt}")
     # None waits of one that was never made.
     with suppress(AlreadyEnqueued), transaction.atomic(savepoint=attempt > 0):

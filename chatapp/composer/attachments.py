@@ -132,7 +132,10 @@ def find_attachments(
 
 
 def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = ()) -> list[Weighed]:
-    """Return a user message's attachments, but for those it ``drops``, each with its tokens."""
+    """Return the attachments of a user's message, each with its tokens.
+
+    Without the blocks in the places that it ``drops``.
+    """
     row = conversation.messages.questions().in_force().filter(seq=seq).first()
     whole = message_store.to_engine(row, whole=True).blocks if row else ()
     kept = tuple(block for place, block in enumerate(whole) if place not in drops)

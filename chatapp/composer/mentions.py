@@ -32,7 +32,10 @@ def mention_of(path: str) -> str:
 
 
 def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[str]:
-    """Return the best matches of a typed path, those with that beginning first; none ignored."""
+    """Return the paths that best match the typed text, the best first; a folder's has a slash.
+
+    Paths that begin with the text come first, then names that do. Ignored paths are left out.
+    """
     wanted = typed.casefold().removeprefix("/").removeprefix("./")
     ranked = (_rank(path, wanted) for path in _paths(workspace, ignored_in(workspace)))
     return [path for *_, path in heapq.nsmallest(most, filter(None, ranked))]
@@ -134,7 +137,10 @@ def missing_in(workspace: Workspace, text: str) -> list[str]:
 
 
 def _path_in(workspace: Workspace, written: str) -> str:
-    """Return the path in a mention, without its punctuation, or ""; raise ToolError."""
+    """Return the path in a mention, without punctuation at its end if that is no part of it.
+
+    "" if no path exists. Raises ToolError if it may not be read.
+    """
     for one in (written, written.rstrip(_PUNCTUATION)):
         path = one.removeprefix("/")
         if not path.strip("./"):

@@ -64,7 +64,10 @@ def is_built_in(text: str) -> bool:
 
 
 def own_commands(conversation: Conversation) -> dict[str, Command]:
-    """Return commands by name: the owner's, and others of the workspace; none built in."""
+    """Return the commands of the owner and of the workspace, by name.
+
+    No command replaces a built-in one, and no command of the workspace one of the owner's.
+    """
     found = commands_in(Workspace(folder_of(conversation)))
     allowed = {one.name: one for one in found if one.name not in RESERVED}
     return allowed | saved_commands(conversation.owner)
@@ -133,7 +136,10 @@ async def missing_from(conversation: Conversation, text: str) -> str:
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:
-    """Return a new conversation with the profile and workspace of another; raise Refused."""
+    """Return a new conversation with the profile and the workspace of another, which stays.
+
+    Raises Refused if the owner may not read that workspace any more.
+    """
     workspace_of(conversation, make=False)
     return start_conversation(
         owner=conversation.owner,

@@ -87,7 +87,10 @@ def receipt_of(
     effective: Sequence[condense.Message],
     on_disk: Callable[[str], bool] | None,
 ) -> condense.Receipt:
-    """Return the receipt of a reduction as if it were applied, with the agent's own search."""
+    """Return the receipt for the facts that a reduction hides, as if it were applied.
+
+    The agent's own search looks for them among the messages that are hidden then.
+    """
     hidden = reduction.hidden_among(effective)
     kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
     until = max([message.order[0] for message in hidden], default=0)
@@ -258,7 +261,10 @@ class AttemptLog:
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[condense.TokenCount, events.ContextChanged]:
-        """Return the new size, and the event with its figures; apply nothing if a pin breaks."""
+        """Return the size of the new effective history, and the event with its figures.
+
+        Raises a condense.CondenseError, and applies nothing, if a pin would not hold.
+        """
         pk = self.run.conversation.pk
         lock(Conversation, pk)
         self.run.turn.hold()

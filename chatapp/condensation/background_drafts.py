@@ -41,7 +41,10 @@ _CHANGED = {
 
 
 async def begin(run: TurnContext, situation: condense.Situation) -> None:
-    """Have a draft written if a condensation is near and no draft exists; only log errors."""
+    """Have a draft written if the next condensation is near and no usable draft exists.
+
+    Errors are logged: no turn fails for them.
+    """
     wanted = situation.effective and situation.may_ask
     try:
         if wanted and is_draft_near(run, situation.tokens.value, situation.budget):
@@ -80,7 +83,10 @@ def why_useless(
     effective: Sequence[condense.Message],
     terms: TurnSettings | None = None,
 ) -> str:
-    """Return a draft's fault, "" for a usable one; without ``terms`` ignore settings and pins."""
+    """Return the reason that a draft can't replace the effective history, "" if it can.
+
+    Without ``terms``, changes of settings and pins do not count.
+    """
     if draft.written_at is None and is_left(draft.owner):
         return _STOPPED
     if draft.condensation_id is None:

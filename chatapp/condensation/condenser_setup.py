@@ -55,7 +55,10 @@ def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Confi
 def summarizer_for(
     journal: ConversationJournal, answers: Provider | None = None
 ) -> ProviderSummarizer:
-    """Return the model that writes summaries, ``answers`` by default; raise DecryptionFailed."""
+    """Return the model that writes summaries: ``answers``, unless the profile names another one.
+
+    Raises DecryptionFailed when its key can't be read.
+    """
     run = journal.run
     apart = run.writer != run.profile
     provider = answers if answers and not apart else provider_for(run.writer)

@@ -47,7 +47,10 @@ class Condensing:
 
 
 class ContextController:
-    """The agent's ``ContextPort`` for one run; it builds its condenser at the first use."""
+    """The agent's ``ContextPort`` over ``condense.Condenser``; one per run.
+
+    The condenser is built when a condensation may be due, or somebody requests one.
+    """
 
     def __init__(
         self, journal: ConversationJournal, *, toolbox: WorkspaceToolbox, provider: Provider
@@ -149,7 +152,10 @@ class ContextController:
         return await self.journal.effective_history()
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
-        """Condense for the user; return the reduction, None if cancelled; raise CondenseError."""
+        """Condense at the user's request, and return the applied reduction, None if cancelled.
+
+        Raises a condense.CondenseError if it fails.
+        """
         try:
             return await self._cancellable(self._condense(scope))
         except CondensingDeclined:
@@ -244,7 +250,10 @@ class ContextController:
     async def _cancellable(
         self, work: Coroutine[Any, Any, condense.Reduction | None]
     ) -> condense.Reduction | None:
-        """Return the reduction unless ``cancel`` ends it; raise CondensingDeclined for a no."""
+        """Return the applied reduction; raise CondensingDeclined if a person declines it.
+
+        While this runs, ``cancel`` ends it, also before the attempt is on record.
+        """
         self._reducing = asyncio.create_task(work)
         try:
             return await self._reducing

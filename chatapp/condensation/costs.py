@@ -60,7 +60,11 @@ def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
 
 
 def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
-    """Return tokens as billed: all uncached ones as written, if caching them costs more."""
+    """Return tokens as a profile's provider bills them.
+
+    If writing to its cache costs more than input, all tokens that are not read from the cache are
+    written to it.
+    """
     if not profile.spec.caches_prompts:
         return replace(usage, input=usage.prompt, cache_read=0)
     prices = profile.prices

@@ -98,7 +98,10 @@ def journal_outside(
 
 
 class DraftLog(AttemptLog):
-    """Keeps a reduction in the row of a draft; raises DraftDropped once that is another's."""
+    """A log that keeps a finished reduction in the row of a draft, and does not apply it.
+
+    Each write raises DraftDropped if that row is gone, or is another writer's.
+    """
 
     drafts = True
 

@@ -183,7 +183,10 @@ def answer_review(
 
 
 def hold_review(*, review: Review, summary: str, focus: str) -> bool:
-    """Have a summary wait for a person, and keep their typed text; return False if it does."""
+    """Have a summary wait for a person who is at work on it; return False if it waits already.
+
+    The text that they have typed so far is kept for their return.
+    """
     asked = Review.objects.pending().filter(pk=review.pk)
     typed = {"summary": plain_text(summary)[:LONGEST_SUMMARY], "focus": focus[:LONGEST_FOCUS]}
     asked.update(typed=typed)

@@ -1,4 +1,7 @@
-"""Undo: take a condensation back, redo it, or put messages and facts back; all idempotent."""
+"""Undo: take a condensation back, redo it, or put single messages and facts back.
+
+Repeating a request changes nothing and is no error.
+"""
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
@@ -63,7 +66,10 @@ class Undo:
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
-    """Return the messages a condensation hid or cleared, undone or not, in reading order."""
+    """Return the messages a condensation hid, or whose results it cleared, in reading order.
+
+    They are the same when it was undone, and when another one hides them by now.
+    """
     made = condensation.message
     if made is None:
         return Message.objects.none()

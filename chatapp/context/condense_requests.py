@@ -83,7 +83,10 @@ def read_request(turn: Turn) -> CondenseRequest:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A possible last message: the messages and tokens up to it, and its beginning, ``said``."""
+    """A message up to which one may condense, with the number of messages and estimated tokens.
+
+    ``said`` is its beginning, or the name of the tool that was called.
+    """
 
     seq: int
     said: str
@@ -131,7 +134,10 @@ def _end(shown: condense.Message, seq: int, messages: int, tokens: int) -> End:
 def find_chosen(
     conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: Scope
 ) -> condense.Chosen:
-    """Return the messages that a scope names; raise condense.NothingToCondense with a reason."""
+    """Return the messages of the effective history that a scope names.
+
+    Raises condense.NothingToCondense with the reason if it names none.
+    """
     if scope.again:
         return _find_originals(conversation_id, history, scope.first)
     if scope.call:

@@ -1,4 +1,7 @@
-"""Sizes of a context, measured or estimated, and the one at which it is condensed."""
+"""Sizes of a context, and at which one it is condensed.
+
+They are measured by the provider, or estimated from earlier measurements.
+"""
 
 import functools
 import math

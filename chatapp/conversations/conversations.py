@@ -57,7 +57,10 @@ def decide(
     budget: Decimal | None = None,
     auto_recall: bool | None = None,
 ) -> None:
-    """Store policies, prompt, budget and recall for later turns; "" or None is inherited."""
+    """Store tool policies and system prompt for later turns; "" is the profile's.
+
+    All calls together may cost the ``budget``. With ``auto_recall`` None the settings decide.
+    """
     changed: dict[str, Any] = {
         "tool_policies": dict(policies),
         "system_prompt": system,
@@ -96,7 +99,10 @@ def restore_conversation(*, conversation: Conversation) -> None:
 
 
 def check_message(text: str, *, alone: bool = True) -> None:
-    """Refuse a message that is too long, or empty although it stands ``alone``."""
+    """Refuse an empty message and one that is too long.
+
+    Unless it stands ``alone``, something is attached, and may be all.
+    """
     if alone and not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:

@@ -45,7 +45,10 @@ def block_for(conversation: Conversation, text: str) -> tuple[condense.TextBlock
 
 
 def forget(row: Message) -> None:
-    """Apply the passages that a stored message forgets, in a locked conversation, on record."""
+    """Apply the forgotten passages of a message that was just stored.
+
+    The conversation must be locked. An audit entry names the affected messages.
+    """
     hidden_messages.refresh_forgotten(row.conversation_id, row)
     seqs = sorted({seq for seq, _text in forgotten_by(row.content)})
     facts = {"seq": row.seq, "messages": seqs}
@@ -55,7 +58,10 @@ def forget(row: Message) -> None:
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:
-    """Forget a passage everywhere, or all of message ``seq``; raise Refused if impossible."""
+    """Forget a passage in all messages, or all of message ``seq``.
+
+    Raises Refused while a turn runs, and for a passage that no message has.
+    """
     with lock(conversation, keeps_pins=False) as own:
         refuse_while_running(own)
         stored = _Stored(own)
@@ -88,7 +94,10 @@ class _Stored(StoredRecall):
             raise Refused(str(damage)) from damage
 
     def texts(self, numbers: Iterable[int]) -> Mapping[int, str]:
-        """Return the texts of messages, and of summaries and messages that repeat passages."""
+        """Return the texts of messages by their numbers.
+
+        Summaries, markers and messages with recalled passages are included.
+        """
         own = self.messages.annotate(text=Cast("content", TextField()))
         repeating = own.made_by_engine() | own.filter(text__contains='"recalled"')
         rows = {row.pk: row for row in own.filter(pk__in=[*numbers]) | repeating}

@@ -107,7 +107,10 @@ def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
 
 
 def _end_of(present: MessageQuerySet, there: Message) -> int:
-    """Return the number of the message, or of its calls' results, before any condensation."""
+    """Return the number of the message, or of the one that holds the results of its calls.
+
+    Messages that a condensation made are left out: the fork begins before it.
+    """
     if there.is_summary or there.is_marker:
         return there.seq - 1
     if not message_store.to_engine(there).tool_uses:
@@ -121,7 +124,10 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
 
 
 def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:
-    """Store copies of messages, those of the engine last; return them by their originals' keys."""
+    """Store copies of some messages, and return them by the keys of the originals.
+
+    Messages that the engine made name others by their keys, so they come after those.
+    """
     rows = list(rows)
     made = {name for row in rows for name in (row.condense_id, row.truncation_id) if name}
     copied: dict[int, Message] = {}
@@ -149,7 +155,10 @@ def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict
 
 
 def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:
-    """Copy the records of condensations, without their cost, and of pins."""
+    """Put condensations and pins of some messages on record for their copies as well.
+
+    The cost of a condensation was paid once, in the original.
+    """
     ids = {str(old): str(new.pk) for old, new in copied.items()}
     for row in rows:
         new = copied[row.pk]

@@ -31,7 +31,10 @@ def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message
 def with_unpinned(
     conversation_id: uuid.UUID, effective: Sequence[condense.Message]
 ) -> tuple[condense.Message, ...]:
-    """Return the effective history with carried messages since unpinned; empty without these."""
+    """Return the effective history with unpinned messages that a summary still carries.
+
+    It is empty without such messages: then the visible ones are enough to check pins.
+    """
     carried = [int(one) for one in condense.carried_pin_ids(effective) if one.isdecimal()]
     rows = Message.objects.filter(conversation=conversation_id, pk__in=carried, pinned=None)
     unpinned = [message_store.to_engine(row) for row in rows] if carried else []
@@ -40,7 +43,10 @@ def with_unpinned(
 
 @contextmanager
 def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Conversation]:
-    """Lock a conversation for one transaction; refuse one that breaks pins, if ``keeps_pins``."""
+    """Lock a conversation for one transaction; refused if a pin would not hold after it.
+
+    Without ``keeps_pins`` nothing is checked: pins can be taken off even while some are broken.
+    """
     with transaction.atomic():
         yield Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
         if keeps_pins and conversation.pins.exists():

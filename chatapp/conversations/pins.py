@@ -89,7 +89,10 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
 
 
 def pin_rule(*, conversation: Conversation, text: str) -> None:
-    """Have the model keep a rule, appended to the conversation, so that caches hold."""
+    """Have the model keep a rule word for word, from the end of the conversation on.
+
+    Nothing before it changes, so a provider's cache of that holds.
+    """
     # The lines of a form end as in Windows.
     text = text.replace("\r\n", "\n")
     if not text.strip():
@@ -101,7 +104,10 @@ def pin_rule(*, conversation: Conversation, text: str) -> None:
 
 
 def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> None:
-    """Append a selected part of a message, hidden or not, for the model to keep."""
+    """Have the model keep a selected part of a message word for word, as written there.
+
+    It is said again at the end, so it may be a passage that the model does not see any more.
+    """
     with lock(conversation) as own:
         message = _find_pin(own, seq)
         blocks = message_store.to_engine(message).lasting.blocks

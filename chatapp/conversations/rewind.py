@@ -1,4 +1,7 @@
-"""Rewinds, and versions of a message or answer: set aside and shown again; all idempotent."""
+"""Rewinds, and the versions of a message or an answer: set aside, and shown again.
+
+Each function is idempotent: to repeat a request changes nothing, and is no refusal.
+"""
 
 import logging
 import uuid
@@ -113,7 +116,10 @@ def set_message_aside(conversation: Conversation, seq: int) -> None:
 
 
 def set_answer_aside(conversation: Conversation, seq: int) -> int:
-    """Make room for another answer in place of that with ``seq``; return its question's seq."""
+    """Make room for another answer instead of the one that ``seq`` is part of.
+
+    Returns the seq of the question.
+    """
     present = conversation.messages.in_force()
     answers = present.written().filter(role=Message.Role.ASSISTANT)
     answer = answers.select_related("turn").filter(seq=seq).first()

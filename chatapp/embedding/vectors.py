@@ -152,7 +152,10 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
 
 
 async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
-    """Keep a question as a vector if it is searched by meaning; may take seconds."""
+    """Keep a question as a vector, if a conversation is searched by meaning.
+
+    Its owner may not want to recall ``unasked``. Nothing must be locked: it may take seconds.
+    """
     embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
     await embed(conversation, text, unasked=unasked)
 

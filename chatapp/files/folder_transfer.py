@@ -85,7 +85,10 @@ class _Total:
 
 
 def import_files(*, folder: Path, files: Iterable[tuple[str, IO[bytes]]]) -> Imported:
-    """Put files, archives unpacked, into a workspace; at a limit, earlier ones stay."""
+    """Put files into a workspace under their paths; archives are unpacked.
+
+    Refused beyond the limits of an upload; files that were put there by then stay.
+    """
     workspace, total, left_out = WritableWorkspace(folder), _Total(), list[tuple[str, str]]()
     for path, data in _unpacked(files, total):
         total.add(files=1)

@@ -22,7 +22,10 @@ FRESH = 600
 
 
 def check_room(owner: User, more: int = 0) -> None:
-    """Raise LimitReached if ``more`` bytes exceed a user's room, as measured anew."""
+    """Raise LimitReached if a user has no room for so many ``more`` bytes.
+
+    Folders are measured once in a while, and again before anything is refused.
+    """
     megabytes = ServerSettings.binding(owner).storage_megabytes
     if megabytes is None:
         return

@@ -36,7 +36,10 @@ def check_address(url: str) -> None:
 
 
 class SecretInput(forms.Widget):
-    """A widget for a secret: no page shows it, but holds it sealed for ``owner`` after an error."""
+    """Makes a widget one for a secret, which no page shows.
+
+    If another field is wrong, the page holds the secret sealed, and only its ``owner`` can send it.
+    """
 
     owner: int | None = None
 

@@ -269,7 +269,10 @@ class ProfileForm(ThresholdChoice):
         return cleaned
 
     def unsaved(self) -> Profile | None:
-        """Return the profile to be tried, with safe guesses for figures; None without a model."""
+        """Return the profile as the form says, to be tried and not saved; None without a model.
+
+        Missing figures are the stored ones, or safe guesses.
+        """
         if {"provider", "model", "base_url"} & self.errors.keys():
             return None
         profile = self.instance

@@ -89,7 +89,10 @@ class WhatIfForm(forms.Form):
         ]
 
     def chosen(self, button: str) -> Variant | None:
-        """Return the compared variant of a button, None for another."""
+        """Return a button's variant: a strategy, a threshold, and the new prompt or the old.
+
+        None for one that was not compared.
+        """
         strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
         now: str = self.terms.configuration.prompt
         prompt: str = self.cleaned_data["prompt"] if any(entered) else now

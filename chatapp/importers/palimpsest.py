@@ -31,7 +31,10 @@ def recognise(sample: transcript_files.Sample) -> bool:
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield messages and other items, one held at a time; raise Unusable, possibly late."""
+    """Yield messages and the other items; raise Unusable, possibly late, for a damaged file.
+
+    No more than one item is held at a time.
+    """
     told = dict[str, Any]()
     try:
         simply = _has_long_digits(path)

@@ -104,7 +104,10 @@ class Task(Transcript):
         yield from super().pieces()
 
     def _read_page(self, page: Path) -> dict[str, Mapping[Any, Any]]:
-        """Take the title from the page; return the figures of summaries and markers, by id."""
+        """Take the title from the page; return its figures of summaries and markers, by id.
+
+        Each has its time as ``ts``.
+        """
         told: dict[str, Mapping[Any, Any]] = {}
         for found in read_items(page):
             if isinstance(found, Problem):

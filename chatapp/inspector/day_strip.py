@@ -30,7 +30,10 @@ class Day:
 
 
 def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
-    """Return the latest ``days`` and the most saved and spent on one; none without either."""
+    """Return the latest ``days``, the oldest first, with the ``most`` saved and spent on one.
+
+    There are none if nothing was saved or spent.
+    """
     today = timezone.now().astimezone(zone).date()
     dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)

@@ -35,7 +35,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A call's ``slices`` from the lower edge; ``dropped`` if it follows a condensation."""
+    """One call; ``dropped`` says that the context was condensed since the one before.
+
+    ``slices`` lie on each other from the lower edge.
+    """
 
     call: ModelCall
     tokens: int
@@ -57,7 +60,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The columns, oldest first, up to ``most`` tokens; ``limit`` is the condensing size."""
+    """The columns, oldest first; the chart is ``most`` tokens high.
+
+    The ``limit`` is the size at which the context is condensed now, None without a profile.
+    """
 
     columns: Sequence[Column]
     names: Sequence[tuple[str, str]]

@@ -44,7 +44,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A numbered moment's place in the chart; a drop's number is ``shown`` if there is room."""
+    """A moment's place in the chart; turns and drops are numbered, each on their own.
+
+    The number of a drop is ``shown`` in the chart where there is room for it.
+    """
 
     moment: Moment
     number: int

@@ -247,7 +247,10 @@ def dated_file(folder: str, suffix: str) -> Path:
 
 
 def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
-    """Return applied migrations with higher numbers than this software has."""
+    """Return the migrations that only a newer version of this software has.
+
+    Their numbers grow: an unknown name that comes earlier is of an older version.
+    """
     known = MigrationLoader(None).disk_migrations
     replaced = {key for migration in known.values() for key in migration.replaces}
     newest = max(name for app, name in {*known, *replaced} if app == "chatapp")
@@ -269,7 +272,10 @@ def check_database(path: Path) -> None:
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:
-    """Move unpacked files to their places and the old ones ``aside``; keep a lacking key."""
+    """Move unpacked files to their places, and the files there into the new folder ``aside``.
+
+    A key that the backup does not hold stays as it is.
+    """
     aside.mkdir(mode=0o700)
     keys = ((KEY, target.key), (SEAL_KEY, target.seal_key))
     held = [(name, place) for name, place in keys if (folder / name).exists()]

@@ -41,7 +41,10 @@ _OF_USER = ("id", "date_joined")
 
 
 def erase(user: User, workspaces: Path) -> Iterator[None]:
-    """Erase a user's rows and files, or the rest of them; yield after each piece."""
+    """Erase all rows and files of a user, with those below ``workspaces``; yield after each piece.
+
+    Nothing runs in the user's name any more. An erasure that was interrupted is continued.
+    """
     if not is_shared():
         # Else what was deleted stands in the file until something is written over it.
         execute("PRAGMA secure_delete = ON")

@@ -182,7 +182,10 @@ def _keys() -> Iterator[str]:
 
 
 def _named(sentence: str, found: QuerySet[Any] | Iterable[object]) -> Iterator[str]:
-    """Yield the sentence for the first rows by key, and the number of others."""
+    """Yield the sentence for the first of the found rows, by ``name``, and the number of others.
+
+    Rows are named by their keys.
+    """
     if isinstance(found, QuerySet):
         found = found.values_list("pk", flat=True)
     count = 0

@@ -24,7 +24,10 @@ _OTHERS = """
 
 
 def check_unused(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied if another process uses a PostgreSQL database; a file has its lock."""
+    """Raise NotCopied if another process of this software is connected to a database.
+
+    A file has no list of connections; a server that uses one locks the file's folder.
+    """
     with in_use(database):
         others = execute(_OTHERS, f"{APPLICATION} %", PROCESS) if is_shared() else []
     if others:
@@ -54,7 +57,10 @@ def check_fit(database: BaseDatabaseWrapper) -> None:
 def move(
     source: BaseDatabaseWrapper, target: BaseDatabaseWrapper, say: Say, *, replace: bool = False
 ) -> None:
-    """Copy all rows, reporting through ``say``; NotCopied and DatabaseError change nothing."""
+    """Copy all rows of one database into another, and report the result through ``say``.
+
+    Raises NotCopied or DatabaseError if it fails; the target is then unchanged.
+    """
     with in_use(source), snapshot():
         try:
             source.check_constraints()

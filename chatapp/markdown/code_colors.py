@@ -39,7 +39,10 @@ def read_language(info: str) -> str:
 
 
 def highlight_code(code: str, language: str) -> str:
-    """Return escaped HTML, coloured but for long lines and all after a part that is too slow."""
+    """Return the code as escaped HTML, in colour if the language is known.
+
+    Long lines stay plain, and so does all from a part on that takes too long.
+    """
     lexer = _find_lexer(language) if language else None
     if lexer is None or not code:
         return escape(code)

@@ -120,7 +120,10 @@ class MarkdownStream:
                 words = ""
 
     def open_html(self) -> str:
-        """Return safe HTML of the open block, nearly as it will be, and a little behind."""
+        """Return safe HTML of the block that is still being written.
+
+        It may differ in small things from the final HTML, and be a little behind.
+        """
         if self.code:
             return self.code.html
         if self._show_at <= self.size <= _LARGEST:

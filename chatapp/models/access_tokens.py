@@ -84,7 +84,10 @@ class Invitation(AccessToken):
 
 
 class ApiToken(AccessToken):
-    """A program's hashed credential; each ``scope`` holds those before it."""
+    """A program's credential; only its hash is stored.
+
+    Each ``scope`` holds those before it.
+    """
 
     PREFIX = "palimpsest_"
 
@@ -110,7 +113,10 @@ class ApiToken(AccessToken):
 
 
 class Share(AccessToken):
-    """A link to read messages up to ``until``, and with ``tools`` their calls; only its hash."""
+    """A link to read a conversation up to message ``until``; only its token's hash is stored.
+
+    It shows the input and output of ``tools`` if its owner chose that.
+    """
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="share"

@@ -43,7 +43,10 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
 
     def seconds_to_read(self, profile: int, tokens: int) -> float | None:
-        """Return a model's seconds before its first word by its latest calls, None if unknown."""
+        """Return the seconds that a profile's model reads before its first word, None if unknown.
+
+        They follow from the profile's latest calls, each by the tokens it had to read.
+        """
         newest = models.Subquery(self.order_by("-pk").values("pk")[:1])
         own = self.filter(pk__gt=newest - LOOKED_AT, turn__profile=profile, purpose="chat")
         told = own.filter(seconds_to_first__gt=0).values_list("seconds_to_first", *_READ)

@@ -93,7 +93,10 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         return self.filter(status=outcome)
 
     def with_place(self) -> Self:
-        """Add ``place``, the row's position, and ``gone_with``, the rewind of its message."""
+        """Add ``place``: the position of the attempt's row in its conversation.
+
+        And ``gone_with``: the rewind that took its message along, if any.
+        """
         newest_then = Message.objects.filter(
             conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
         )

@@ -62,7 +62,10 @@ def in_use(database: BaseDatabaseWrapper) -> Iterator[None]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read all as it is at one moment; others wait to write to a file, not to PostgreSQL."""
+    """Read all as it is at one moment, however long that takes.
+
+    Others write to PostgreSQL meanwhile; those who would write to a file wait.
+    """
     with transaction.atomic(durable=True):
         if is_shared():
             execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

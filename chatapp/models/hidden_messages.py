@@ -24,7 +24,10 @@ from chatapp.models.messages import MessageQuerySet
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:
-    """Insert the summary or marker, hide its messages in one transaction; return its row."""
+    """Insert the summary or marker, hide its messages in one transaction, and return its row.
+
+    A clearing's marker touches no other row: the lines that replace results are its own.
+    """
     tags = reduction.message.tags
     with transaction.atomic():
         lock(Conversation, conversation_id)
@@ -80,7 +83,10 @@ def _behind(first: Message) -> MessageQuerySet:
 
 
 def undo_reduction(message: Message) -> None:
-    """Undo a summary or marker: messages that nothing else hides are visible again."""
+    """Undo a summary or marker: its messages are visible again, unless hidden otherwise.
+
+    The hidden messages keep naming it, for the record; it hides nothing once it is undone.
+    """
     with transaction.atomic():
         Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
         hidden_by(message.conversation_id, [message]).refresh_hidden()
@@ -90,7 +96,10 @@ def undo_reduction(message: Message) -> None:
 
 
 def redo_reduction(message: Message) -> bool:
-    """Redo an undone summary or marker; return False unless all it hid is visible in a row."""
+    """Redo an undone summary or marker; return False if that is impossible.
+
+    It is possible if all of its messages are visible again, and nothing else stands between them.
+    """
     hid = Message.objects.hid_by(message)
     with transaction.atomic():
         seqs = {*hid.values_list("seq", flat=True)}
@@ -134,7 +143,10 @@ def hiders_of(message: Message) -> list[Message]:
 
 
 def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) -> Rewind:
-    """Hide message ``first_hidden_seq`` and all since; return the record with ``columns``."""
+    """Hide message ``first_hidden_seq`` and all written since, and return the record of it.
+
+    Messages condensed since are visible again. ``columns`` are those of the record with its cause.
+    """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update(no_key=True).get(pk=conversation_id)
         affected = rewindable(conversation_id, first_hidden_seq)
@@ -156,7 +168,10 @@ def rewind(conversation_id: uuid.UUID, first_hidden_seq: int, **columns: Any) ->
 
 
 def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind hides: from ``first_hidden_seq`` on, pins excepted."""
+    """Return the messages that a rewind would hide: ``first_hidden_seq`` and all since.
+
+    Rules and passages that were pinned since are no part of the talk, and stay.
+    """
     later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
     pinned = later.filter(seq__gt=first_hidden_seq, pinned=True)
     stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
@@ -164,7 +179,10 @@ def rewindable(conversation_id: uuid.UUID, first_hidden_seq: int) -> MessageQuer
 
 
 def _take_along(record: Rewind) -> None:
-    """Tag turns, attempts and rewinds since, but no other versions, to return with the messages."""
+    """Tag the turns, attempts and rewinds since, so that they are restored with the messages.
+
+    Rewinds of other versions of the same place are no part of the one that is set aside.
+    """
     tag = {"rewind_parent": record.pk}
     since = {"conversation": record.conversation_id, "rewind_parent": None}
     turns = Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1)
@@ -199,7 +217,10 @@ def undo_rewind(record: Rewind) -> None:
 
 
 def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None) -> None:
-    """Derive forgotten passages from ``asking`` and all requests in force; unpin them."""
+    """Derive each message's forgotten passages from all requests that are not rewound.
+
+    The new request ``asking`` is included. Pins on forgotten passages are removed.
+    """
     own = Message.objects.filter(conversation=conversation_id)
     tagged = Q(forgotten__isnull=False) | Q(pk=asking and asking.pk)
     wanted = defaultdict[int, list[str]](list)
@@ -223,7 +244,10 @@ def refresh_forgotten(conversation_id: uuid.UUID, asking: Message | None = None)
 
 
 def _name_again(made: Message) -> None:
-    """Tag the messages of a restored summary or marker with its name, in place of a later one's."""
+    """Tag the messages of a summary or marker with its name again, after undoing a rewind.
+
+    One that was made in the meantime, and is out of force now, may have put its own name there.
+    """
     name = "condense" if made.condense_id else "truncation"
     hid = Message.objects.hid_by(made).shown_by_tags()
     hid.update(**{f"{name}_parent": getattr(made, f"{name}_id")})

@@ -158,7 +158,10 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
 
 
 def find_newest(conversation_id: uuid.UUID, query: Query) -> int:
-    """Return the newest message's number with the words, 0 for none; raise IndexDamaged."""
+    """Return the number of the newest message with the words, 0 if none has them.
+
+    Raises IndexDamaged.
+    """
     rows = _select(_FIND_NEWEST, query, chat=conversation_id.hex)
     return max([seq for _position, seq in rows], default=0)
 
@@ -174,7 +177,10 @@ class Span:
 
 
 def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
-    """Return the span of hidden messages, or of all until a place; raise IndexDamaged."""
+    """Return the span of the hidden messages, or of all until a place; None without any.
+
+    Raises IndexDamaged.
+    """
     key = conversation_id.hex
     first, last = _read(_FIRST, [key]), _read(_LAST, [key, until, key, key])
     if not (first and last):
@@ -227,7 +233,10 @@ def find_unknown(*, limit: int) -> list[int]:
 
 
 def is_sound() -> bool:
-    """Return True if the index is consistent, without writers; raise OperationalError."""
+    """Return True if the index is consistent; nothing can be written meanwhile.
+
+    Raises OperationalError if it can't be read at all.
+    """
     try:
         for statement in _language().check:
             execute(statement)
@@ -269,7 +278,10 @@ def rebuild() -> None:
 
 
 def forget_deleted() -> Iterator[None]:
-    """Remove deleted messages from FTS5's files, and yield after each piece."""
+    """Remove deleted messages from the files of the index, and yield after each piece.
+
+    FTS5 only marks them, until parts of the index are merged; PostgreSQL removes them by itself.
+    """
     merge = "INSERT INTO chatapp_message_index (chatapp_message_index, rank) VALUES ('merge', %s)"
     pages = -MERGED
     while not is_shared():

@@ -143,7 +143,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 def _is_hidden() -> Q:
-    """Return the condition that a message's tags hide it, by rows that are in force."""
+    """Return the condition that a message's tags hide it.
+
+    A parent hides only while the summary or marker it names is in force.
+    """
     condensed = _stands_for("condense_id", "condense_parent")
     truncated = _stands_for("truncation_id", "truncation_parent")
     return Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated

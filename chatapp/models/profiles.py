@@ -249,7 +249,10 @@ class Profile(models.Model):
 
     @property
     def prices(self) -> condense.Prices:
-        """The prices for the engine: the operator's, the provider's, or the profile's own."""
+        """The prices as the engine calculates with them, a known model's surcharge included.
+
+        On the server's key these are the operator's prices, or else the provider's.
+        """
         listed = self.spec.prices_of(self.model)
         if self.has_fixed_prices:
             return listed
@@ -269,7 +272,10 @@ class Profile(models.Model):
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:
-        """The servers in use that operators allow, as they were at the first use."""
+        """The servers of its owner that are in use, as they were at the first use.
+
+        Those that the operators do not allow are not.
+        """
         servers: list[McpServer] = self.read_servers()
         return servers
 

@@ -126,7 +126,10 @@ def read_limits(pk: uuid.UUID) -> Statement:
 
 
 def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
-    """Return the spending under each set limit, calls of deleted content included."""
+    """Return the spending under each of a conversation's limits that is set.
+
+    Calls of deleted content count, too.
+    """
     if not limits.are_set:
         return []
     here, month = ModelCall.objects.filter(conversation=pk), _calls_this_month([limits.owner])
@@ -174,7 +177,10 @@ def check_spending_of(
 
 
 def check_spending(pk: uuid.UUID, limits: Limits | None = None) -> None:
-    """Raise SpendingLimitReached if the ``limits``, by default the stored ones, are spent."""
+    """Raise SpendingLimitReached if no model may be called in a conversation any more.
+
+    It uses the given ``limits``, or reads them.
+    """
     limits = limits or read_limits(pk)
     if limits.is_closing:
         said = noop(

@@ -85,7 +85,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @override
     def ensure_connection(self) -> None:
-        """Connect, also if the server has closed the idle connection since its last use."""
+        """Connect, also if the server has closed the connection since its last use.
+
+        On an idle connection only its end, or a note, can have arrived.
+        """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
         super().ensure_connection()

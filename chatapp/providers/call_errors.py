@@ -148,7 +148,10 @@ def explain_loss(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds a response asks to wait, by number or date; None for nonsense."""
+    """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date.
+
+    A wait that nobody can mean is none; neither nan nor infinity is one.
+    """
     seconds = math.nan
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         with suppress(ValueError):

@@ -32,7 +32,10 @@ MANY = 50
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
-    """A transport over a client of the SDK for aiohttp, which it closes."""
+    """A transport over a client of the SDK, for its way over aiohttp.
+
+    The client is closed with this.
+    """
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
         self._client = client
@@ -90,7 +93,10 @@ def tls() -> ssl.SSLContext:
 async def paced(
     reads: AsyncIterator[list[object]], seconds: float, is_over: Callable[[], bool]
 ) -> AsyncIterator[list[object]]:
-    """Yield a stream's events on the common beat; raise TimeoutError after idle ``seconds``."""
+    """Yield the events of a stream, on the beat of all streams until it ``is_over``.
+
+    Raises TimeoutError after so many ``seconds`` without an event.
+    """
     async_tasks.STREAMS.add(reads)
     while True:
         async with asyncio.timeout(seconds):
@@ -120,7 +126,10 @@ class Clients:
 
     @asynccontextmanager
     async def use[C](self, made_of: Hashable, make: Callable[[], C]) -> AsyncIterator[C]:
-        """Yield the client ``made_of`` the same, or a new one; drop one whose call failed."""
+        """Yield the client that is ``made_of`` the same, or a new one.
+
+        One with which a call failed, or was given up, is used for no other call.
+        """
         kept = self._kept.pop(made_of, None) or _Kept(make())
         self._kept[made_of] = kept
         kept.users += 1

@@ -87,7 +87,10 @@ class Learning:
         self.traits = traits
 
     def adapt(self, said: str, left_out: set[str]) -> bool:
-        """Leave out the refused part if it is known and not ``left_out``; else return False."""
+        """Leave out the refused part from now on; False for a refusal of nothing that is known.
+
+        ``left_out`` has the parts that were tried for this request.
+        """
         rules = table("refusals.toml")["rule"] if len(left_out) < MOST_CHANGES else ()
         for rule in [one for one in rules if hasattr(self.traits, one["trait"])]:
             had = self.had.get(trait := rule["trait"], 1)

@@ -146,7 +146,10 @@ class SdkProvider(ABC):
     def __init__(
         self, model: Model, *, api_key: str, base_url: str = "", guard: Guard | None = None
     ) -> None:
-        """Answer as ``model``; ``guard`` judges a ``base_url`` of a user, not the operator's."""
+        """Answer as ``model``.
+
+        ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
+        """
         self.model = model
         self.base_url = base_url or self.spec.url
         self.key = api_key

@@ -55,7 +55,10 @@ def _figures(prices: condense.Prices) -> dict[str, Decimal]:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Another server that speaks a provider's API; one that ``is_local`` is free, without key."""
+    """A server that speaks a provider's API at another address than the provider's own.
+
+    One that ``is_local`` runs on the user's machine, free of charge and without a key.
+    """
 
     label: str
     url: str

@@ -49,7 +49,10 @@ def compact(count: int) -> str:
 
 @register.filter
 def usd(amount: Decimal | float | None, measured: bool = True, decimals: int = 2) -> str:
-    """Return a cost with significant digits, at least ``decimals``, and "≈" for an estimate."""
+    """Return a cost with its significant digits, with "≈" before an estimate.
+
+    $0.004 is never $0.00, nothing is free, and no amount has fewer ``decimals``.
+    """
     if amount is None:
         return NOTHING
     return dollars(amount, measured, decimals) if amount else _("free")
@@ -72,7 +75,10 @@ def usd_in_column(amount: Decimal | None, measured: bool = True) -> str:
 
 @register.filter
 def duration(span: timedelta | float | None) -> str:
-    """Return a time span in its two largest units: "8.4 s", "8 s", "1 min 12 s", "2 h 5 min"."""
+    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min".
+
+    Whole seconds have no decimals: "8 s".
+    """
     if span is None:
         return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)

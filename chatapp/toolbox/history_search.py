@@ -107,7 +107,10 @@ class StoredRecall:
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
-    """Return the hidden messages that are most about these words; raise ToolError."""
+    """Return the hidden messages of a conversation that are most about these words.
+
+    Raises ToolError if the index can't be read.
+    """
     try:
         passages = StoredRecall(conversation_id)(words, limit)
     except IndexDamaged as damage:

@@ -44,7 +44,10 @@ def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
 def tools_of(
     servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
 ) -> Mapping[str, RemoteTool]:
-    """Return servers' tools by name; commands only if allowed, and none with lost secrets."""
+    """Return the tools of servers, by name; servers whose secrets are lost are left out.
+
+    Unless ``commands`` may run in the folder, only servers that have an address are there.
+    """
     guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
     place = Place(folder, outputs, guard, sync_to_async(keep_listing))
     tools: dict[str, RemoteTool] = {}
@@ -62,7 +65,10 @@ def tools_of(
 
 @transaction.atomic
 def keep_listing(key: int, listing: Listing) -> None:
-    """Store a server's list of tools, and mark those its owner has not seen, if not all."""
+    """Store a server's list of tools, for the next turn.
+
+    Tools that its owner has not seen so are marked, unless all are new.
+    """
     row = McpServer.objects.select_for_update(no_key=True).filter(pk=key).first()
     if row is None:
         return
@@ -92,7 +98,10 @@ def remove_server(*, server: McpServer) -> None:
 
 
 def try_server(*, server: McpServer) -> Listing:
-    """Return a server's tools, and keep them; run a command in an empty folder; raise Refused."""
+    """Return a server's list of tools, and keep it; refused with the problem of the server.
+
+    A command runs in a folder of its own, which is empty.
+    """
     binding = ServerSettings.binding(server.owner)
     if not binding.servers_allowed:
         raise Refused(_("The operators of this server allow members no MCP servers."))

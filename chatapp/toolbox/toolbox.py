@@ -33,7 +33,10 @@ WEB = Guard(allow_private=False)
 
 
 def workspace_of(conversation: Conversation, *, make: bool = True) -> Path:
-    """Return the tools' folder, made if asked; raise Refused for links and lost rights."""
+    """Return the folder of the conversation's tools; ``make`` creates a missing one.
+
+    Raises Refused for a folder that the owner may not read any more, and for links.
+    """
     chosen = conversation.workspace or conversation.pk.hex
     folder = place_of(chosen)
     try:
@@ -150,7 +153,10 @@ def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy
 def toolbox_for(
     folder: Path, conversation: Conversation | None, profile: Profile
 ) -> WorkspaceToolbox:
-    """Return a conversation's tools for a folder; no MCP commands in shared files."""
+    """Return the tools of a conversation for a folder; a blank one's for none.
+
+    In files that others see, no MCP server runs as a command.
+    """
     pk = conversation.pk if conversation else uuid.UUID(int=0)
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Line: lambda line: line,

@@ -144,7 +144,10 @@ def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
 
 
 def read_pdf(data: bytes) -> tuple[str, int]:
-    """Return the text of a PDF and its number of pages; raise ToolError with the reason."""
+    """Return the text of a PDF, page by page, and its number of pages.
+
+    Raises a ToolError with the reason if it can't be read.
+    """
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:

@@ -112,7 +112,10 @@ def make_room(outputs: Path) -> Path:
 
 
 async def clear_up(process: asyncio.subprocess.Process) -> None:
-    """Wait for a supervisor's own end, not its output's, and end its remaining processes."""
+    """Wait until a supervisor has ended, and end its remaining processes.
+
+    A command may have killed it. ``process.wait`` would wait for all that hold its output, too.
+    """
     if process.returncode is None:
         ended, handle = asyncio.Event(), os.pidfd_open(process.pid)
         loop = asyncio.get_running_loop()

@@ -87,7 +87,10 @@ class Entry:
 
 
 class Workspace:
-    """Reads files below ``root``; every failure is a ToolError that names the given path."""
+    """Reads files and folders below ``root``; every failure is a ToolError.
+
+    Errors name a path as it was given, never its place on this machine.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
@@ -125,7 +128,10 @@ class Workspace:
     def walk(
         self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False
     ) -> Iterator[Entry]:
-        """Yield sorted entries of a folder and below, but of no skipped one or ``without`` one."""
+        """Yield the entries of a folder and below, sorted by name; a file yields itself.
+
+        Folders for which ``without`` is true are not walked, nor those that are always skipped.
+        """
         with explained(path):
             names = self.locate(path)
             here = "/".join(map(_written, names))
@@ -269,7 +275,10 @@ def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Ent
 
 @contextlib.contextmanager
 def explained(path: str, reasons: Mapping[int, str] = MappingProxyType({})) -> Iterator[None]:
-    """Turn an error of the system into a sentence about the given path, by ``reasons`` first."""
+    """Turn an error of the operating system into a sentence about the path as it was given.
+
+    These ``reasons`` go before those for reading.
+    """
     try:
         yield
     except OSError as error:

@@ -88,7 +88,10 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """A rule of the user's, maybe only ``claimed`` by a file, or a quote from message ``seq``."""
+    """A rule of the user's own, or a quote from message ``seq`` by a ``role``.
+
+    It may also be a rule that an imported file ``claimed`` to be the user's.
+    """
 
     text: str
     seq: int = 0
@@ -318,7 +321,10 @@ def _card(
     asked: Question | None,
     state: str,
 ) -> ToolCard:
-    """Return a call's card in this state; a stored result goes before the live one."""
+    """Return a call's card, in this state unless it has a result.
+
+    A stored result goes before the live one.
+    """
     text, seconds, since = "", None, None
     is_denied = state == "denied"
     if live:

@@ -106,7 +106,10 @@ def _rows(
 def _read(
     rows: MessageQuerySet, limit: int | None, *, back: bool, near: int = NEAR
 ) -> tuple[list[Message], str]:
-    """Return the first messages, or with ``back`` the last, and the cut at their end, or ""."""
+    """Return the first of some messages, or with ``back`` the last, and the cut at their end.
+
+    The cut is "" if there are no others.
+    """
     ordered = rows.in_reading_order()
     # A cursor of PostgreSQL would write all there are to its disk before the first comes.
     found = iter((ordered.reverse() if back else ordered)[: limit and limit + near])

@@ -32,7 +32,10 @@ class RecalledPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPart:
-    """Passages recalled with a message, with text ``before`` them, or those it ``forgets``."""
+    """The passages recalled with a message, and other text ``before`` them in an imported file.
+
+    Or those of earlier messages that this one ``forgets``.
+    """
 
     before: str
     passages: Sequence[RecalledPassage]
@@ -79,7 +82,10 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnCost:
-    """Tokens and USD of all calls of a turn; ``measured`` unless some output is estimated."""
+    """Tokens and USD of all calls of a turn, summaries and failures included.
+
+    Unless ``measured``, the output of some call is an estimate.
+    """
 
     calls: int
     tokens_in: int

@@ -22,7 +22,10 @@ BEST, PER_CONVERSATION = 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found message with its place, and an ``excerpt`` in pieces, True for those that match."""
+    """A found message: its author, place and time, and the reason if it is hidden.
+
+    ``excerpt`` is in pieces: words, each with True if they match the search.
+    """
 
     at: str
     who: str

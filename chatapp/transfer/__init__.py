@@ -8,7 +8,10 @@ from chatapp import errors
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason why item ``index`` is of no use; 0 stands for all items."""
+    """A part of no use: the ``index`` of the item, from 1, and the reason as a sentence.
+
+    A reason that holds for all items has the index 0.
+    """
 
     index: int
     reason: str

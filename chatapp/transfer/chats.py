@@ -101,7 +101,10 @@ class Chat(Transcript):
         self.refuse(len(self._nodes) + 1, condense.well_formed(reason))
 
     def attach(self, blocks: list[Block], name: Any, *keys: Any, text: Any = "") -> None:
-        """Add a file, of this ``text`` or under a key or name in the archive, or note its lack."""
+        """Add a file to a message's blocks, or note the reason if it can't be used.
+
+        It says this ``text``, or lies in the archive under one of the keys or its name.
+        """
         shown = name if isinstance(name, str) and name else _("File")
         if isinstance(text, str) and text.strip():
             size = len(text.encode(errors="replace"))
@@ -167,7 +170,10 @@ class Chat(Transcript):
         return root
 
     def _answer(self, question: _Node, seq: int) -> Steps:
-        """Write all answers to message ``seq``, each with its continuation."""
+        """Write all answers to the user's message ``seq``, each with its continuation.
+
+        A continuation without an answer is one version.
+        """
         versions, unanswered = list[_Version](), list[_Node]()
         paths = [[question]]
         while paths:
@@ -187,7 +193,10 @@ class Chat(Transcript):
         yield self._write([*versions, ([], unanswered)] if unanswered else versions, seq)
 
     def _write(self, versions: list[_Version], root: int) -> Steps:
-        """Write versions of one place, the shown one last: answers to ``root``, or edits."""
+        """Write versions of one place: answers to message ``root``, or edits of the next message.
+
+        The one that is shown comes last.
+        """
         versions.sort(key=lambda one: len(self._shown.intersection(one[0] + one[1])))
         for number, (said, questions) in enumerate(versions, 1):
             start, since = len(self.messages), len(self.rewinds)

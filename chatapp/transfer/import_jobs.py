@@ -48,7 +48,10 @@ Read = Callable[[str, Path], Iterable[Piece]]
 
 
 def begin_import(*, owner: User) -> ImportRun:
-    """Return a new import with an empty folder; refused while another one of the user runs."""
+    """Return a new import with an empty folder for its files.
+
+    Refused while another one of this user is not over.
+    """
     close_left(owner)
     with errors.saving():
         try:
@@ -133,7 +136,10 @@ async def run_import(pk: str, read: Read) -> None:
 
 
 class _Attempt:
-    """A process's work on an import: a thread reads and stores, the event loop reports."""
+    """One process' work on an import: a thread reads and stores, the event loop reports progress.
+
+    Conversations that an earlier attempt has imported stay as they are.
+    """
 
     def __init__(self, run: ImportRun, read: Read) -> None:
         self._run = run
@@ -157,7 +163,10 @@ class _Attempt:
             await finish(work)
 
     def _work(self) -> str:
-        """Import all files in the owner's language; return the reason of an early or empty end."""
+        """Import all files; return the reason of an early end, or of an import of nothing.
+
+        Its own names and titles are in the owner's language.
+        """
         STOP.set(self._stop)
         with translation.override(self._run.language or None):
             try:

@@ -20,7 +20,10 @@ BYTES = 1024 * 1024
 
 
 class Spool(ExitStack):
-    """Items by section, in the order in which they came, and the ``counts`` of each."""
+    """Items by the section that they belong to, in the order in which they came.
+
+    ``counts`` has their number by section.
+    """
 
     def __init__(self) -> None:
         super().__init__()

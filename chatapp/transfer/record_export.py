@@ -100,7 +100,10 @@ def _items(
 
 
 def write_account(user: User, file: IO[bytes]) -> None:
-    """Write a ZIP of ``account.json`` and all conversations, deleted ones apart; no keys."""
+    """Write a ZIP archive: ``account.json``, and each conversation as docs/export.md has it.
+
+    Deleted ones lie in a folder of their own; keys and tokens are in none.
+    """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("account.json", request_bytes.encode(_account(user)))
         for conversation in Conversation.objects.filter(owner=user).iterator():

@@ -96,7 +96,10 @@ class Outcome(NamedTuple):
 def load_conversations(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
 ) -> Iterator[Outcome]:
-    """Store each conversation of a file, but for imported ones, and yield its outcome."""
+    """Store each conversation of a file by itself, and yield its outcome.
+
+    Those that the source's run has imported already are left as they are.
+    """
     done = {one.place: one for one in source.run.sources.filter(importer="")} if source.run else {}
     place = (0, "")
 
@@ -257,7 +260,10 @@ def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
 
 
 def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield parts of a batch in which no summary or marker names a message of its part."""
+    """Yield parts of a batch of which none names a message that is in it.
+
+    Summaries and markers name others, which were written before them.
+    """
     part = list[dict[str, Any]]()
     for item in batch:
         if part and (item.get("condense_id") or item.get("truncation_id") or item.get("cleared")):
@@ -326,7 +332,10 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
 
 
 def remove_parts(of: ImportRun | None = None) -> None:
-    """Delete the remains of unfinished imports, or those ``of`` a run that starts again."""
+    """Delete the remains of imports that ended before their last piece.
+
+    The remains ``of`` a run that starts again are deleted too, whichever process stored them.
+    """
     for source in Source.objects.exclude(importer="").select_related("conversation", "run"):
         run = source.run
         is_over = run is not None and (run == of or run.finished_at is not None)

@@ -299,7 +299,10 @@ class Rows:
 
 
 def as_own(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an imported message with its tokens, and the user's words marked."""
+    """Return an imported message with its token count and marks.
+
+    Text that this application wrote is not marked as the user's words.
+    """
     if {"seq", "tokens"} & item.keys():
         return item
     # Rows tell later why something is no message.

@@ -23,7 +23,10 @@ MOST_BYTES = 2 * 1024**3
 def write_requests(
     conversation: Conversation, calls: Mapping[int, int], names: Mapping[str, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the calls' requests by section; fragments of renamed messages keep their bytes."""
+    """Return the sections of these calls' requests, numbered like messages.
+
+    A fragment keeps its original bytes if the file gives its message another name.
+    """
     writer = _Writer(conversation, names)
     sent = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
     known = [one for one in sent.iterator() if one.pk in calls]
@@ -132,7 +135,10 @@ def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence
 
 
 def _check(conversation: Conversation, made: Sequence[Manifest]) -> None:
-    """Raise ValueError if a request is too large, or changed with no message erased."""
+    """Raise ValueError if a request differs from its digest, or is too large.
+
+    A request with a message that was erased since is not compared.
+    """
     reader, left = RequestReader(conversation.pk), MOST_BYTES
     reader.learn(made)
     rows = list(conversation.messages.values_list("seq", "role", "content") if made else ())

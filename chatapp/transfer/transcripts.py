@@ -239,7 +239,10 @@ def count(value: Any) -> int:
 
 
 def in_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a message, but no summary or marker, into parts of at most LONGEST_MESSAGE."""
+    """Split a message whose text exceeds LONGEST_MESSAGE into several.
+
+    Each block becomes one message; summaries and markers stay whole.
+    """
     most, cut, content = settings.LONGEST_MESSAGE, list[Block](), message["content"]
     blocks = [text_block(content)] if isinstance(content, str) else content
     for block in blocks:

@@ -47,7 +47,10 @@ def rename_account(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 def end_session(request: Request, pk: int) -> HttpResponse:
-    """End one of the user's sessions within a second; with ``revoke_tokens`` revoke tokens too."""
+    """End one of the user's sessions: its pages and sockets stop within a second.
+
+    With ``revoke_tokens`` the API tokens are revoked, too.
+    """
     get_object_or_404(UserSession, pk=pk, user=request.user).end()
     if "revoke_tokens" in request.POST:
         request.user.api_tokens.all().delete()

@@ -109,7 +109,10 @@ def came_from(request: HttpRequest) -> str:
 
 
 def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], View]:
-    """Admit users to their conversation; if ``resting``, end turns that no process runs."""
+    """Admit users like ``signed_in``, and pass the view their conversation in place of its key.
+
+    In a ``resting`` one, turns that no process runs any more are ended first.
+    """
 
     def decorate(view: View) -> View:
         @signed_in(*methods)
@@ -126,7 +129,10 @@ def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], Vi
 
 
 def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], View]:
-    """Refuse a form with too many files, or more bytes than ``limit``, by its sentence."""
+    """Refuse a form that is longer than ``limit`` in bytes, with its sentence, before it is read.
+
+    More files than a form may have are refused with the same sentence.
+    """
 
     def decorate(view: View) -> View:
         checked = csrf_protect(view)

@@ -78,7 +78,10 @@ def _home(
 
 @signed_in("POST")
 def create_conversation(request: Request) -> HttpResponse:
-    """Start a conversation, whose page sends the prompt; show a refused form again."""
+    """Start a conversation; a prompt given is sent by its page as soon as it is open.
+
+    Without the field it starts empty; an empty field is refused. A refused form stays on the page.
+    """
     prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
     try:
         return _begin(request, prompt, attached)

@@ -30,7 +30,10 @@ def list_servers(request: Request) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
-    """Add or change a server, whose secrets are never shown; test a changed connection."""
+    """Add or change a server, and test its connection if that changed.
+
+    A secret is never shown: it can only be replaced or removed.
+    """
     server = McpServer(owner=request.user)
     if pk is not None:
         server = get_object_or_404(request.user.mcp_servers, pk=pk)

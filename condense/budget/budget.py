@@ -193,7 +193,10 @@ def _warn(found: Threshold) -> None:
 
 
 def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:
-    """Return the median tokens of the latest turns, each up to the next user message."""
+    """Return the tokens that a turn adds: the median of the latest, 0 before one is complete.
+
+    A turn begins with a message of the user and ends at the next one.
+    """
     starts = [
         index
         for index, one in enumerate(effective)

@@ -199,7 +199,10 @@ class AttemptRunner:
         return next((one for one in self.ladder.strategies if one.name == name), self.strategy)
 
     async def _with_environment(self, reduction: Reduction) -> Reduction:
-        """Return an applied automatic summary with the environment of now, if that has room."""
+        """Return an automatic summary with the environment as it is now, if that has room.
+
+        It is not part of a draft or of a proposal: either may wait for hours.
+        """
         situation = self.ladder.situation
         asked = situation.trigger is Trigger.MANUAL
         if asked or reduction.kind != "condensed" or not situation.environment:

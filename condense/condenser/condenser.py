@@ -108,7 +108,10 @@ class Condenser:
         draft: Reduction,
         refused: Reduction | None = None,
     ) -> Reduction:
-        """Go on with a broken-off review of ``draft`` on its own rung; raise as ``fit`` does."""
+        """Go on with an attempt that was broken off while its ``draft`` was reviewed.
+
+        Returns the applied reduction, and raises as ``fit`` does; no other rung is tried.
+        """
         ladder = await asyncio.to_thread(self._ladder, situation)
         hooks = HookRun(self.hooks)
         (strategy,) = self._named([draft.strategy], hooks)
@@ -177,7 +180,10 @@ class Condenser:
 
 
 def ladder_from(strategy: str, *, clear: bool = False, alone: bool = False) -> tuple[str, ...]:
-    """Return the rungs from ``strategy`` on, after ``clear``; ``alone`` has no fallbacks."""
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    ``clear`` adds a clearing in front; ``alone`` leaves out ledger and truncation as fallbacks.
+    """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
     first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
     return (*(("clear",) if clear else ()), *first, *(() if alone else fallbacks))

@@ -326,7 +326,10 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a summary that repeats a phrase, or copies messages other than earlier summaries."""
+    """Reject a summary that repeats one phrase, or only copies the messages it replaces.
+
+    An earlier summary may be copied: the next one is asked to keep its words.
+    """
     hidden = [one for one in reduction.hidden_among(situation.effective) if not one.is_summary]
     issues = await asyncio.to_thread(_repetitions, reduction.summary, hidden)
     return Verdict(name=noop("repetition"), issues=tuple(issues), rejects=bool(issues))

@@ -52,7 +52,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Decides for one situation by ``policy``, among all ``strategies`` of the condenser."""
+    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes.
+
+    ``strategies`` are all that the condenser has.
+    """
 
     situation: Situation
     policy: Policy

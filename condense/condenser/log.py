@@ -37,7 +37,10 @@ class Attempt:
 
 
 class CondensationLog(Protocol):
-    """Keeps the record: ``started``, then one of ``succeeded``, ``failed`` or ``cancelled``."""
+    """The keeper of the record; each method is called once per event, in order.
+
+    After ``started`` comes exactly one of ``succeeded``, ``failed`` and ``cancelled``.
+    """
 
     async def started(self, attempt: Attempt) -> None:
         """A strategy begins."""
@@ -46,7 +49,10 @@ class CondensationLog(Protocol):
         """The summary has grown to about so many tokens."""
 
     async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
-        """Apply the reduction with its record; return the request's size if it is known better."""
+        """The reduction holds: apply it, in one transaction with its record.
+
+        Returns the size of the request after it if that is known better than ``tokens_after``.
+        """
 
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None

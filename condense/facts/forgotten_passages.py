@@ -66,7 +66,10 @@ def _asking() -> list[re.Pattern[str]]:
 
 
 def find_meant(index: Index, request: str, read: Read) -> Meant:
-    """Return matching sentences by message; ``read`` gives texts, and may add others."""
+    """Return the sentences that match a request, by the number of their message.
+
+    ``read`` returns the texts of messages by their numbers, and may add others.
+    """
     terms = _terms(request)
     found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
     # What nobody said tells nothing.

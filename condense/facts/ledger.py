@@ -186,7 +186,10 @@ def _folders(files: Sequence[FileUse], root: str) -> Iterator[str]:
 
 
 def parse_ledger(text: str) -> Ledger | None:
-    """Return the whole ledger that the text begins with, None for a part or a quote."""
+    """Return the ledger that the text begins with, None if it begins with none.
+
+    Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
+    """
     body, closed, _ = f"{text}\n".partition(f"\n{END}\n")
     if not closed or not text.startswith(BEGINNINGS[0]):
         return None
@@ -198,7 +201,10 @@ def parse_ledger(text: str) -> Ledger | None:
 
 
 def ledger_of(message: Message) -> Ledger | None:
-    """Return the ledger behind the words of our own summary or marker, None for others."""
+    """Return the ledger that a summary or a marker carries after its own words.
+
+    What anyone else writes is none, nor is what another program's summary begins with.
+    """
     made = message.is_summary or message.is_marker
     texts = [one.text for one in message.blocks[1:] if made and isinstance(one, TextBlock)]
     return next(filter(None, map(parse_ledger, texts)), None)

@@ -34,7 +34,10 @@ _CHOICES = ("output_mode", "mode", "status", "type", "subagent_type", "action")
 
 @dataclass(slots=True)
 class Notebook:
-    """Facts by kind and identifying part, newest last, and the message of each in ``sources``."""
+    """Facts so far, each kind by its identifying part, the newest last.
+
+    ``sources`` has the id of the message that told of each last.
+    """
 
     requests: dict[Request, None] = field(default_factory=dict)
     rules: dict[str, None] = field(default_factory=dict)

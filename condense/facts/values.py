@@ -36,7 +36,10 @@ class Values:
         self._messages = [*hidden, *[one for one in others if one not in made]]
 
     def instead_of(self, quotes: Iterable[Quote]) -> str:
-        """Return words that change a figure to a value that no message has, "" without any."""
+        """Return a summary's words that change one of the figures, "" without any.
+
+        A value that any message has, a rounded one and another unit are no change.
+        """
         for said in quotes:
             others = self._stated[shape] if "0" in (shape := _shape(said)) else []
             if others and not any(map(self._prose.says, said.spellings)):

@@ -85,7 +85,10 @@ class ParserProcess(WorkerProcess):
         super().__init__(worker, seconds=seconds)
 
     def parse(self, language: str, source: bytes) -> tuple[list[Span], bool]:
-        """Return spans of definitions, True for syntax errors; raise Unfoldable if too slow."""
+        """Return the spans of definitions, and True if the source has syntax errors.
+
+        Raises Unfoldable if there is no answer in time.
+        """
         request = json.dumps({"language": language, "size": len(source)}).encode() + b"\n" + source
         try:
             found = json.loads(self.ask(request))

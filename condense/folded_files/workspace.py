@@ -65,7 +65,10 @@ class Workspace:
 
 
 def _read_rules(root: Path) -> Ignore:
-    """Return the test of paths by ``.rooignore``; an unreadable one hides everything."""
+    """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
+
+    If the file is there but cannot be read, everything is kept from the model.
+    """
     try:
         with open_file(os.path.realpath(root / RULES)) as file:
             text = file.read(LARGEST)

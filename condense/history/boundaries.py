@@ -17,7 +17,10 @@ RECENTLY = noop("Context was condensed recently; skipping this attempt")
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Return each place that splits no tool pair, 0 and the end included, ascending."""
+    """Return, ascending, each ``i`` for which ``messages[:i] | messages[i:]`` splits no tool pair.
+
+    0 and ``len(messages)`` are always among them.
+    """
     opened = [0] * (len(messages) + 1)
     for pair in pair_calls(messages).answered:
         opened[pair.called_at + 1] += 1

@@ -88,7 +88,10 @@ def _called_by(block: Block) -> str | None:
 
 
 def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Message, ...]:
-    """Return messages, uncounted if changed, with lines in place of ``cleared`` results."""
+    """Return the messages with each result that ``cleared`` names replaced by its line.
+
+    A message that changes has no token count of its own any more.
+    """
     made: list[Message] = []
     for message in messages:
         if lines := cleared.get(message.id):
@@ -107,7 +110,10 @@ def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Messag
 def replace_hidden(
     effective: Sequence[Message], hidden: Sequence[str], message: Message
 ) -> tuple[Message, ...]:
-    """Return the history with ``message`` for those hidden, or lines for cleared results."""
+    """Return the history with ``message``, a summary or marker, after the last one it hides.
+
+    The messages of a clearing stay, with one line for each result it clears.
+    """
     ids = frozenset(hidden)
     last = [place for place, one in enumerate(effective) if one.id in ids][-1]
     before: Sequence[Message] = effective[: last + 1]

@@ -17,7 +17,10 @@ TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """A truncated history, its marker and the ids it hides; without a marker all is as given."""
+    """A history after a truncation, its marker, and the ids the marker hides.
+
+    Without a marker nothing was hidden, and ``messages`` is the object that was given.
+    """
 
     messages: Sequence[Message]
     marker: Message | None
@@ -200,7 +203,10 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
 
 
 def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
-    """Tag the messages that ``made`` hid with its name, which a later one may have replaced."""
+    """Tag the messages that ``made`` hid with its name again.
+
+    A summary or marker that was written while ``made`` was rewound may have put its name there.
+    """
     in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
 
     def is_hidden(one: Message) -> bool:

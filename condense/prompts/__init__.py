@@ -32,7 +32,10 @@ _registry: Registry[str] = Registry("prompt", _files)
 
 
 def load_prompt(key: str, **values: object) -> str:
-    """Return a key's text with ``values`` for the names in braces; raise LookupError."""
+    """Return the text of that key, with ``values`` in place of their names in braces.
+
+    Other braces mean nothing. Raises LookupError, with the keys that there are.
+    """
     text = _registry.get(key)
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", str(value))

@@ -27,13 +27,19 @@ _ONE, _LARGEST = 400, 127
 
 
 class Embedder(Protocol):
-    """A model that embeds texts; only vectors of one ``name``, with its version, compare."""
+    """A model that turns texts into vectors; those of texts with alike meanings are near.
+
+    ``name`` has the model and its version: only vectors of one name are compared.
+    """
 
     name: str
     dimensions: int
 
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> Vectors:
-        """Return a row of length 1 for each passage or question; raise EmbedderUnavailable."""
+        """Return a row of length 1 for each text, which is a passage unless it ``asks``.
+
+        Raises EmbedderUnavailable.
+        """
         ...
 
 
@@ -43,7 +49,10 @@ def quantise(vectors: Vectors) -> Rows:
 
 
 def centre_of(rows: Rows) -> Rows:
-    """Return the mean of quantised vectors, around which their signs differ more than around 0."""
+    """Return the mean of quantised vectors, from which their signs are taken.
+
+    All vectors of a model have much in common: their signs around 0 hardly differ.
+    """
     return np.rint(rows.mean(axis=0)).astype(np.int8)
 
 

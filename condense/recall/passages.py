@@ -122,7 +122,10 @@ def recalled_block(
 
 
 def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
-    """Return the text before the first passage, and each passage, as the model reads them."""
+    """Return the text before the first passage of a block, and each passage as it was sent.
+
+    Together that is all that the model reads of it, also where another program wrote the block.
+    """
     said = text.removesuffix(CLOSING)
     for introduction in (_INTRODUCTION, _EARLIER):
         said = said.removeprefix(f"{OPENING}\n{introduction}")

@@ -21,7 +21,10 @@ class Near(NamedTuple):
 
 
 def embedded_passages(parts: Sequence[Part]) -> list[tuple[int, str]]:
-    """Return the prose passages that are embedded, with their lasting numbers in the message."""
+    """Return the numbers and texts of a message's passages that are embedded: prose alone.
+
+    With the message, a number names a passage as long as nothing of the message is forgotten.
+    """
     prose = [text for part in parts if part.is_prose for text in cut(part.text)]
     return [(number, one) for number, one in enumerate(prose[:MOST_EMBEDDED]) if one.strip()]
 

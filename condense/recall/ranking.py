@@ -80,7 +80,10 @@ class Index(Protocol):
 
 
 def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
-    """Return the best passages of different messages for a question, none after small talk."""
+    """Return the passages that fit a question best, the best first.
+
+    Each is of another message, and says something else. After small talk none fits at all.
+    """
     if not (terms := terms_of(question)):
         return []
     found = dict(zip(terms, index.look_up([(term,) for term in terms], MOST), strict=True))

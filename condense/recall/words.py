@@ -51,7 +51,10 @@ Forms = tuple[tuple[str, bool], ...]
 
 
 def common_words(words: Collection[str]) -> frozenset[str]:
-    """Return the common words of the likeliest language, and those of small talk in all."""
+    """Return those that are common in the language that most of them may be of.
+
+    Words of small talk are common in all languages.
+    """
     lists = map(_stop_words, _LANGUAGES)
     common = max(lists, key=lambda common: sum(word in common for word in words))
     small, stems = _small_talk()
@@ -89,7 +92,10 @@ def _links() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A search term: a word, of which it may be the beginning, one or two signs, a common word."""
+    """A search term: a word, the beginning of words, two signs, one sign, or a common word.
+
+    ``word`` is the whole of what only begins like that.
+    """
 
     text: str
     kind: Kind

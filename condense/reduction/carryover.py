@@ -54,7 +54,10 @@ def carry_newest(
     room: float,
     counter: TokenCounter,
 ) -> Addition:
-    """Carry the newest request if it is hidden and not ``known``, from a summary as well."""
+    """Carry the newest request if it is hidden, unless all of it is ``known`` already.
+
+    A summary or marker may carry an earlier one.
+    """
     message, request = newest_request(effective)
     is_carried = message is not None and (message.tags.pinned or _holds(known, request))
     if message not in hidden or is_carried:
@@ -65,7 +68,10 @@ def carry_newest(
 def carry_answered(
     effective: Sequence[Message], made: Reduction, left_out: Sequence[Block], counter: TokenCounter
 ) -> Sequence[Block]:
-    """Carry the newest request, answered already, if only ``left_out`` blocks had it."""
+    """Carry the newest request if only the ``left_out`` blocks would have contained it.
+
+    Such a request was answered; one that is worked on is carried already.
+    """
     message, request = newest_request(effective, (REQUEST, FIRST, ANSWERED))
     text = " ".join([block.text for block in request if isinstance(block, TextBlock)]).strip()
     told = "\n".join([block.text for block in left_out if isinstance(block, TextBlock)])
@@ -227,7 +233,10 @@ async def facts_of(
 
 
 def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Block, ...]:
-    """Return a reminder of all directives in force, hidden ones too, but those ``kept``."""
+    """Return the directives of all messages but those ``kept`` by their ids, as a reminder.
+
+    Directives that earlier condensations hid are included, undone and rewound ones are not.
+    """
     gone = [one for one in situation.history or situation.effective if one.id not in kept]
     blocks = command_blocks([one for one in gone if not one.taken_back])
     return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()

@@ -46,7 +46,10 @@ class ChosenMessages(ByModel):
         return f"{super().prompt_for(alone(situation))}\n\n{load_prompt('range')}"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation; raise NothingToCondense before any call."""
+        """Return a condensation.
+
+        Raises NothingToCondense before any call where these messages can't be hidden together.
+        """
         effective, ids = situation.effective, situation.chosen.ids if situation.chosen else ()
         places = [place for place, one in enumerate(effective) if one.id in ids]
         unread = unread_tail(effective)
@@ -67,7 +70,10 @@ class ChosenMessages(ByModel):
 
 
 class FromOriginals(ByModel):
-    """Writes a summary anew from all its originals, also those of summaries behind it."""
+    """Puts a summary in place of another one, written from all messages behind that one.
+
+    An earlier summary among them is read as its own originals: no summary is summarised.
+    """
 
     name = "from_originals"
     label = noop("from all originals")

@@ -78,7 +78,10 @@ def part_kind(text: str) -> PartKind | None:
 
 
 def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
-    """Yield the parts of a text that begins as a summary or a marker does."""
+    """Yield the parts of a summary or a marker that was sent as one text.
+
+    There is none in a text that does not begin as a summary or a marker does.
+    """
     if part_kind(text) is not PartKind.SUMMARY:
         return
     for part in _PART.split(text):
@@ -93,7 +96,10 @@ def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
 
 
 def own_words(text: str) -> str:
-    """Return an unmarked user text without all that the engine or application writes."""
+    """Return the part of an unmarked user text that may be the user's own words.
+
+    Everything that this engine or the application itself writes is left out.
+    """
     frames = [load_prompt(key).partition("{")[0][:_TOLD] for key in _FRAMES]
     made = part_kind(text) or text.startswith((*_MADE, *frames))
     return "" if made else _WRAPPED.sub("", text).strip()

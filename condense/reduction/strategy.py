@@ -118,7 +118,10 @@ def make_reduction(
     gauge: Gauge,
     kit: Kit,
 ) -> Reduction:
-    """Return the reduction of ``hidden`` to one message with ``content`` and their pins."""
+    """Return the reduction that replaces ``hidden`` messages by one with ``content``.
+
+    Pins among them are part of that message, unless it only clears results.
+    """
     if not tags.clear_id and (pins := carryover.carried_pins(gauge.situation, hidden)):
         content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
     ids = tuple([message.id for message in hidden])

@@ -53,7 +53,10 @@ def built_in_strategies() -> Sequence[type[Described]]:
 
 
 def known_strategies() -> Sequence[type[Described]]:
-    """Return all strategies' classes by priority and name; log and skip incomplete ones."""
+    """Return the classes of all strategies there are, the highest priority first, then by name.
+
+    One of another package that lacks its attributes for people is left out, and logged.
+    """
     found = _registry.all()
     for strategy in found:
         if missing := _missing(strategy):
@@ -62,7 +65,10 @@ def known_strategies() -> Sequence[type[Described]]:
 
 
 def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
-    """Register a strategy's class by its ``name``, also as a decorator; raise TypeError."""
+    """Register a class by its ``name``, for people to choose; return it, as a decorator does.
+
+    Raises TypeError if it lacks an attribute that people or the ladder need.
+    """
     if missing := _missing(strategy):
         raise TypeError(f"{strategy.__qualname__} is no strategy: it has no {missing}.")
     _registry.register(strategy.name, strategy, priority=priority)

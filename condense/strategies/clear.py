@@ -27,7 +27,10 @@ WORTH = 2
 
 
 class Clear(ByRule):
-    """Clears repeated reads, and all but the last ``keep`` results; nothing unread."""
+    """Clears reads that a later read repeats, and all but the last ``keep`` results.
+
+    Messages that the model has not read yet stay, and so does everything but tool results.
+    """
 
     name = "clear"
     label = noop("shorten tool results")

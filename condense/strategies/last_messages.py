@@ -13,7 +13,10 @@ MESSAGES = 20
 
 
 class LastMessages(ByTruncation):
-    """Hides all but the ``last`` and the unread messages, and parts no call from its result."""
+    """Hides all but the ``last`` messages, at a cut that keeps each call with its result.
+
+    Messages that the model has not read stay in any case.
+    """
 
     name = "last_messages"
     label = noop("last messages")

@@ -32,7 +32,10 @@ class Layers(ByModel):
         self.most = most
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
-        """Return a condensation; raise NothingToCondense before any call, or SummaryFailed."""
+        """Return a condensation.
+
+        Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
+        """
         gauge = Gauge(situation, kit.counter)
         split = split_at(gauge)
         known = [message for message in split.hidden if message.is_summary]

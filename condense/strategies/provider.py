@@ -12,7 +12,10 @@ UNREAD = noop("What the model has not read does not fit, and a provider's compac
 
 
 class ProviderCompaction(strategy.ByModel):
-    """Hides all read messages behind the provider's compaction; ledger and requests follow."""
+    """Hides everything before the unread messages behind the provider's own compaction.
+
+    Its block is sent first and unchanged; ledger and requests stand after it.
+    """
 
     name = "provider"
     label = noop("provider's built-in compaction")

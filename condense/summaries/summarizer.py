@@ -49,7 +49,10 @@ def parse_summary(text: str) -> ParsedSummary:
 
 
 def _without_scratch(text: str) -> tuple[str, list[str]]:
-    """Return the text and the outermost analysis before its summary, even with a tag missing."""
+    """Return the text without the outermost analysis before its summary, and that analysis.
+
+    The first may lack either of its tags.
+    """
     kept: list[str] = []
     scratch: list[str] = []
     start = inner = end = depth = 0
@@ -138,7 +141,10 @@ class CutChunk:
 
 @dataclass(frozen=True, slots=True)
 class CompactionChunk:
-    """The provider's compaction, to be sent first and unchanged, to its own ``model`` only."""
+    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
+
+    ``block`` may also name the ``model``, so that it is sent to no other.
+    """
 
     block: Json
 
@@ -178,7 +184,10 @@ def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
 
 @dataclass(slots=True)
 class Transcription:
-    """The answer of a call so far, its tool or compaction; ``is_cut`` if its end is missing."""
+    """The answer of one call so far, and the tool it called instead, if any.
+
+    ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
+    """
 
     pieces: list[str] = field(default_factory=list)
     called: str = ""

@@ -151,7 +151,10 @@ class Written:
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
-    """Return messages as text, without reasoning, surroundings and recalled passages."""
+    """Return messages with tool calls and results as text, and without reasoning.
+
+    Surroundings and recalled passages are left out: they are nobody's words.
+    """
     said = [lasting for one in messages if (lasting := one.lasting).blocks]
     if not [True for one in said for block in one.blocks if not isinstance(block, TextBlock)]:
         return tuple(said)
@@ -293,7 +296,10 @@ class Writer:
         return self._read(await transcribe(self._flat_request(flat, asking), self.kit))
 
     def _read(self, answer: Transcription, *notes: str) -> Written:
-        """Return the summary in an answer; raise SummaryFailed if it lacks one, or its end."""
+        """Return the summary in an answer; raise SummaryFailed if it is missing or cut.
+
+        Only the end of a summary has the current work and the next step.
+        """
         parsed, said, details = answer.parsed, CUT, answer.text
         if parsed.summary and not answer.is_cut:
             return Written(parsed.summary, parsed.analysis, notes)

@@ -56,7 +56,10 @@ _loading = threading.Lock()
 
 
 def count_text(text: str, name: EncodingName) -> int:
-    """Return the tokens of a text, special ones as ordinary, on all cores if it is long."""
+    """Return the tokens of a text, special ones taken as ordinary; a long one uses all cores.
+
+    The tokenizer releases the interpreter's lock, so a thread that counts holds up no other.
+    """
     encoding = load_encoding(name)
     if len(text) <= PIECE:
         return len(encoding.encode_ordinary(text))
@@ -69,7 +72,10 @@ def count_text(text: str, name: EncodingName) -> int:
 
 
 def split_text(text: str, size: int = PIECE) -> Iterator[str]:
-    """Yield pieces of ``size`` to ``2 * size`` characters, cut between tokens if possible."""
+    """Yield pieces of ``size`` to ``2 * size`` characters; only the last may be shorter.
+
+    They are cut at places that no token can span, and elsewhere only if there is no such place.
+    """
     start = 0
     while len(text) - start > size:
         most = start + 2 * size
@@ -120,7 +126,10 @@ class TokenCount:
 
 
 class CachedCounter:
-    """Remembers the last ``size`` counts of another counter, at a hundred bytes each."""
+    """Remembers the counts of the ``size`` contents another counter counted last.
+
+    Each of them takes about a hundred bytes.
+    """
 
     def __init__(self, counter: TokenCounter, size: int = 65_536) -> None:
         self._counter = counter

@@ -31,7 +31,11 @@ class Reply(StreamedReply):
         self._noted: set[str] = set()
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
-        """Take one event in and yield stream events; skip and log an undocumented one."""
+        """Take one event in and yield the stream events it causes.
+
+        An event that is unknown or not as documented is skipped and logged; the reply keeps its
+        text.
+        """
         kind = event.get("type") if isinstance(event, Mapping) else None
         take = getattr(self, f"_take_{kind}", None)
         if take is None:

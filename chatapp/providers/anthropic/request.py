@@ -55,7 +55,10 @@ class Traits:
 
 
 class RequestWriter(Learning):
-    """Writes requests to a model, with four cache marks, and keeps each message's bytes."""
+    """Writes the requests to one model, and keeps each message's bytes for the next request.
+
+    Four cache marks at most: the tools, the system prompt, and the last two user messages.
+    """
 
     def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without the parts that it has ``refused``."""
@@ -76,7 +79,10 @@ class RequestWriter(Learning):
         return had
 
     def _fit(self, message: condense.Message) -> condense.Message:
-        """Return a message as the API accepts it; another model's compaction becomes text."""
+        """Return a message as the API accepts it, with its rules at its end.
+
+        A compaction that another model has signed becomes its readable text.
+        """
         rules: list[str] = []
         if self.traits.late_system:
             stated = [one for one in message.blocks if stands_for(one) == RULE]
@@ -108,7 +114,10 @@ class RequestWriter(Learning):
         return taken and goes_to(block, self.origin, self.model.name)
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
-        """Return the request's bytes, without refused ``thinking`` or compactions."""
+        """Return the request's bytes; without ``thinking`` blocks after they were refused.
+
+        A compaction that was refused is sent as the text that it holds.
+        """
         messages = self._messages(request, thinking=thinking)
         most = max(1, min(self.model.max_output, self.traits.max_output))
         head: dict[str, Any] = {"max_tokens": most}

@@ -233,7 +233,10 @@ class Reply(StreamedReply):
 
 
 def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
-    """Return a chunk's usage, with cached tokens apart from the prompt's; None without."""
+    """Return the usage that a chunk reports, None if it reports none.
+
+    Tokens read from the cache and written to it are part of the prompt's number.
+    """
     groq = chunk.get("x_groq")
     for given in (chunk.get("usage"), groq.get("usage") if isinstance(groq, Mapping) else None):
         if isinstance(given, Mapping):

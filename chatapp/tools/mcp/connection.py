@@ -47,7 +47,10 @@ _ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequir
 
 
 class Connection:
-    """A connection with a task of its own, not open yet; a command runs in ``root``."""
+    """A connection, not open yet; it lives in a task of its own, which opens and closes it.
+
+    A command runs in ``root``.
+    """
 
     def __init__(self, server: Server, root: Path, guard: Guard) -> None:
         self.server = server
@@ -95,7 +98,10 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], show: Callable[[str], None], outputs: Path
     ) -> ToolOutcome:
-        """Return a tool's result, a long one kept in ``outputs``; raise ServerFailed."""
+        """Return a tool's result; raise ServerFailed. A cancellation stops the call on the server.
+
+        A long text is kept in ``outputs``.
+        """
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )

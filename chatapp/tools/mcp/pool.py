@@ -32,7 +32,10 @@ _Key = tuple[Server, Path | None, bool]
 
 
 async def connect(server: Server, root: Path, guard: Guard) -> "Connection":
-    """Return a connection, not open yet; raise ServerFailed if the SDK is not installed."""
+    """Return a connection, not open yet; raise ServerFailed if the SDK is not installed.
+
+    The SDK is imported in a thread: it takes a second.
+    """
     try:
         module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
     except ImportError as error:
@@ -180,7 +183,11 @@ class RemoteTool:
         return self.definition.spec(self.server)
 
     async def run(self, arguments: Mapping[str, Any], line: Line) -> ToolOutcome:
-        """Return the server's result; raise ServerFailed, also for a changed definition."""
+        """Return the server's result; raise ServerFailed.
+
+        A tool whose definition has changed since it was shown to the model and allowed is not
+        called.
+        """
         place = self.place
         async with pool().use(self.server, place.root, place.guard) as connection:
             await connection.refresh()

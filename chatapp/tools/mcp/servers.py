@@ -111,7 +111,10 @@ class Listing:
 
 
 def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
-    """Return tools without the server's secrets, but none with unprintable or secret names."""
+    """Return a server's tools without its secrets.
+
+    A tool is left out whose name holds a secret, or a character that can't be seen.
+    """
     found: dict[str, Definition] = {}
     left_out: list[str] = []
     for tool in tools:
@@ -147,7 +150,10 @@ def _line(text: str) -> str:
 
 
 def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
-    """Return a schema as providers take it, without secrets and some constraints, or None."""
+    """Return a schema as providers take it, without secrets; None if that is impossible.
+
+    The server itself still checks the constraints that are removed.
+    """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
     if not _is_simple(schema):

@@ -194,7 +194,10 @@ class CommandTransport:
         return process
 
     async def _read(self, stdout: asyncio.StreamReader, inbound: Any) -> None:
-        """Pass messages on, and skip other lines, until the server ends or sends too much."""
+        """Pass its messages on, until it ends or sends too much.
+
+        Other lines are skipped, as servers print all kinds of things.
+        """
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with inbound:
                 while line := await self._line(stdout):
