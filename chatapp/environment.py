@@ -162,7 +162,7 @@ def database_at(name: str, address: str) -> dict[str, object]:
     except ProgrammingError:
         raise wrong from None
     ports = str(given.get("port", "")).split(",")
-    if not all(_is_port(one) for one in ports if one):
+    if not all(_is_number(one) and 0 < int(one) < 2**16 for one in ports if one):
         raise wrong
     # A slash in a password ends it too early, and what is left of it would be the database's name.
     if not (given.get("dbname") or given.get("service")) or "@" in str(given.get("dbname")):
@@ -229,10 +229,6 @@ def read_mail_server(name: str) -> dict[str, object]:
 def _is_number(text: str) -> bool:
     # isdecimal alone accepts digits of other scripts, which nobody means in a setting.
     return text.isascii() and text.isdecimal()
-
-
-def _is_port(text: str) -> bool:
-    return _is_number(text) and 0 < int(text) < 2**16
 
 
 def read_folder(name: str, default: Path) -> Path:

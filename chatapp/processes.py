@@ -23,7 +23,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
@@ -183,9 +182,7 @@ workers: Callable[[], set[int]] = set
 def begin() -> None:
     """Add this process to those that live; all others are gone if only one can serve."""
     Process.objects.sign(Process.Kind.WEB)
-    Process.objects.remove_old_commands()
-    if not settings.CLUSTER:
-        Process.objects.remove_servers()
+    Process.objects.remove_gone(alone=not settings.CLUSTER)
 
 
 @contextlib.contextmanager
@@ -235,7 +232,10 @@ class Heartbeat:
         self.own = own
         self._over, self._lives = Event(), False
         self._is_away, self._is_stuck, self._held = False, False, None
-        self._settings = _own_connection(own)
+        self._settings = given = connection.settings_dict
+        if connection.vendor == "postgresql":
+            options = {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}
+            self._settings = {**given, "OPTIONS": options}
         others: Future[list[Member]] = Future()
         self._thread = Thread(target=self._live, args=[others], name="heartbeat", daemon=True)
         self._thread.start()
@@ -313,14 +313,6 @@ class Heartbeat:
             raise BadEnvironment(_refusal(there))
         self._held = database.connection
         return there
-
-
-def _own_connection(own: Member) -> dict[str, Any]:
-    """Return settings for a connection of this process alone, named for other processes."""
-    given: dict[str, Any] = connection.settings_dict
-    if connection.vendor != "postgresql":
-        return given
-    return {**given, "OPTIONS": {**given["OPTIONS"], **_PATIENCE, "application_name": own.name}}
 
 
 def _refusal(there: list[Member]) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, override
+from typing import Any, NamedTuple, override
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -28,8 +28,6 @@ _SITE = "site.js"
 SCRIPT = f"js/{_SITE}"
 # No module: it runs before anything is shown.
 FIRST_PAINT = "js/first_paint.js"
-_NEEDED = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<name>[\w.]+)";$', re.M)
-_GIVEN = re.compile(r"^export (?P<kind>(?:async )?function|class|const) (?P<name>\w+)", re.M)
 
 Paths = Mapping[str, tuple[Any, str]]
 
@@ -92,50 +90,77 @@ def _join_modules(paths: Paths) -> dict[str, str]:
 
     Each module becomes a function that runs once, when it is first needed; imports are calls of it.
     """
-    texts = {name.removeprefix("js/"): _read(paths, name) for name in paths if _is_module(name)}
-    begins = [name for name, text in texts.items() if not _GIVEN.search(text) and name != _SITE]
-    needed = {name: _needed_by(name, texts) for name in [_SITE, *begins]}
+    modules = {name[3:]: _parse(_read(paths, name)) for name in paths if _is_module(name)}
+    begins = [name for name, one in modules.items() if not one.given and name != _SITE]
+    needed = {name: _needed_by(name, modules) for name in [_SITE, *begins]}
     own = {
         name: {one for one in needed[name] if sum(one in them for them in needed.values()) == 1}
         for name in begins
     }
-    shared = texts.keys() - set().union(*own.values())
+    shared = modules.keys() - set().union(*own.values())
     whole = (
-        f"const modules = {_as_functions(shared, texts)};\nconst known = {{}};\n"
+        f"const modules = {_as_functions(shared, modules)};\nconst known = {{}};\n"
         "export const add = (more) => Object.assign(modules, more);\n"
         "export const need = (name) => (known[name] ??= modules[name]());\n"
         f'need("{_SITE}");\n'
     )
     return {SCRIPT: whole} | {
         f"js/{name}": f'import {{ add, need }} from "./{_SITE}";\n'
-        f'add({_as_functions(own[name], texts)});\nawait need("{name}");\n'
+        f'add({_as_functions(own[name], modules)});\nawait need("{name}");\n'
         for name in begins
     }
 
 
-def _needed_by(name: str, texts: Mapping[str, str]) -> set[str]:
+class _Module(NamedTuple):
+    """A module's code without imports and exports, the modules it needs, and the names it gives."""
+
+    code: str
+    needed: list[str]
+    given: list[str]
+
+
+def _parse(text: str) -> _Module:
+    # Loaded only where files are collected.
+    from tree_sitter_language_pack import get_parser  # noqa: PLC0415
+
+    source, code, done, needed, given = text.encode(), b"", 0, list[str](), list[str]()
+    root: Any = get_parser("javascript").parse(source).root_node
+    for node in root.named_children:
+        if node.type not in {"import_statement", "export_statement"}:
+            continue
+        code += source[done : node.start_byte]
+        done = node.end_byte
+        if node.type == "import_statement":
+            names, module = node.named_children
+            needed.append(module.text.decode()[3:-1])
+            pattern = names.text.decode().replace(" as ", ": ")
+            code += f'const {pattern} = need("{needed[-1]}");'.encode()
+        else:
+            (made,) = node.named_children
+            named = [made] if made.child_by_field_name("name") else made.named_children
+            given += [one.child_by_field_name("name").text.decode() for one in named]
+            code += made.text
+    return _Module((code + source[done:]).decode(), needed, given)
+
+
+def _needed_by(name: str, modules: Mapping[str, _Module]) -> set[str]:
     """Return a module with its imports, direct and indirect."""
     found, waiting = set[str](), [name]
     while waiting:
         one = waiting.pop()
         if one not in found:
             found.add(one)
-            waiting += [needed["name"] for needed in _NEEDED.finditer(texts[one])]
+            waiting += modules[one].needed
     return found
 
 
-def _as_functions(names: Iterable[str], texts: Mapping[str, str]) -> str:
-    functions = "".join(_as_function(name, texts[name]) for name in sorted(names))
+def _as_functions(names: Iterable[str], modules: Mapping[str, _Module]) -> str:
+    functions = ""
+    for name, one in [(name, modules[name]) for name in sorted(names)]:
+        # Where a page begins, it may wait for something.
+        kind, given = "" if one.given else "async ", ", ".join(one.given)
+        functions += f'"{name}": {kind}() => {{\n{jsmin(one.code)}\nreturn {{ {given} }};\n}},\n'
     return f"{{\n{functions}}}"
-
-
-def _as_function(name: str, text: str) -> str:
-    given = [found["name"] for found in _GIVEN.finditer(text)]
-    body = _NEEDED.sub(lambda it: f'const {it["names"]} = need("{it["name"]}");', text)
-    body = jsmin(_GIVEN.sub(r"\g<kind> \g<name>", body))
-    # Where a page begins, it may wait for something.
-    kind = "" if given else "async "
-    return f'"{name}": {kind}() => {{\n{body}\nreturn {{ {", ".join(given)} }};\n}},\n'
 
 
 def collect() -> None:

@@ -8,17 +8,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, override
+from typing import Any
 
 from asgiref.sync import async_to_sync
 
 import condense
 from chatapp import errors
-from chatapp.agent.ports import CallOpening
 from chatapp.condensation.attempt_log import receipt_of
 from chatapp.condensation.condenser_setup import loaded_configuration, situation_of, summarizer_for
 from chatapp.condensation.costs import bill, predict
-from chatapp.condensation.draft_writer import DraftJournal
+from chatapp.condensation.draft_writer import journal_outside
 from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import NO_PROFILE, TurnSettings, read_terms
@@ -153,7 +152,10 @@ def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
 
     Raises DecryptionFailed when its key can't be read.
     """
-    model = summarizer_for(TrialJournal(tried.variant.of(baseline.terms)))
+    terms = tried.variant.of(baseline.terms)
+    journal = journal_outside(terms, Scale(overhead=0), is_trial=True)
+    journal.read_history()
+    model = summarizer_for(journal)
     predicted, cost = tried.predicted, tried.predicted_cost
     asked = _try(baseline, tried.variant, model)
     return replace(asked, so_far=tried.so_far, predicted=predicted, predicted_cost=cost)
@@ -238,20 +240,6 @@ def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Va
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]
     return SoFar(variant, followed, sum(known, Decimal(0)) if len(known) == len(costs) else None)
-
-
-class TrialJournal(DraftJournal):
-    """A journal of calls that belong to no turn and to no attempt, and leave no message."""
-
-    # Half a summary is none.
-    keeps_parts = False
-
-    def __init__(self, terms: TurnSettings) -> None:
-        super().__init__(terms, Scale(overhead=0))
-
-    @override
-    def _open_call(self, opening: CallOpening) -> Any:
-        return super()._open_call(replace(opening, attempt_id=""))
 
 
 class Unasked:

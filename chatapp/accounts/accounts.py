@@ -57,8 +57,11 @@ def preferences_of(user: User, stored: Preferences | None = None) -> Preferences
 def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     lock(User, user.pk)
-    like = _begun_with()
-    first = _first_settings(like)
+    # New users begin with an operator's preferences, less the personal ones, or the built-in ones.
+    operators = Preferences.objects.filter(owner__is_superuser=True)
+    like = operators.filter(owner=ServerSettings.read().begin_with_id).first()
+    columns = [one.name for one in Preferences._meta.concrete_fields]  # noqa: SLF001 - Django's documented API
+    first = {name: getattr(like, name) for name in columns if like and name not in _OWN}
     preferences, is_new = Preferences.objects.get_or_create(owner=user, defaults=first)
     for spec in _unoffered(preferences):
         preferences.offered_providers.append(spec.name)
@@ -86,18 +89,6 @@ def _offer_profiles(user: User) -> Preferences:
 
 # What a new user's preferences never have of an operator's.
 _OWN = ("owner", "default_profile", "offered_providers", "allowance", "language", "about_me")
-
-
-def _begun_with() -> Preferences | None:
-    """Return the preferences of the operator that new users begin with, None for built-in ones."""
-    operators = Preferences.objects.filter(owner__is_superuser=True)
-    return operators.filter(owner=ServerSettings.read().begin_with_id).first()
-
-
-def _first_settings(like: Preferences | None) -> dict[str, Any]:
-    """Return a new user's preferences by column: those of ``like``, less the personal ones."""
-    fields = Preferences._meta.concrete_fields  # noqa: SLF001 - Django's documented API
-    return {one.name: getattr(like, one.name) for one in fields if like and one.name not in _OWN}
 
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:

@@ -95,7 +95,9 @@ async def _stream(
                 yield encode("refused", {"detail": _(NO_TOKEN)})
                 return
             if not done:
-                if await reading(_is_over)(conversation, command.nonce):
+                # It may have ended without an event.
+                own = conversation.turns.unfinished().filter(nonce=command.nonce)
+                if not await reading(own.exists)():
                     break
                 yield b": still running\n\n"
                 continue
@@ -119,11 +121,6 @@ async def _end(token: int) -> None:
         await asyncio.sleep(LOOK)
         with suppress(DatabaseError):
             is_open = await reading(usable.exists)()
-
-
-def _is_over(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Return True if a turn has ended; its end may have published no event."""
-    return not conversation.turns.unfinished().filter(nonce=nonce).exists()
 
 
 def encode(name: str, told: dict[str, Any]) -> bytes:

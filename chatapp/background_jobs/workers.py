@@ -22,7 +22,7 @@ from procrastinate.job_context import JobContext
 from procrastinate.manager import get_channel_for_queues
 from procrastinate.sql import queries
 from procrastinate.worker import Worker
-from psycopg import AsyncConnection, OperationalError
+from psycopg import OperationalError
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool
 
@@ -88,7 +88,10 @@ class SteadyConnector(PsycopgConnector):
         self._heard: dict[str, Notify] = {}
         # Left alone, the pool would pause longer after each try: it gives up, and tries when asked.
         pool: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": 5, "reconnect_timeout": 1}
-        pool |= {"pool_factory": _unchecked, "configure": _commit_alone}
+        # It asks nothing before each call: one that fails is tried again anyway.
+        pool["pool_factory"] = lambda **given: AsyncConnectionPool(**given | {"check": None})
+        # Each statement is a transaction: a call is one, and needs no BEGIN and COMMIT more.
+        pool["configure"] = lambda opened: opened.set_autocommit(True)
         super().__init__(kwargs=connector_params(), **pool)
 
     @override
@@ -141,16 +144,6 @@ class SteadyConnector(PsycopgConnector):
                 # The process says itself that its database is away.
                 log.debug("new jobs are not announced for now: %s", error.__cause__)
             await asyncio.sleep(RETRY)
-
-
-def _unchecked(**given: Any) -> AsyncConnectionPool:
-    """Return a pool that asks nothing before each call: one that fails is tried again anyway."""
-    return AsyncConnectionPool(**given | {"check": None})
-
-
-async def _commit_alone(connection: AsyncConnection) -> None:
-    """Have each statement be a transaction: a call is one, and needs no BEGIN and COMMIT more."""
-    await connection.set_autocommit(True)
 
 
 # Workers that are known to others by now, all that live, and jobs of none, or that don't run here.

@@ -124,7 +124,8 @@ def _read(
     if reason := why_useless(draft, situation.effective, run):
         return "", None, reason
     try:
-        made = refit(draft.read_reduction(), situation, run.configuration.policy)
+        drafted = condense.Proposal.from_json(draft.proposal).reduction
+        made = refit(drafted, situation, run.configuration.policy)
     except condense.CondenseError as error:
         return "", None, str(error)
     return str(draft.condensation_id), made, ""

@@ -34,13 +34,12 @@ from chatapp.models import (
     Conversation,
     Pin,
     Turn,
-    message_store,
 )
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
-from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.journal import Calls, ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.telemetry import note_condensation
 from chatapp.toolbox.toolbox import folder_of, toolbox_for
@@ -85,25 +84,18 @@ class DraftDropped(AgentError):
     """The draft was dropped, or another process writes it: nothing more is stored here."""
 
 
-class DraftJournal(ConversationJournal):
-    """A journal whose calls belong to no turn: one that is stopped does not end them.
-
-    ``effective`` is the effective history when it was made.
-    """
-
-    in_turn = goes_on = False
-
-    def __init__(self, terms: TurnSettings, scale: Scale) -> None:
-        run = TurnContext(
-            conversation=terms.conversation,
-            profile=terms.profile,
-            preferences=terms.preferences,
-            turn=Turn(),
-        )
-        super().__init__(run, scale, RetriedWrites(Nobody()))
-        rows = message_store.effective_rows(terms.conversation.pk)
-        self.requests.learn(rows)
-        self.effective = condense.effective_history([message_store.to_engine(row) for row in rows])
+def journal_outside(
+    terms: TurnSettings, scale: Scale, *, is_trial: bool = False
+) -> ConversationJournal:
+    """Return a journal of calls that no turn ends; half a summary of a trial is not kept."""
+    run = TurnContext(
+        conversation=terms.conversation,
+        profile=terms.profile,
+        preferences=terms.preferences,
+        turn=Turn(),
+    )
+    calls = Calls(in_turn=False, goes_on=False, keeps_parts=not is_trial, in_attempt=not is_trial)
+    return ConversationJournal(run, scale, RetriedWrites(Nobody()), calls)
 
 
 class DraftLog(AttemptLog):
@@ -233,15 +225,16 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
     # Before what it is made of: what is changed meanwhile makes the draft useless.
     basis = basis_of(terms)
     conversation, profile = terms.conversation, terms.profile
-    journal = DraftJournal(terms, Scale.read(conversation, profile, terms.system))
+    journal = journal_outside(terms, Scale.read(conversation, profile, terms.system))
+    effective = journal.read_history()
     tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
     # The environment is told when the draft is applied, as it is then.
     situation = situation_of(
         terms,
-        journal.effective,
-        journal.scale.weigh(journal.effective),
+        effective,
+        journal.scale.weigh(effective),
         toolbox_for(folder_of(conversation), conversation, profile),
-        history=with_unpinned(pk, journal.effective),
+        history=with_unpinned(pk, effective),
         feedback=feedback_of(conversation.owner),
         condensed_at=tried or 0,
     )

@@ -193,7 +193,8 @@ def redo_condensation(*, condensation: Condensation) -> None:
             raise Refused(_("Only an undone condensation can be redone."))
         if attempt.message.rewind_parent:
             raise Refused(_("A rewind also hid this condensation. Undo the rewind first."))
-        redone = Condensation.objects.undone_with(attempt)
+        undone = locked.condensations.undone().filter(undone_at=attempt.undone_at)
+        redone = undone.order_by("message__seq")
         # Each stands again for what the ones before it left.
         for made in Message.objects.filter(condensation__in=redone).order_by("seq"):
             if not hidden_messages.redo_reduction(made):

@@ -99,8 +99,9 @@ class TodoList:
 
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the latest list of a conversation, None without one."""
-    runs = good_runs(conversation.pk, SPEC.name, LOOKED_AT)
-    return next(filter(None, map(_call_of, runs)), None)
+    runs = ToolRun.objects.filter(turn__conversation=conversation.pk, name=SPEC.name)
+    good = runs.filter(is_error=False).exclude(finished_at=None).order_by("-pk")[:LOOKED_AT]
+    return next(filter(None, map(_call_of, good)), None)
 
 
 def _call_of(run: ToolRun) -> TodoList | None:
@@ -300,10 +301,6 @@ class TurnContext(TurnSettings):
     zone: str = ""
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Register the turn while it goes on, so that its viewers need not read all anew."""
-        known_runs[self.turn.pk] = self
-
     @property
     def asks_title(self) -> bool:
         """True if the model is to name the conversation after this turn, its first."""
@@ -312,7 +309,7 @@ class TurnContext(TurnSettings):
         return first and wanted and self.profile.spec.names_conversations
 
 
-# The runs of this process by their turns, each for as long as something uses it.
+# The runs of this process by their turns, each while it is used: viewers need not read all anew.
 known_runs: WeakValueDictionary[uuid.UUID, TurnContext] = WeakValueDictionary()
 
 
@@ -329,7 +326,7 @@ def read_run(
     profile = _answering(conversation, turn)
     if profile is None:
         raise errors.Refused(NO_PROFILE)
-    return TurnContext(
+    known_runs[turn.pk] = run = TurnContext(
         conversation=conversation,
         profile=profile,
         preferences=preferences_of(conversation.owner, conversation.preferences),
@@ -338,6 +335,7 @@ def read_run(
         wish=wish,
         zone=turn.zone,
     )
+    return run
 
 
 def _answering(conversation: Conversation, turn: Turn | None) -> Profile | None:

@@ -23,7 +23,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import STOP, Stopped, execute, go_on, lock
+from chatapp.models.database import STOP, Stopped, go_on, lock
 from chatapp.models.meanings import delete_vectors, mark_due
 
 np = lazy_loader.load("numpy")  # with the first vector
@@ -203,9 +203,8 @@ def find_nearest(
     def read(rows: Any) -> Any:
         wanted = places[rows].tolist()
         keys = {message for message, _passage in wanted}
-        sql = "SELECT message_id, vectors FROM chatapp_messagemeaning WHERE embedder = %s"
-        sql += f" AND message_id IN ({', '.join(['%s'] * len(keys))})"
-        found, gone = dict(execute(sql, embedder, *keys)), bytes(size)
+        own = MessageMeaning.objects.filter(embedder=embedder, message__in=keys)
+        found, gone = dict(own.values_list("message", "vectors")), bytes(size)
         parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
         return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
 

@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -33,7 +33,9 @@ def check_room(owner: User, more: int = 0) -> None:
     attached, most = _attached(owner), megabytes << 20
     in_folders = known.get(key)
     if in_folders is None or attached + in_folders + more > most:
-        in_folders = _in_folders(owner)
+        workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT).resolve())
+        earlier = [Checkpoints(folder).repository for folder in workspaces]
+        in_folders = sum(map(_size_of, (*workspaces, *earlier, *outputs)))
         known.set(key, in_folders, FRESH)
     used = attached + in_folders
     if used + more <= most:
@@ -78,18 +80,11 @@ def folders_of(owner: User, root: Path) -> tuple[list[Path], list[Path]]:
     return workspaces, [outputs_of(pk) for pk in chats]
 
 
-def _in_folders(owner: User) -> int:
-    """Return the bytes of a user's workspaces, of their earlier versions, and of long outputs."""
-    workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT).resolve())
-    versions = [Checkpoints(folder).repository for folder in workspaces]
-    return sum([size for folder in (*workspaces, *versions, *outputs) for size in _sizes(folder)])
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    """Yield the size of each file below a folder; files that vanish meanwhile are skipped."""
+def _size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder, but of those that vanish meanwhile."""
+    size = 0
     for place, _folders, names in os.walk(folder):
         for name in names:
-            try:
-                yield os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - many files
-            except OSError:
-                continue
+            with suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - many files
+    return size

@@ -20,7 +20,7 @@ from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.background_jobs import enqueue
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import loaded_configuration
-from chatapp.condensation.draft_writer import DraftJournal
+from chatapp.condensation.draft_writer import journal_outside
 from chatapp.condensation.ratings import feedback_of
 from chatapp.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.context.turn_context import TurnSettings, read_terms
@@ -106,8 +106,8 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     if terms is None or terms.conversation.deleted_at:
         raise AgentError(CHANGED)
     scale = Scale.read(terms.conversation, terms.profile, "")
-    journal = DraftJournal(terms, scale)
-    history, size = journal.effective, scale.weigh(journal.effective)
+    journal = journal_outside(terms, scale)
+    size = scale.weigh(history := journal.read_history())
     # The client's prompt and tools, in place of our own.
     scale.overhead = max(0, size.value - sum_tokens(history))
     made = loaded_configuration(terms, folder_of(terms.conversation))

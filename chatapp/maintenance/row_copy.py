@@ -130,8 +130,10 @@ class _Column:
                 value = convert(value, self._expression, self.source)
             fitting = self._fit(value)
         except ArithmeticError:
-            # A number of more digits than the column's.
-            value, fitting = stored, _largest(self.column, stored)
+            # A number of more digits than the column of USD has: the largest one of the same sign.
+            column: Any = self.column
+            largest = Decimal(10**column.max_digits - 1).scaleb(-column.decimal_places)
+            value, fitting = stored, largest.copy_sign(Decimal(stored))
         self.mended += fitting != value
         if isinstance(fitting, str | int | float):
             return fitting
@@ -144,12 +146,6 @@ class _Column:
             least, most = self._range
             return min(max(value, least), most)
         return value
-
-
-def _largest(column: Any, stored: Any) -> Decimal:
-    """Return the largest amount that fits into a column of USD, with the sign of this one."""
-    digits = Decimal(10**column.max_digits - 1).scaleb(-column.decimal_places)
-    return digits.copy_sign(Decimal(stored))
 
 
 def _copy(

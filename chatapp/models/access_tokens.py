@@ -54,9 +54,6 @@ class SignInToken(AccessToken):
 
     objects = SignInTokenQuerySet.as_manager()
 
-    def __str__(self) -> str:
-        return f"Sign-in link for {self.user}"
-
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     """Invitations that can be used."""
@@ -85,9 +82,6 @@ class Invitation(AccessToken):
     )
 
     objects = InvitationQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"Invitation of a {self.get_role_display()}"
 
 
 class ApiToken(AccessToken):
@@ -154,6 +148,3 @@ class Share(AccessToken):
     until = models.PositiveIntegerField()
     tools = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"Link to {self.conversation_id}"

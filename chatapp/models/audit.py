@@ -120,9 +120,6 @@ class AuditEntry(models.Model):
             models.UniqueConstraint(fields=("conversation", "number"), name="audit_number"),
         )
 
-    def __str__(self) -> str:
-        return f"Entry {self.number}"
-
     @override
     def save(self, *_args: Any, **_options: Any) -> None:
         """Refuse: only ``append`` adds entries."""

@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement, select
+from chatapp.models.database import Asked, Statement
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -151,9 +151,6 @@ class ModelCall(fields.Speaking):
         # With the cost in it, what was spent is summed without a look at the rows themselves.
         indexes = (models.Index(fields=("conversation", "created_at", "cost"), name="call_spent"),)
 
-    def __str__(self) -> str:
-        return f"{self.purpose} call to {self.model}"
-
     @property
     def usage(self) -> condense.Usage:
         """The usage that the provider has reported, as far as it is stored."""
@@ -224,9 +221,6 @@ class DraftPiece(models.Model):
     at = models.PositiveIntegerField()
     text = models.TextField()
 
-    def __str__(self) -> str:
-        return f"Piece of a draft at {self.at}"
-
 
 def read_draft(call: ModelCall) -> str:
     """Return the draft of a running call as JSON, as far as it is stored."""
@@ -247,20 +241,6 @@ class ToolRun(models.Model):
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
 
-    def __str__(self) -> str:
-        return f"{self.name} run"
-
-
-@Asked
-def good_runs(conversation_id: uuid.UUID, name: str, most: int) -> Statement:
-    """Return the runs of a tool that ended well, the latest first: each message asks for some."""
-    sql = (
-        "SELECT r.* FROM chatapp_toolrun r JOIN chatapp_turn t ON t.id = r.turn_id "
-        "WHERE t.conversation_id = %s AND r.name = %s AND NOT r.is_error "
-        "AND r.finished_at IS NOT NULL ORDER BY r.id DESC LIMIT %s"
-    )
-    return select.query(ToolRun, sql, conversation_id, name, most)
-
 
 class Fragment(models.Model):
     """Bytes of requests that no message holds, by their SHA-256; ``data`` is compressed."""
@@ -273,9 +253,6 @@ class Fragment(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("conversation", "digest"), name="fragment_once"),
         )
-
-    def __str__(self) -> str:
-        return f"Fragment {bytes(self.digest).hex()}"
 
 
 class Manifest(models.Model):
@@ -292,9 +269,6 @@ class Manifest(models.Model):
     data = models.BinaryField()
     head = models.ForeignKey(Fragment, models.DO_NOTHING, related_name="+", db_index=False)
     digest = models.BinaryField(max_length=32)
-
-    def __str__(self) -> str:
-        return f"Request {bytes(self.digest).hex()}"
 
 
 def taken_by(attempt: Condensation, until: datetime) -> dict[str, Any]:

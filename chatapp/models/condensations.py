@@ -80,11 +80,6 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return undone attempts that no later rewind has set aside."""
         return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
 
-    def undone_with(self, attempt: "Condensation") -> Self:
-        """Return the attempts that were undone at the same moment, the oldest first."""
-        undone = self.undone().filter(conversation=attempt.conversation_id)
-        return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
-
     def brief(self) -> Self:
         """Leave out the long texts of the record, which a list does not show."""
         return self.defer("prompt", "summary", "analysis", "details", "folded")
@@ -310,9 +305,6 @@ class Condensation(fields.Speaking, Recorded, Hiding):
             ),
         )
 
-    def __str__(self) -> str:
-        return f"{self.kind} ({self.status})"
-
     @property
     def outcome(self) -> "models.TextChoices":
         """The outcome of the attempt."""
@@ -395,10 +387,3 @@ class BackgroundDraft(fields.Speaking):
     written_at = models.DateTimeField(null=True)
 
     objects = BackgroundDraftQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"Draft of {self.count} messages"
-
-    def read_reduction(self) -> condense.Reduction:
-        """Return the drafted reduction, as the engine knows it."""
-        return condense.Proposal.from_json(self.proposal).reduction

@@ -6,7 +6,7 @@ PostgreSQL as well.
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,7 +25,6 @@ from django.db import (
     models,
     transaction,
 )
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.base import ModelState
 from django.utils import timezone
 
@@ -89,7 +88,10 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
             if not made[0].sql:
                 found.append(made[0].take((), []))
                 continue
-            values = _as_columns([value for one in made for value in one.values], database)
+            values = [value for one in made for value in one.values]
+            for at, value in enumerate(values):
+                if column := _COLUMNS.get(type(value)):
+                    values[at] = column.get_db_prep_value(value, database)
             cursor.execute("; ".join([one.sql for one in made]), values)
             for number, one in enumerate(made):
                 if number:
@@ -329,10 +331,3 @@ def _insertion(
     places = ", ".join(["%s"] * len(fields))
     key = f'RETURNING "{own.pk.column}"'
     return fields, f'INSERT INTO "{own.db_table}" ({columns}) VALUES ({places}) {key}'  # noqa: S608 - names of columns
-
-
-def _as_columns(values: Iterable[Any], database: BaseDatabaseWrapper) -> list[Any]:
-    return [
-        _COLUMNS[type(one)].get_db_prep_value(one, database) if type(one) in _COLUMNS else one
-        for one in values
-    ]

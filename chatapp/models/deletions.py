@@ -31,9 +31,6 @@ class Deletion(models.Model):
 
     objects = DeletionQuerySet.as_manager()
 
-    def __str__(self) -> str:
-        return f"Deletion of {self.user_id}"
-
 
 def people() -> "models.QuerySet[User]":
     """Return the users whose accounts were not deleted."""

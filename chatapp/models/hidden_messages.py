@@ -1,4 +1,7 @@
-"""Hidden messages: tags hide them from the model, and can show them again; rows stay."""
+"""Hidden messages: tags hide them from the model, and can show them again; rows stay.
+
+``condense.history`` does the same on values in memory; a property test compares the two.
+"""
 
 import uuid
 from collections import defaultdict

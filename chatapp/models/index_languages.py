@@ -60,10 +60,6 @@ class IndexLanguage:
         return self.both.join([f"({self.either.join(one)})" for one in forms])
 
 
-def _fts5(words: str, goes_on: bool) -> str:
-    return f'"{condense.space_out(words).strip()}"{"*" * goes_on}'
-
-
 def _tsquery(words: str, goes_on: bool) -> str:
     lexemes = [f"'{word[:LONGEST_WORD]}'" for word in words_of(words)] or ["' '"]
     return " <-> ".join(lexemes) + ":*" * goes_on
@@ -120,7 +116,7 @@ _SQLITE = IndexLanguage(
         """,  # noqa: S608 - a condition of our own
     ],
     insert="",
-    said=_fts5,
+    said=lambda words, goes_on: f'"{condense.space_out(words).strip()}"{"*" * goes_on}',
     both=" AND ",
     either=" OR ",
 )

@@ -18,9 +18,6 @@ class MessageMeaning(models.Model):
     passages = models.PositiveSmallIntegerField(default=0)
     vectors = models.BinaryField(default=b"")
 
-    def __str__(self) -> str:
-        return f"Meaning of message {self.message_id}"
-
 
 class Meanings(models.Model):
     """A conversation's vectors in one bit a dimension, for the first stage of a search.
@@ -37,9 +34,6 @@ class Meanings(models.Model):
     places = models.BinaryField(default=b"")
     signs = models.BinaryField(default=b"")
     centre = models.BinaryField(default=b"")
-
-    def __str__(self) -> str:
-        return f"Meanings of conversation {self.conversation_id}"
 
 
 def mark_due(conversation: uuid.UUID) -> None:

@@ -1,9 +1,4 @@
-"""The only place that turns rows into ``condense.Message`` and back.
-
-The engine's tag operations, as queries: each touches the rows it hides or shows and nothing else,
-in one transaction. ``condense.history`` does the same on values in memory; a property test holds
-the two against each other.
-"""
+"""The only place that turns rows into ``condense.Message`` and back."""
 
 import uuid
 from collections.abc import Iterable
@@ -12,13 +7,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Count, F, Max, Q, Sum
+from django.db.models import Count, F, Max, Q, Sum, prefetch_related_objects
 from django.utils import timezone
 
 import condense
 from chatapp.agent.annotated_blocks import as_claimed
 from chatapp.models import (
-    CondensingPrompt,
     Conversation,
     Message,
     ModelCall,
@@ -31,7 +25,6 @@ from chatapp.models.database import (
     Asked,
     Statement,
     clock,
-    execute,
     insert,
     is_shared,
     next_key,
@@ -137,16 +130,9 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
 def _complete(row: Conversation) -> Conversation:
     if row.profile:
         row.profile.owner = row.owner
-    if row.profile and row.profile.summaries_by_id:
-        sql = "SELECT * FROM chatapp_profile WHERE id = %s"
-        (row.profile.summaries_by,) = select(Profile, sql, row.profile.summaries_by_id)
-    for one in filter(None, (row.profile, row.profile and row.profile.summaries_by)):
-        if one.origin_id:
-            sql = "SELECT * FROM chatapp_profile WHERE id = %s"
-            (one.origin,) = select(Profile, sql, one.origin_id)
-    if row.profile and (prompt := row.profile.condensing_prompt_id):
-        sql = "SELECT * FROM chatapp_condensingprompt WHERE id = %s"
-        (row.profile.condensing_prompt,) = select(CondensingPrompt, sql, prompt)
+        # The event loop's thread could not read these.
+        named = ("origin", "summaries_by__origin", "condensing_prompt")
+        prefetch_related_objects([row.profile], *named)
     return row
 
 
@@ -344,11 +330,8 @@ def remember_measurement(
 
     It says nothing once another profile was chosen.
     """
-    sql = (
-        "UPDATE chatapp_conversation SET measured_tokens = %s, measured_seq = %s "
-        "WHERE id = %s AND profile_id = %s"
-    )
-    execute(sql, tokens, seq, conversation_id, profile_id)
+    chosen = Conversation.objects.filter(pk=conversation_id, profile=profile_id)
+    chosen.update(measured_tokens=tokens, measured_seq=seq)
 
 
 def note_window(conversation_id: uuid.UUID, profile_id: int, window: int) -> None:

@@ -239,9 +239,6 @@ class Message(models.Model):
             ),
         )
 
-    def __str__(self) -> str:
-        return f"{self.role} message {self.seq}"
-
     @override
     def save(self, *args: Any, **options: Any) -> None:
         """Store and index it."""

@@ -41,9 +41,6 @@ class Fork(Recorded):
 
     objects = ForkQuerySet.as_manager()
 
-    def __str__(self) -> str:
-        return f"Fork at message {self.seq}"
-
 
 class Source(fields.Speaking):
     """The file that a conversation was made from: its ``form``, its name and its SHA-256.

@@ -47,9 +47,6 @@ class AttachmentTotal(models.Model):
     )
     size = models.PositiveBigIntegerField(default=0)
 
-    def __str__(self) -> str:
-        return f"{self.size} bytes attached"
-
 
 class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
     """Queued messages by state."""
@@ -92,9 +89,6 @@ class QueuedMessage(models.Model):
                 name="queued_next",
             ),
         )
-
-    def __str__(self) -> str:
-        return f"Message queued in {self.conversation}"
 
 
 def list_queued(conversation: uuid.UUID) -> list[QueuedMessage]:

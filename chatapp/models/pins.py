@@ -44,9 +44,6 @@ class Pin(Recorded):
 
     objects = PinQuerySet.as_manager()
 
-    def __str__(self) -> str:
-        return f"Pin on message {self.seq}"
-
     @property
     def holds(self) -> bool:
         """True if the message is byte for byte as it was when it was pinned."""

@@ -187,9 +187,6 @@ class Preferences(models.Model):
     class Meta:
         verbose_name_plural = "preferences"
 
-    def __str__(self) -> str:
-        return f"Preferences of {self.owner}"
-
 
 class CondensingPrompt(models.Model):
     """A named text that asks for a summary, in the profiles that choose it."""

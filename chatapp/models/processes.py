@@ -66,14 +66,12 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         """Remove a process that is gone; return False if it has given another sign since."""
         return bool(self.filter(name=name, heartbeat_at=sign).delete()[0])
 
-    def remove_servers(self) -> None:
-        """Remove all other servers: this one is alone on its database."""
-        self.others().exclude(kind=Process.Kind.COMMAND).delete()
-
-    def remove_old_commands(self) -> None:
-        """Remove commands that were killed: none takes a day."""
+    def remove_gone(self, *, alone: bool) -> None:
+        """Remove killed commands, as none takes a day; if ``alone``, also all other servers."""
         commands = self.filter(kind=Process.Kind.COMMAND)
         commands.filter(heartbeat_at__lt=Now() - timedelta(days=1)).delete()
+        if alone:
+            self.others().exclude(kind=Process.Kind.COMMAND).delete()
 
 
 class Process(models.Model):
@@ -96,9 +94,6 @@ class Process(models.Model):
     heartbeat_at = models.DateTimeField(db_default=Now())
 
     objects = ProcessQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def is_left(owner: str | None) -> bool:

@@ -35,9 +35,6 @@ class Checkpoint(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=("turn", "seq"), name="checkpoint_of_reply"),)
 
-    def __str__(self) -> str:
-        return f"Checkpoint before {self.seq}"
-
 
 class QuestionQuerySet(RecordedQuerySet["Question"]):
     """Questions by state and place."""
@@ -101,9 +98,6 @@ class Question(Recorded):
         constraints = (
             models.UniqueConstraint(fields=("turn", "seq", "place"), name="question_of_call"),
         )
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.tool}"
 
     @property
     def wants_words(self) -> bool:
@@ -178,9 +172,6 @@ class Review(fields.Speaking, Recorded):
         constraints = (
             models.UniqueConstraint(fields=("condensation", "ordinal"), name="review_ordinal"),
         )
-
-    def __str__(self) -> str:
-        return f"Review of draft {self.ordinal}"
 
     def read_proposal(self) -> condense.Proposal:
         """Return the proposal, as the engine knows it."""

@@ -83,6 +83,3 @@ class Rewind(Recorded, Hiding):
 
     class Meta:
         indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
-
-    def __str__(self) -> str:
-        return f"Rewind to {self.to_seq}"

@@ -97,6 +97,3 @@ class TurnRequest(models.Model):
                 fields=("turn",), condition=models.Q(taken_at=None), name="turn_request_untaken"
             ),
         )
-
-    def __str__(self) -> str:
-        return f"Request to {self.kind}"

@@ -193,9 +193,6 @@ class Turn(fields.Speaking):
             models.Index(fields=("owner",), condition=Q(finished_at=None), name="turn_owner"),
         )
 
-    def __str__(self) -> str:
-        return f"{self.status} turn"
-
     @property
     def is_over(self) -> bool:
         """True if nothing of it runs or waits any more."""

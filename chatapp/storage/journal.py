@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from django.db import transaction
 from django.utils import timezone
@@ -62,8 +62,7 @@ class _Entry:
     size: int
 
 
-def _without_pieces(entry: _Entry) -> Statement:
-    return Statement("DELETE FROM chatapp_draftpiece WHERE call_id = %s", [entry.call.number])
+_DROP_PIECES = "DELETE FROM chatapp_draftpiece WHERE call_id = %s"
 
 
 class Ending(Protocol):
@@ -79,20 +78,34 @@ class Ending(Protocol):
         """Enqueue the follow-ups of the end."""
 
 
-class ConversationJournal:
-    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call.
+class Calls(NamedTuple):
+    """The tie of calls to a turn.
 
-    A call belongs to the turn, and is closed with it, if it is ``in_turn``. If the turn ``goes_on``
-    with it, opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a
-    reply that breaks off is kept.
+    A call ``in_turn`` belongs to the turn, and is closed with it. If the turn ``goes_on`` with it,
+    opening it notes the turn's activity in its row. If it ``keeps_parts``, the text of a reply that
+    breaks off is kept. One ``in_attempt`` names the record of the condensation that it is for.
     """
 
-    in_turn = goes_on = keeps_parts = True
+    in_turn: bool = True
+    goes_on: bool = True
+    keeps_parts: bool = True
+    in_attempt: bool = True
+
+
+OF_TURN = Calls()
+
+
+class ConversationJournal:
+    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
+
     # Makes the end of a turn, which is stored with its last reply.
     ending: Callable[[], Ending] | None = None
 
-    def __init__(self, run: TurnContext, scale: Scale, saver: RetriedWrites) -> None:
+    def __init__(
+        self, run: TurnContext, scale: Scale, saver: RetriedWrites, calls: Calls = OF_TURN
+    ) -> None:
         self.run = run
+        self.calls = calls
         self.scale = scale
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
@@ -103,9 +116,10 @@ class ConversationJournal:
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return the effective history, in reading order."""
         first, self.first = self.first, None
-        return await self.saver.read(self._effective_history) if first is None else first
+        return await self.saver.read(self.read_history) if first is None else first
 
-    def _effective_history(self) -> Sequence[condense.Message]:
+    def read_history(self) -> Sequence[condense.Message]:
+        """Return the effective history, from the database's thread."""
         return self.learn(message_store.effective_rows(self.run.conversation.pk))
 
     def learn(self, rows: Sequence[Message]) -> Sequence[condense.Message]:
@@ -127,11 +141,12 @@ class ConversationJournal:
         estimate, media = self._estimate(opening.purpose, opening.sent)
         profile = run.writer if opening.purpose in _WRITERS else run.profile
         goes = []
-        if self.goes_on:
+        if self.calls.goes_on:
             is_answer = opening.purpose is Purpose.CHAT
             doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
             goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
         pk, compared = run.conversation.pk, self.requests.compare(opening.request)
+        attempt = opening.attempt_id if self.calls.in_attempt else None
         with transaction.atomic():
             *_done, limits, key, stored = together(
                 *row_locks(Conversation, pk), *goes, read_limits.query(pk), next_key(ModelCall),
@@ -141,11 +156,11 @@ class ConversationJournal:
             call = ModelCall(
                 pk=key,
                 conversation_id=pk,
-                turn=run.turn if self.in_turn else None,
-                owner=None if self.goes_on else this_process(),
+                turn=run.turn if self.calls.in_turn else None,
+                owner=None if self.calls.goes_on else this_process(),
                 # How long it took is asked by the database's clock where it is beside a turn.
-                created_at=timezone.now() if self.goes_on else now(),
-                condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
+                created_at=timezone.now() if self.calls.goes_on else now(),
+                condensation_id=uuid.UUID(attempt) if attempt else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,
                 provider=profile.provider,
@@ -160,7 +175,7 @@ class ConversationJournal:
     def _hold(self, number: int = 0) -> None:
         """Hold the turn that goes on, so that the transaction may write; forget the call if not."""
         try:
-            if self.goes_on:
+            if self.calls.goes_on:
                 self.run.turn.hold()
         except TurnEnded:
             partial_replies.forget(number)
@@ -168,8 +183,8 @@ class ConversationJournal:
 
     def keep_partial_reply(self, number: int, read: ReplyReader, *, at_once: bool) -> None:
         """Store a call's reply so far, soon or ``at_once``; returns immediately."""
-        if self.keeps_parts:
-            turn = self.run.turn if self.in_turn else None
+        if self.calls.keeps_parts:
+            turn = self.run.turn if self.calls.in_turn else None
             partial_replies.keep(number, read, turn=turn, at_once=at_once)
 
     async def withdraw_call(self, number: int) -> None:
@@ -270,13 +285,14 @@ class ConversationJournal:
             seq, key, *found = together(
                 message_store.next_seq.query(pk, measured),
                 next_key(Message),
-                *([run.turn.hold.query()] if self.goes_on else ()),
+                *([run.turn.hold.query()] if self.calls.goes_on else ()),
                 *(end.looking() if end else ()),
             )
             row = message_store.new_row(pk, message, seq, key, **columns)
             writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
             if entry:
-                writes += [partial(self._recorded, entry, row), _without_pieces(entry)]
+                dropping = Statement(_DROP_PIECES, [entry.call.number])
+                writes += [partial(self._recorded, entry, row), dropping]
             if end:
                 writes.append(end.storing())
             together(*writes)
@@ -301,7 +317,7 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            together(self._recorded(entry), _without_pieces(entry))
+            together(self._recorded(entry), Statement(_DROP_PIECES, [entry.call.number]))
 
     def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
         """Return the statement for a call's end; it raises TurnEnded if another process has."""

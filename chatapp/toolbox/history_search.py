@@ -6,31 +6,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from django.db.models import Q
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Message, message_index, message_store
-from chatapp.models.database import execute, reading, select
+from chatapp.models import Message, Rewind, message_index, message_store
+from chatapp.models.database import reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.search import Query
 from chatapp.tools.search_history import Found
 
 # Tokens of the messages that are read for one search, and of one next to them.
 MOST_READ, MOST_BESIDE = 40_000, 4_000
-
-_SIZES = "SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({places})"
-# Messages that are hidden, or stand up to a place, without what the engine made and a rewind took;
-# what a client has replaced is hidden only from that client.
-_READ = """
-    SELECT * FROM chatapp_message
-    WHERE conversation_id = %s AND seq IN ({places}) AND (hidden OR position <= %s)
-    AND (rewind_parent IS NULL OR rewind_parent IN
-        (SELECT id FROM chatapp_rewind WHERE cause = 'replaced'))
-    AND condense_id IS NULL AND truncation_id IS NULL
-    AND clear_id IS NULL AND tokens <= %s ORDER BY seq
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,8 @@ class StoredRecall:
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
-        sizes = {pk: one for pk, *one in execute(_SIZES.format(places=_places(numbers)), *numbers)}
+        sized = Message.objects.filter(pk__in=numbers).values_list("pk", "seq", "tokens")
+        sizes = {pk: one for pk, *one in sized}
         wanted, free = set[int](), MOST_READ
         for number in numbers:
             seq, tokens = sizes.get(number, (0, free + 1))
@@ -103,8 +93,14 @@ class StoredRecall:
                 free -= tokens
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
-        statement = _READ.format(places=_places(near))
-        rows = select(Message, statement, self.conversation_id, *near, self.until or 0, MOST_READ)
+        # What a client has replaced is hidden only from that client.
+        replaced = Rewind.objects.filter(
+            conversation=self.conversation_id, cause=Rewind.Cause.REPLACED
+        )
+        shown = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
+        there = Message.objects.filter(shown, conversation=self.conversation_id)
+        there = there.filter(Q(hidden=True) | Q(position__lte=self.until or 0)).written()
+        rows = there.filter(seq__in=near, tokens__lte=MOST_READ).order_by("seq")
         said = []
         # What is too long to be read may still be the call that another one answers.
         told = condense.parts_of(map(message_store.to_engine, rows))
@@ -113,10 +109,6 @@ class StoredRecall:
                 self._said_at[one.id] = row.created_at
                 said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
-
-
-def _places(values: Sequence[int] | set[int]) -> str:
-    return ", ".join(["%s"] * len(values))
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:

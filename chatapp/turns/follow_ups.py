@@ -30,7 +30,7 @@ from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, Turn, message_store
 from chatapp.models.database import reading
-from chatapp.storage.journal import ConversationJournal
+from chatapp.storage.journal import Calls, ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns import message_queue
 from chatapp.turns.running_turns import running_turns
@@ -164,16 +164,6 @@ def read_title(reply: str) -> str:
     return title if len(title) <= LONGEST else ""
 
 
-class TitleJournal(ConversationJournal):
-    """A journal of one call that neither goes on with its turn nor follows another one."""
-
-    # Half a title is none.
-    goes_on = keeps_parts = False
-
-    def __init__(self, run: TurnContext) -> None:
-        super().__init__(run, Scale(overhead=0), RetriedWrites(Nobody()))
-
-
 async def name_conversation(run: TurnContext) -> bool:
     """Have the model name a conversation after its first turn; return True for a new name.
 
@@ -184,7 +174,10 @@ async def name_conversation(run: TurnContext) -> bool:
         return False
     try:
         provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
-        call = StreamedCall(provider, title_request(question, answer), TitleJournal(run))
+        # The turn is over, and half a title is none.
+        calls = Calls(goes_on=False, keeps_parts=False)
+        journal = ConversationJournal(run, Scale(overhead=0), RetriedWrites(Nobody()), calls)
+        call = StreamedCall(provider, title_request(question, answer), journal)
         async with call.on_record():
             async for _event in call.listen():
                 pass

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 
 import condense
-from chatapp import background_jobs
+from chatapp import background_jobs, telemetry
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
@@ -49,7 +48,6 @@ from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
 from chatapp.models.turns import claim as claim_turn
 from chatapp.sentences import translate as _
-from chatapp.telemetry import tallies
 from chatapp.toolbox.history_search import StoredRecall
 from chatapp.turns.turn_records import close_what_is_open
 
@@ -272,7 +270,7 @@ class TurnEnd:
         if waits or wish:
             enqueue_next(turn, wish, is_done=self.is_done)
         self.follow()
-        transaction.on_commit(partial(tallies.add, "turns", self.status))
+        transaction.on_commit(telemetry.turns.labels(self.status).inc)
 
 
 def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:

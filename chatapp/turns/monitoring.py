@@ -20,17 +20,19 @@ from django.db import DatabaseError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
+from chatapp import telemetry
 from chatapp.environment import BadEnvironment, folder_problem
 from chatapp.live.live_views import views
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import execute, is_shared
 from chatapp.sentences import translate as _
-from chatapp.telemetry import Labels, heartbeat, tallies
 from chatapp.turns.running_turns import running_turns
 
 if TYPE_CHECKING:
-    from prometheus_client.metrics_core import Metric
     from redis import Redis
 
 log = logging.getLogger(__name__)
@@ -49,7 +51,8 @@ def answer(path: str, authorization: str) -> HttpResponse:
     """
     match path:
         case "/healthz":
-            return _alive()
+            # A restart may help where the database's file can't be read.
+            return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
         case "/readyz":
             return _ready()
         case "/metrics":
@@ -61,11 +64,6 @@ def _say(text: str, status: int = 200) -> HttpResponse:
     said = HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
     said["Content-Language"] = "en"
     return said
-
-
-def _alive() -> HttpResponse:
-    """Return "ok", or 503 if a restart may help: the database's file can't be read."""
-    return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
 
 
 def _ready() -> HttpResponse:
@@ -127,28 +125,17 @@ def _redis(address: str) -> "Redis":
 
 PREFIX = "palimpsest"
 # Outcomes that there will be: a number that is not there yet can't be seen to grow.
-_TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
-_CALLS: list[Labels] = [*itertools.product(ModelCall.Purpose.values, ModelCall.Status.values)]
 _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
-_CONDENSATIONS: list[Labels] = [
-    *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
-]
+_CAUSES = (Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 _CHECKS = ("sections", "refusal", "repetition", "length", "facts", "contradictions")
-_RULES: list[Labels] = [(one,) for one in _CHECKS]
-_CAUSE = ("trigger", "kind", "outcome")
-# Names, what they say, labels, and the values of the labels.
-COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
-    ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
-    ("lost_turns", "lost_turns", "Turns that ended though their process lives.", (), [()]),
-    ("calls", "model_calls", "Calls to models.", ("purpose", "outcome"), _CALLS),
-    ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
-    ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
-    ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
-    ("condensations", "condensations", "Attempts to condense a context.", _CAUSE, _CONDENSATIONS),
-    ("condensing_seconds", "condensing_seconds", "Their work, all tries.", _CAUSE, _CONDENSATIONS),
-    ("condensing_cost", "condensing_cost_usd", "Their known cost.", _CAUSE, _CONDENSATIONS),
-    ("refused_summaries", "refused_summaries", "Summaries that a rule refused.", ("rule",), _RULES),
-)
+for _counters, _labels in (
+    ((telemetry.turns,), (Turn.Status.values,)),
+    ((telemetry.calls,), (ModelCall.Purpose.values, ModelCall.Status.values)),
+    (telemetry.condensations, _CAUSES),
+    ((telemetry.refused_summaries,), (_CHECKS,)),
+):
+    for _counter, _values in itertools.product(_counters, itertools.product(*_labels)):
+        _counter.labels(*_values)
 
 
 def _metrics(authorization: str) -> HttpResponse:
@@ -162,10 +149,7 @@ def _metrics(authorization: str) -> HttpResponse:
             refused = _say("A token is needed.", 401)
             refused["WWW-Authenticate"] = "Bearer"
             return refused
-    # Loaded with the first request: most servers are never asked.
-    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415
-
-    return HttpResponse(generate_latest(_Numbers()), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(generate_latest(telemetry.registry), content_type=CONTENT_TYPE_LATEST)
 
 
 # Of each queue the jobs that are due, and for how many seconds the oldest of them has been; and how
@@ -182,19 +166,11 @@ _SHARED = """
 _OF_QUEUES = (("queue_jobs", "Jobs that are due."), ("queue_oldest_seconds", "Since when."))
 
 
-class _Numbers:
-    """The registry of metrics, as prometheus-client reads it."""
+class _Now(Collector):
+    """The numbers at the moment of a question."""
 
-    def collect(self) -> "Iterator[Metric]":
-        """Yield each number with its name and labels."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily  # noqa: PLC0415
-
-        for tally, name, says, labels, known in COUNTERS:
-            counter = CounterMetricFamily(f"{PREFIX}_{name}", says, labels=labels)
-            sums = dict.fromkeys(known, 0) | tallies.read(tally)
-            for values, total in sums.items():
-                counter.add_metric(values, float(total))
-            yield counter
+    @override
+    def collect(self) -> Iterator[Metric]:
         if settings.CLUSTER:
             with suppress(DatabaseError):
                 yield from self._shared()
@@ -202,10 +178,8 @@ class _Numbers:
             if value is not None:
                 yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
 
-    def _shared(self) -> "Iterator[Metric]":
+    def _shared(self) -> Iterator[Metric]:
         """Yield the metrics that the processes of a cluster share."""
-        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
-
         told = {queue: numbers for queue, *numbers in execute(_SHARED)}
         says, age = "Oldest sign of life of all.", told[""][1] or 0
         yield GaugeMetricFamily(f"{PREFIX}_oldest_heartbeat_seconds", says, value=age)
@@ -222,9 +196,16 @@ class _Numbers:
         yield "event_loop_lag_seconds", "How long the event loop took to answer.", lag
         line = SyncToAsync.single_thread_executor._work_queue.qsize()  # noqa: SLF001
         yield "waiting_writes", "Calls that wait for the thread that writes.", line
-        yield "heartbeat_timestamp_seconds", "When turns got their last sign of life.", heartbeat()
+        yield (
+            "heartbeat_timestamp_seconds",
+            "When turns got their last sign of life.",
+            telemetry.heartbeat(),
+        )
         yield "database_reachable", "Whether the database can be read.", _is_readable()
         yield "redis_reachable", "Whether Redis answers.", reached
+
+
+telemetry.registry.register(_Now())
 
 
 class _Server(ThreadingHTTPServer):

@@ -43,7 +43,7 @@ from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
-from chatapp.telemetry import tallies
+from chatapp.telemetry import lost_turns
 from chatapp.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.turns.lifecycle import TurnEnd, enqueue_next, finish_turn, hand_over
 from condense import noop, say
@@ -344,7 +344,7 @@ class TurnTask:
                 enqueue_next(run.turn, run.wishes.take(), is_done=True)
             elif not finish_turn(self._end(ending)):
                 log.warning("another process ended this turn, or took it over, as it ran here")
-                tallies.add("lost_turns")
+                lost_turns.inc()
         except (DatabaseError, OSError) as error:
             return storage_failed(error)
         # The turn of a condensation by hand has no row: what its attempt's does not say is said.

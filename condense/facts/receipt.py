@@ -156,7 +156,8 @@ def receipt(
     True if a file still exists. A fact that neither of them can find is not recoverable.
     """
     # Kind by kind, each fact once, where it was said last.
-    told = dict(_facts(hidden, _tools_of([*hidden, *([] if isinstance(kept, str) else kept)])))
+    known = [*hidden, *([] if isinstance(kept, str) else kept)]
+    told = dict(_facts(hidden, {use.name for message in known for use in message.tool_uses}))
     by_kind = [[fact for fact in told.values() if fact.kind == kind] for kind in KINDS]
     facts = [fact for alike in by_kind for fact in alike[-MOST_FACTS:]]
     shown = Shown(kept if isinstance(kept, str) else plain_text(kept))
@@ -188,10 +189,6 @@ def _figures_of(fact: Finding) -> Iterable[Quote]:
     if fact.kind == "names":
         return [Quote(fact.text, fact.needle)]
     return quotes_in(fact.text) if fact.kind == "constraints" else ()
-
-
-def _tools_of(messages: Sequence[Message]) -> frozenset[str]:
-    return frozenset([use.name for message in messages for use in message.tool_uses])
 
 
 def _facts(

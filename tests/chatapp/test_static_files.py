@@ -114,6 +114,30 @@ def test_the_collected_scripts_have_all_modules_in_them(collected: Path) -> None
     assert set(re.findall(r'need\("(.+?)"\)', script)) <= modules_in(script)
 
 
+ODD = """// é
+/* export const no = 1;
+import { no } from "./no.js"; */
+import {
+  one,
+  two as other,
+}
+  from './a.js'
+export const made = `
+import { no } from "./no.js";
+`, more = 2;
+export async function* go() {}
+"""
+
+
+def test_a_module_is_read_by_its_syntax() -> None:
+    """Not by how it is laid out, and not in comments and texts."""
+    found = static_files._parse(ODD)
+    assert (found.needed, found.given) == (["a.js"], ["made", "more", "go"])
+    assert 'const {\n  one,\n  two: other,\n} = need("a.js");\nconst made = `' in found.code
+    assert found.code.endswith("\nasync function* go() {}\n")
+    assert 'import { no } from "./no.js";\n`, more = 2;' in found.code
+
+
 def test_a_page_loads_what_it_needs_beside_what_all_do(collected: Path) -> None:
     """From the one script by its new name: two names would be two modules, each with a state."""
     whole, shared = Path(static("js/site.js")).name, modules_in(read("js/site.js"))
@@ -121,6 +145,8 @@ def test_a_page_loads_what_it_needs_beside_what_all_do(collected: Path) -> None:
         page = read(f"js/{name}")
         assert page.startswith(f'import {{ add, need }} from "./{whole}";\nadd({{\n"')
         assert page.endswith(f'await need("{name}");\n')
+        # Only a page may wait: what others import is there at once.
+        assert re.findall(r'^"(\w+\.js)": async', page, re.MULTILINE) == [name]
         assert set(re.findall(r'need\("(.+?)"\)', page)) <= modules_in(page) | shared
     assert "composer.js" in modules_in(read("js/chat.js"))
     assert {"suggestions.js", "toast.js"} <= shared

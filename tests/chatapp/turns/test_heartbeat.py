@@ -14,7 +14,7 @@ from chatapp.conversations.conversations import start_conversation
 from chatapp.live import hints
 from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.telemetry import tallies
+from chatapp.telemetry import registry
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.running_turns import RECOVER_EVERY, RunningTurns
 from tests.chatapp.runs import run_in
@@ -227,7 +227,7 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     anthropic_standin: Standin, page: Page
 ) -> None:
     """Its turn was ended with what was stored by then; the rest is let go, and an alarm raised."""
-    lost = tallies.read("lost_turns").get((), 0)
+    lost = registry.get_sample_value("palimpsest_lost_turns_total") or 0
     gate = Gate()
     anthropic_standin.then(Reply("One two three four five six.", gate=gate))
     await page.begin("Count.")
@@ -240,7 +240,7 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     )
     gate.open()
     await page.until_idle()
-    assert tallies.read("lost_turns")[()] == lost + 1
+    assert registry.get_sample_value("palimpsest_lost_turns_total") == lost + 1
     assert await Message.objects.filter(role="assistant").acount() == 1
     await turn.arefresh_from_db()
     assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
