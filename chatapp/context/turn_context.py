@@ -34,7 +34,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.calls import good_runs, pace_of
+from chatapp.models.calls import pace_of
 from chatapp.sentences import zone_named
 from chatapp.toolbox.toolbox import folder_of, offered
 from chatapp.tools.update_todo_list import SPEC, read_items
