@@ -93,7 +93,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
         blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
     tokens = await compute([text], COUNTER.count, text)
     if blocks:
-        tokens += await compute([blocks], COUNTER.count, tuple(blocks))
+        tokens += await compute([tuple(blocks)], COUNTER.count, tuple(blocks))
     if conversation.has_meanings:
         await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)
