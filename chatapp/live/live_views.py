@@ -197,11 +197,11 @@ class LiveView:
             case hints.ConversationDeleted() | hints.SessionsEnded():
                 self.watchers.dismiss()
             case hints.ListChanged(but=but) if but != self.conversation_id:
-                self.watchers.send(outgoing_frames.list_changed())
+                self.show_list()
             case hints.ChannelRestored():
                 self._start(self.show_change)
                 self._start(self.queue.show)
-                self.watchers.send(outgoing_frames.list_changed())
+                self.show_list()
                 self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:
@@ -214,6 +214,10 @@ class LiveView:
         """Have every page fetch the transcript and the panel again."""
         await self._safely(self.catch_up)
         await self._safely(self.turn_view.show_change)
+
+    def show_list(self) -> None:
+        """Have every page fetch its list of conversations again."""
+        self.watchers.send(outgoing_frames.list_changed())
 
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
