@@ -93,8 +93,7 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
         blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
     tokens = await compute([text], COUNTER.count, text)
     if blocks:
-        brought = tuple(blocks)
-        tokens += await compute([brought], COUNTER.count, brought)
+        tokens += await compute([tuple(blocks)], COUNTER.count, tuple(blocks))
     if conversation.has_meanings:
         await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)

@@ -202,11 +202,11 @@ class LiveView:
             case hints.ConversationDeleted() | hints.SessionsEnded():
                 self.watchers.dismiss()
             case hints.ListChanged(but=but) if but != self.conversation_id:
-                self.watchers.send(outgoing_frames.list_changed())
+                self.show_list()
             case hints.ChannelRestored():
                 self._start(self.show_change)
                 self._start(self.queue.show)
-                self.watchers.send(outgoing_frames.list_changed())
+                self.show_list()
                 self.watchers.send(outgoing_frames.title_changed())
 
     def _start(self, show: Callable[[], Awaitable[None]]) -> None:

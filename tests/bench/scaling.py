@@ -34,7 +34,7 @@ OPENINGS, OPENING = 1.0, 0.077
 TRIPS, AWAY = 23, 0.001
 # Of a web process and a worker with nothing to do, counted in PostgreSQL for a minute: connections,
 # and statements a second.
-CONNECTIONS, IDLE = (5, 10), (1.8, 3.7)
+CONNECTIONS, IDLE = (2, 4), (1.8, 3.7)
 # Statements for a page that is sent something, and the seconds after which it is looked at again;
 # and seconds between two statements of a web process for all its pages.
 LOOKS, AGAIN, ALL_PAGES = 2, 30, 10
@@ -106,7 +106,7 @@ ROWS_OF_TABLE: tuple[tuple[str, str, Callable[[Hour], float]], ...] = (
     ("workers", "", workers),
     ("cores of PostgreSQL", "", lambda hour: hour.rate * POSTGRESQL / BUSY),
     ("transactions a second", "", lambda hour: hour.rate * TRANSACTIONS),
-    ("connections", "", lambda hour: of_each(hour, CONNECTIONS)),
+    ("connections with nothing to do", "", lambda hour: of_each(hour, CONNECTIONS)),
     ("statements a second with nothing to do", "", lambda hour: of_each(hour, IDLE)),
     (
         "statements a second that look after pages",
