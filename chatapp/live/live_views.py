@@ -232,6 +232,10 @@ class LiveView:
             # It was changed, and by no turn; a page that was told has nothing to fetch.
             await self.show_change()
 
+    def show_list(self) -> None:
+        """Have every page fetch its list of conversations again."""
+        self.watchers.send(outgoing_frames.list_changed())
+
     async def _safely[**P](
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:

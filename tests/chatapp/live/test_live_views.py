@@ -19,7 +19,7 @@ from chatapp import languages
 from chatapp.agent import events
 from chatapp.context.sizes import figures_of
 from chatapp.context.turn_context import read_terms
-from chatapp.live import hints, live_views, outgoing_frames
+from chatapp.live import hints, live_views
 from chatapp.live.channel import channel
 from chatapp.live.live_views import LiveViews
 from chatapp.models import Conversation, Profile, QueuedMessage, Turn
@@ -53,7 +53,7 @@ class Reader:
     async def rest(self) -> list[str]:
         """Return the types of all frames up to now."""
         view = self.views.views[self.conversation.pk][languages.Reader()]
-        view.watchers.send(outgoing_frames.list_changed())
+        view.show_list()
         types: list[str] = []
         async for text in self._frames:
             types.append(orjson.loads(text)["type"])
