@@ -70,8 +70,7 @@ class ModelAtAddress:
             check_spending(self.conversation)
             answer = httpx2.post(url, json=body, **options)
             said = answer.raise_for_status().json()
-            found = sorted(said["data"], key=lambda one: one.get("index", 0))
-            rows = np.array([one["embedding"] for one in found], np.float64)
+            rows = np.array([one["embedding"] for one in said["data"]], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
                 raise ValueError(say("It has no vector for each text."))
