@@ -96,7 +96,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def _uses_database(item: pytest.Item) -> bool:
     """Return whether the database matters to a test: others have run beside a file of SQLite."""
     asked = {"db", "transactional_db"} & {*item.fixturenames}  # type: ignore[attr-defined] # of functions
-    return bool(asked or item.get_closest_marker("django_db"))
+    return bool(asked or any(map(item.get_closest_marker, ("django_db", "postgresql"))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,6 +8,13 @@ import pytest
 from tests.chatapp.background_jobs.processes import Start
 from tests.cluster.services import Postgres
 
+# What tells a worker of a job, and how often workers have looked for one since a moment.
+CHANNEL, NEWS = "procrastinate_queue_v1#background", '{"type": "job_inserted", "job_id": 0}'
+FETCHED = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE query LIKE '%%procrastinate_fetch_job%%' AND query_start > %s AND pid <> pg_backend_pid()
+"""
+
 pytestmark = pytest.mark.postgresql("workers take their jobs from it")
 
 
@@ -87,7 +94,12 @@ def test_a_worker_takes_jobs_as_soon_as_the_database_can_be_written_again(
         writer.ask({"enqueue": [job("say", "before")]}, "enqueued")
         assert worker.hear("said") == "before"
         allow("on")
-        worker.read_log("abandoned jobs could not be looked for")
+        while connection.execute("SHOW default_transaction_read_only").fetchone() == ("off",):
+            pass
+        began = connection.execute("SELECT clock_timestamp()").fetchone()
+        connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, NEWS])
+        while connection.execute(FETCHED, began).fetchone() == (0,):
+            pass
         connection.execute("SET default_transaction_read_only = off")
         allow("off")
     writer.ask({"enqueue": [job("say", "after")]}, "enqueued")

@@ -154,7 +154,7 @@ async def test_a_draft_keeps_what_its_notes_are_made_of(conversation: Conversati
     await condense_with(await sync_to_async(draft_log)(conversation), "S", hooks=hooks)
     draft = await BackgroundDraft.objects.aget()
     for notes in (
-        told_by(draft.read_reduction())["notes"],
+        told_by(condense.Proposal.from_json(draft.proposal).reduction)["notes"],
         (await Condensation.objects.aget()).notes,
     ):
         (note,) = notes
