@@ -27,9 +27,7 @@ from chatapp.accounts.rate_limits import count_request
 from chatapp.composer import slash_commands
 from chatapp.context.condense_requests import CondenseRequest
 from chatapp.languages import Reader, in_words
-from chatapp.live import hints, incoming_frames, outgoing_frames
-from chatapp.live.channel import channel
-from chatapp.live.live_views import views
+from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation, message_store
 from chatapp.models.database import Statement, reading, together
 from chatapp.sentences import ZONE_COOKIE
@@ -70,7 +68,7 @@ def look_after_account(
 
 def _look(user_pk: int) -> None:
     # Before the commit, the pages would find all as it was.
-    transaction.on_commit(lambda: channel.tell(hints.SessionsEnded(user_pk)))
+    transaction.on_commit(lambda: actions.look_again(user_pk))
 
 
 log = logging.getLogger(__name__)
@@ -191,7 +189,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case incoming_frames.CancelCondensing(turn):
                 await actions.cancel_condensing(pk, turn)
             case incoming_frames.Ping():
-                await self._reply(outgoing_frames.pong(views.newest(pk)))
+                await self._reply(outgoing_frames.pong(actions.newest(pk)))
             case _:
                 await self._begin(command)
         return None

@@ -290,6 +290,11 @@ def close_deleted(conversation_id: uuid.UUID) -> None:
     channel.tell(hints.ConversationDeleted(conversation_id))
 
 
+def look_again(user_pk: int) -> None:
+    """Have each open page of a user's come back, if it still may; callable from any thread."""
+    channel.tell(hints.SessionsEnded(user_pk))
+
+
 def announce_changes(user_pk: int) -> None:
     """Announce changes of a user's settings to all their open pages; callable from any thread."""
     check_drafts(Conversation.objects.filter(owner=user_pk).values("pk"))
@@ -305,3 +310,8 @@ def announce_title(conversation: Conversation) -> None:
     """Have all open pages of its owner's show a conversation's new title."""
     announce_list(conversation.owner_id)
     channel.tell(hints.TitleChanged(conversation.pk))
+
+
+def newest(conversation_id: uuid.UUID) -> int:
+    """Return the number of the last change that was sent to pages of a conversation."""
+    return views.newest(conversation_id)
