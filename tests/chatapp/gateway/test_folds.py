@@ -13,7 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client as Browser
 
 from chatapp import background_jobs
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
+from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
 from tests.standin.auto import summarise
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
@@ -245,6 +246,31 @@ async def test_the_program_goes_on_while_its_summary_is_written(
     assert changes(agent.requests[-2:]) == []
     made = await Condensation.objects.aget()
     assert (made.status, bool(made.error)) == (("failed", True) if forks else ("succeeded", False))
+
+
+async def test_a_summary_that_a_crash_cut_off_is_closed_and_hides_nothing(
+    standin: Standin, alice: User
+) -> None:
+    """Its call is its own, and no request of the program's."""
+    agent, gate = await start(Claude, standin, alice), Gate()
+    for _number in range(6):
+        await agent.say(agent.words(1_000), Reply("Noted."))
+    await agent.say(agent.words(1_000), Reply("Much."), Reply("Late.", hold=gate), waits=False)
+    await asyncio.to_thread(gate.wait_until_reached)
+
+    def crash() -> None:
+        ModelCall.objects.filter(status="running").update(owner="gone")
+        Condensation.objects.update(owner="gone")
+        close_left()
+
+    await sync_to_async(crash)()
+    made, call = await Condensation.objects.aget(), await ModelCall.objects.aget(purpose="summary")
+    assert (made.status, call.status) == ("unused", "interrupted")
+    assert await Turn.objects.acount() == 0
+    gate.open()
+    await background_jobs.close(0)
+    await agent.say("Go on.", Reply("So I do."))
+    assert agent.raw == agent.written
 
 
 async def test_a_damaged_record_changes_no_request(standin: Standin, alice: User) -> None:
