@@ -70,7 +70,8 @@ class Request:
         """The messages that it shows, behind the answer that it follows, if that is stored."""
         there = HistoryLink.objects.filter(message__conversation__owner=self.owner)
         name = self.told.follows
-        link = there.filter(message__call__reply_id=name).first() if name else None
+        named = there.filter(message__call__reply_id=name, message__conversation__deleted_at=None)
+        link = named.order_by("-message").first() if name else None
         root = naming.root_of(self.owner.pk, self.dialect.name)
         before = bytes(link.digest) if link else None
         return naming.read_history(self.told, self.dialect, root, before)

@@ -108,8 +108,9 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
     if talk.calls.filter(message__seq__lte=message.seq).exists():
         return talk
     waits = bool(ends) and not talk.calls.filter(status="running").exists()
-    is_own = (request.name.session or waits) and _is_alike(talk, request)
-    return talk if is_own else None
+    # Agents of a session may be asked the same at once.
+    is_main = request.name.session and talk.client.parent_id is None
+    return talk if (is_main or waits) and _is_alike(talk, request) else None
 
 
 def _head_of(conversation: Conversation, request: Request) -> Told:

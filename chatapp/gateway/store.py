@@ -115,7 +115,10 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     ]
     said = [one for one in fresh if not one.is_told]
     recalled = rewriter.recall() if said else ()
-    seqs += [_append(locked, one, *(recalled if one in said[-1:] else ())) for one in fresh]
+    seqs += [
+        _append(locked, one, *(recalled if one in said[-1:] else ())) if one.content else 0
+        for one in fresh
+    ]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 

@@ -14,7 +14,8 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 class Script:
     """An answer in ``chunks``, each written by itself; it breaks off after them if it is ``cut``.
 
-    The first of them is sent at once, the others once the ``gate`` is open.
+    The first of them is sent at once, the others once the ``gate`` is open. Without a
+    ``status`` the line is closed instead.
     """
 
     chunks: Sequence[bytes]
@@ -53,6 +54,9 @@ class RawServer:
         self.heads.append(head)
         self.bodies.append(body)
         told = self.default(body) if self.default and not self.script else self.script.popleft()
+        if not told.status:
+            writer.close()
+            return
         lines = [f"HTTP/1.1 {told.status}", *told.headers]
         writer.write("\r\n".join([*lines, "transfer-encoding: chunked", "", ""]).encode())
         gone = asyncio.ensure_future(reader.read(1))

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -11,8 +12,11 @@ from django.contrib.auth.models import User
 from django.test import Client as Browser
 
 from chatapp.models import Profile, Rewind, ServerSettings
+from tests.chatapp.audited import problems
 from tests.chatapp.gateway.clients import Client, mains, reply_with, told_by
 from tests.chatapp.gateway.programs import token_of
+from tests.chatapp.transfer.lives import read as read_file
+from tests.chatapp.transfer.lives import write
 from tests.standin.raw_server import RawServer
 
 FIRST = ("Fix the tests.", "What is this project?", "hello")
@@ -111,9 +115,9 @@ async def test_a_version_that_the_client_goes_back_to_is_shown_again(
 
 
 async def test_a_history_that_its_client_replaced_is_a_row_with_the_originals(
-    answers: RawServer, token: str, browser: Browser
+    answers: RawServer, token: str, browser: Browser, bob: User, tmp_path: Path
 ) -> None:
-    """A title that was asked for first stands beside it, in the archive."""
+    """A title that was asked for first stands beside it, in the archive; its file can be read."""
     one = Client(answers, token, "opencode", "Begin.")
     await one.title()
     await one.say("Begin.")
@@ -125,6 +129,9 @@ async def test_a_history_that_its_client_replaced_is_a_row_with_the_originals(
         (side,) = talk.side_requests.all()
         assert side.conversation.archived_at
         assert told_by(talk) == one.history
+        made = read_file(write(talk), bob, tmp_path)
+        assert told_by(made) == one.history
+        assert problems(talk) == problems(made) == []
         return browser.get(f"/c/{talk.pk}/").content.decode()
 
     shown = await sync_to_async(read)()

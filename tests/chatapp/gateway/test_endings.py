@@ -81,6 +81,16 @@ async def test_a_line_that_rested_too_long_is_opened_again(upstream: RawServer, 
     assert upstream.bodies == [ASKED, ASKED]
 
 
+async def test_a_request_is_not_sent_twice_to_a_server_that_took_it(
+    upstream: RawServer, token: str
+) -> None:
+    """It closes the line without an answer."""
+    upstream.script += [Script([], status=""), Script([FIRST_HALF, SECOND_HALF])]
+    answer = await visit("/v1/messages", token, ASKED)
+    assert (answer.status, error_of(answer)) == (502, "api_error")
+    assert upstream.bodies == [ASKED]
+
+
 async def test_a_summary_that_the_client_asks_for_is_no_part_of_the_talk(
     upstream: RawServer, token: str
 ) -> None:

@@ -1,14 +1,17 @@
 """Joins: requests of one session only, whatever else looks like it."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from chatapp.gateway import recording
 from chatapp.models import Conversation, ModelCall, Rewind
 from tests.chatapp.gateway.clients import SYSTEM, TOOLS, mains, reply_with, told_by
-from tests.chatapp.gateway.programs import body_of, visit
+from tests.chatapp.gateway.programs import Visit, body_of, visit
 from tests.standin.raw_server import RawServer
 
 Told = tuple[str, str]
@@ -108,6 +111,14 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
         ],
         [2],
     ),
+    "a title that says the same as the first answer": (
+        [
+            (ONE, talk("Begin."), "OK.", {}),
+            (ONE, talk("Begin."), "OK.", TITLE),
+            (ONE, talk("Begin.", "OK.", "On."), "Done.", {}),
+        ],
+        [2],
+    ),
     "a session whose program goes back behind its summary, and on again": (
         [
             (ONE, talk("Begin."), "Begun.", {}),
@@ -123,6 +134,7 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
             (TWO | {"x-parent-session-id": "one"}, talk("Sub."), "Sub done.", {}),
             ({"x-session-affinity": "3", "x-parent-session-id": "two"}, talk("Sub."), "Deep.", {}),
             (TWO, talk("Sub.", "Sub done.", "More."), "More done.", {}),
+            ({"x-parent-session-id": "one"}, talk("Another."), "Nameless.", {}),
         ],
         [0],
     ),
@@ -136,6 +148,30 @@ CASES: dict[str, tuple[list[tuple[dict[str, str], list[Told], str, dict[str, Any
         [2, 3],
     ),
 }
+
+
+async def test_agents_that_are_asked_the_same_at_once_are_two(
+    upstream: RawServer, token: str
+) -> None:
+    """Neither says which it is; both go on."""
+    upstream.default = lambda _body: reply_with("Begun.")
+    await ask(token, talk("Begin."), named=ONE)
+    gate = asyncio.Event()
+    body = {"model": "claude-opus-5", "system": "Sub-agent.", "tools": TOOLS}
+    body |= {"messages": [{"role": "user", "content": "Sub."}]}
+    told: Any = ONE
+    upstream.script.append(replace(reply_with("First."), gate=gate, chunks=[b" ", b"{}"]))
+    first = Visit("/v1/messages", token, body_of(**body), **told)
+    await first.answer.wait_for(b" ")
+    while await ModelCall.objects.acount() < 2:
+        pass
+    upstream.default = lambda _body: reply_with("Second.")
+    second = Visit("/v1/messages", token, body_of(**body), **told)
+    await second.task
+    gate.set()
+    await first.task
+    await recording.settle()
+    assert await Conversation.objects.exclude(client__parent=None).acount() == 2
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+from django.utils import timezone
+
 from chatapp.models import Conversation, Message, ModelCall
-from tests.chatapp.gateway.programs import claude, gpt, talks, visit
+from tests.chatapp.gateway.programs import body_of, claude, gpt, talks, visit
 from tests.standin.behaviours import ToolCall
 from tests.standin.raw_server import RawServer, Script
 from tests.standin.server import Standin
@@ -68,6 +70,31 @@ def response(number: int, text: str) -> Script:
         {"type": "response.completed", "response": whole},
     )
     return Script([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events])
+
+
+async def test_an_answer_of_a_deleted_or_another_conversation_is_not_continued(
+    upstream: RawServer, token: str
+) -> None:
+    """Servers that count anew name two answers the same: the later one is meant."""
+    for number, follows in enumerate(("", "", "resp_0", "", "gone")):
+        upstream.script.append(response(0 if number < 3 else number, f"Answer {number}."))
+        asked = {"model": "gpt-6.1-sol", "stream": True, "input": f"Say {number}."}
+        await visit("/v1/responses", token, body_of(**asked, previous_response_id=follows))
+        if number == 3:
+            await Conversation.objects.filter(title="Say 3.").aupdate(deleted_at=timezone.now())
+    asked["input"] = "Say 5."
+    upstream.script.append(response(5, "Answer 5."))
+    asked["previous_response_id"] = "resp_3"
+    await visit("/v1/responses", token, body_of(**asked))
+    upstream.script.append(response(6, "Answer 6."))
+    asked |= {"input": "Say 6.", "previous_response_id": "resp_5", "conversation": "mine"}
+    await visit("/v1/responses", token, body_of(**asked))
+
+    def said(*numbers: int) -> list[tuple[str, str]]:
+        pairs = [(("user", f"Say {one}."), ("assistant", f"Answer {one}.")) for one in numbers]
+        return [one for pair in pairs for one in pair]
+
+    assert await talks() == [said(0), said(1, 2), said(3), said(4), said(5), said(6)]
 
 
 async def test_an_answer_that_is_named_as_the_one_before_is_continued(
