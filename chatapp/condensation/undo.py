@@ -172,8 +172,7 @@ def _undo(
         raise Refused(_("A summary that was imported hides this one, and can't be undone."))
     for made in undone:
         hidden_messages.undo_reduction(made)
-    # A client sends all of its history, whether it fits or not.
-    weighs = weighs and not conversation.writer
+    weighs = weighs and not conversation.writer  # a client sends all, whether it fits or not
     tokens, allowed = _weigh(conversation, len(above)) if weighs else (None, None)
     records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
     return Undo(len(above), tokens, allowed)

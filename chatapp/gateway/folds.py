@@ -1,7 +1,6 @@
 """Folds: summaries of clients' conversations, written in the background for later requests.
 
-No request waits for one. Once it is applied, the tags of messages say what is folded, as in any
-other conversation; the next request that goes on behind it has the summary.
+No request waits for one. Once it is applied, tags of messages say what is folded, as elsewhere.
 """
 
 import logging
@@ -20,7 +19,7 @@ from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.background_jobs import enqueue
 from chatapp.condensation.attempt_log import AttemptLog
 from chatapp.condensation.condenser_setup import loaded_configuration
-from chatapp.condensation.draft_writer import journal_outside
+from chatapp.condensation.draft_writer import DraftDropped, journal_outside
 from chatapp.condensation.ratings import feedback_of
 from chatapp.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.context.turn_context import TurnSettings, read_terms
@@ -57,6 +56,13 @@ class FoldLog(AttemptLog):
         if shown.count() < len(reduction.hidden) or not Conversation(pk=pk).writer:
             raise condense.CondenseError(CHANGED)
         return super()._apply(attempt, reduction, receipt)
+
+    @override
+    def _finish(self, attempt: condense.Attempt, status: str, **columns: object) -> None:
+        running = Condensation.objects.filter(pk=attempt.id, status=Condensation.Status.RUNNING)
+        if not running.exists():
+            raise DraftDropped(noop("Another process closed this attempt."))
+        super()._finish(attempt, status, **columns)
 
 
 def _budget(terms: TurnSettings) -> condense.Budget:

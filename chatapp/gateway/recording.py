@@ -55,7 +55,6 @@ class Recording:
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     is_over: bool = False
     _task: "asyncio.Task[None] | None" = None
-    # The request as it goes out, known once it is on record.
     _sent: bytes | None = None
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -73,7 +73,6 @@ class Rewriter:
         return [block.to_api()] if block else ()
 
     def _links(self) -> Links:
-        """Return the record of each message, None without one."""
         known = HistoryLink.objects.filter(message__conversation=self.conversation)
         known = known.filter(message__rewind_parent=None).select_related("message")
         there = known.filter(digest__in=[one.digest for one in self.entries])
@@ -100,10 +99,7 @@ class Rewriter:
         return made
 
     def _summaries(self, links: Links) -> list[tuple[int, str]]:
-        """Return the texts of the summaries in force by the last message that each hides.
-
-        There are none if the request does not go on behind all of them.
-        """
+        """Return the summaries that the request goes on behind, by the last message of each."""
         numbers = {one.message_id: number for number, one in enumerate(links) if one}
         own = Message.objects.filter(conversation=self.conversation)
         linked = own.filter(hidden=True, rewind_parent=None, history_link__isnull=False)

@@ -53,7 +53,7 @@ class Splicer:
         values = listed(body.value.get(self.dialect.history))
         found = [*zip(values, body.parts, items, strict=True)]
         # What says nothing counts as part of the message beside it.
-        ends = {number: raw for value, raw, number in found if is_users(value)}
+        ends = {number: raw for value, raw, number in found if fields(value).get("role") == "user"}
         for value, raw, number in found:
             if number >= 0 and self.entries[number].is_told and (self._hides or self._told):
                 self._told.append(raw)
@@ -71,7 +71,7 @@ class Splicer:
         if begins:
             self._hides = False
             self._see(begins.encode())
-        if begins and is_users(value):
+        if begins and fields(value).get("role") == "user":
             raw = with_text(raw, begins, self.dialect, first=True)
         else:
             own = json.dumps({"role": "user", "content": begins}).encode()
@@ -87,7 +87,6 @@ class Splicer:
         self.parts += [(raw, number)] if raw else []
 
     def _see(self, said: bytes) -> None:
-        """Take in that all behind this stands behind something that is not the client's."""
         self.view = hashlib.sha256(self.view + said).digest()
 
     def _is_unbound(self, number: int) -> bool:
@@ -101,17 +100,11 @@ class Splicer:
         return self.unbound[number]
 
     def _end_told(self) -> None:
-        """Add messages of the system as one."""
         for first in self._told[:1]:
             more = [read_body(one, "content").value.get("content") for one in self._told[1:]]
             said = joined(more)
             self.parts.append((with_text(first, said, self.dialect) if said else first, -1))
         self._told.clear()
-
-
-def is_users(item: Any) -> bool:
-    """Return True for an item with words of the user's."""
-    return fields(item).get("role") == "user"
 
 
 def with_text(item: bytes, text: str, dialect: Dialect, *, first: bool = False) -> bytes:

@@ -68,15 +68,13 @@ class ClientConversation(models.Model):
 
 
 class HistoryLink(models.Model):
-    """The place of a message in a client's history: a digest of it and all before it.
-
-    The ``view`` of an answer is a digest of all in its request that was not the client's.
-    """
+    """The place of a message in a client's history: a digest of it and all before it."""
 
     message = models.OneToOneField(
         Message, models.CASCADE, primary_key=True, related_name="history_link"
     )
     digest = models.BinaryField(max_length=32, db_index=True)
+    # Of an answer: a digest of all in its request that was not the client's.
     view = models.BinaryField(max_length=32, null=True)
 
     def __str__(self) -> str:

@@ -73,6 +73,11 @@ def _reasoning(items: Sequence[Body]) -> Iterator[str]:
         is_answer = following.get("role") == "assistant" or following.get("type") == "function_call"
         if item.get("type") == "reasoning" and not is_answer:
             yield "Item of type 'reasoning' was provided without its required following item."
+    known = {item.get("id") for item in items}
+    for name in filter(None, known):
+        _kind, _line, thought = name.partition("_of_")
+        if thought and thought not in known:
+            yield f"Item '{name}' was provided without its required 'reasoning' item: '{thought}'."
 
 
 def as_messages(items: Sequence[Body]) -> dict[str, Any]:
@@ -97,6 +102,7 @@ def as_messages(items: Sequence[Body]) -> dict[str, Any]:
 
 def _response(reply: Reply, number: int, tokens: int) -> dict[str, Any]:
     output: list[dict[str, Any]] = []
+    after = f"_of_rs_{number}" if reply.thinking else f"_{number}"
     if reply.thinking:
         told = [{"type": "summary_text", "text": reply.thinking}] if number % 2 else []
         sealed = {"summary": told, "encrypted_content": f"sealed-{number}"}
@@ -104,9 +110,9 @@ def _response(reply: Reply, number: int, tokens: int) -> dict[str, Any]:
     if reply.text:
         said = [{"type": "output_text", "text": reply.text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": said}
-        output.append({"id": f"msg_{number}", **message})
+        output.append({"id": f"msg{after}", **message})
     for place, call in enumerate(reply.tools):
-        names = {"id": f"fc_{number}_{place}", "call_id": f"call_{number}_{place}"}
+        names = {"id": f"fc{place}{after}", "call_id": f"call_{number}_{place}"}
         given = {"name": call.name, "arguments": json.dumps(dict(call.input))}
         output.append({"type": "function_call", **names, **given})
     written = count_text(json.dumps(output))

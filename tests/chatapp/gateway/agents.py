@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from chatapp import background_jobs
 from chatapp.models import ApiToken, Condensation, Conversation
 from tests.chatapp.claude import answered_by
-from tests.chatapp.gateway.programs import Answer, body_of, token_of, visit
+from tests.chatapp.gateway.programs import Answer, token_of, visit
 from tests.standin.behaviours import Behaviour, Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
@@ -45,6 +45,8 @@ class Agent(ABC):
     about: Mapping[str, Any] = field(default_factory=dict)
     written: bytes = b""
     raw: bytes = b""
+    # Every so many requests one is sent again.
+    retries: int = 0
 
     path = "/v1/messages"
     key = "messages"
@@ -79,7 +81,10 @@ class Agent(ABC):
 
     async def send(self, path: str = "", *, is_packed: bool = False, **more: Any) -> Answer:
         """Send the history; the answer is no part of it yet."""
-        body = body_of(**self.body() | self.about | more, **{self.key: self.items()})
+        whole = self.body() | self.about | more | {self.key: self.items()}
+        # Programs write JSON as they like.
+        form: Any = [{}, {"indent": 1}, {"ensure_ascii": False, "separators": (",", ":")}]
+        body = json.dumps(whole, **form[len(self.requests) % 3]).encode()
         self.written = body
         named = {"x_palimpsest_conversation": self.session, "anthropic_version": "2023-06-01"}
         if is_packed:
@@ -100,6 +105,11 @@ class Agent(ABC):
 
     async def go_on(self, *answers: Behaviour, waits: bool = True) -> None:
         """Have the history answered, and wait until all that follows from that is stored."""
+        if self.retries and len(self.requests) % self.retries == 0:
+            # Its line broke, and nothing of the answer has arrived.
+            self.standin.reply("Lost.", thinking="Lost, too.")
+            await self.send()
+            await background_jobs.close()
         self.standin.then(*(answers or [self.reply()]))
         answer = await self.send()
         assert answer.status == 200, answer.body

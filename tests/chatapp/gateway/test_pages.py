@@ -17,14 +17,19 @@ from tests.standin.server import Standin
 def test_settings_make_a_token_that_opens_the_gateway_alone(browser: Client, alice: User) -> None:
     """The page has the lines for each client; the API does not let the token in."""
     browser.post("/account/reauthenticate/", {"password": "correct horse"})
-    made = browser.post("/settings/gateway/new/", {"name": "laptop", "own_key": "0"})
+    asked = {"name": "laptop", "own_key": "0", "mode": "condense"}
+    made = browser.post("/settings/gateway/new/", asked)
     said = made.content.decode()
     token = re.search(r"palimpsest_[\w-]{40,}", said)[0]  # type: ignore[index] # it is there
     for part in ("ANTHROPIC_BASE_URL=http://testserver/gateway", "wire_api", "OPENAI_API_BASE"):
         assert part in said
     answer = browser.get("/api/conversations", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 403
-    assert "laptop" in browser.get("/settings/gateway/").content.decode()
+    shown = browser.get("/settings/gateway/").content.decode()
+    assert "laptop" in shown
+    assert '<span class="badge">Record, recall and condense</span>' in shown
+    browser.post("/settings/gateway/new/", asked | {"mode": "all"})
+    assert alice.api_tokens.count() == 1
 
 
 async def test_a_recorded_conversation_is_its_clients_until_it_is_continued_here(
