@@ -3,7 +3,7 @@
 
 import sys
 
-from chatapp.command_line import main
+from chatapp.project.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -20,23 +20,23 @@ from django.http.request import split_domain_port, validate_host
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from chatapp.environment import BadEnvironment, stay_only_server_in
+from chatapp.project.environment import BadEnvironment, stay_only_server_in
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
 from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
-from chatapp.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
-from chatapp.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
-from chatapp.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.models.database import reading  # noqa: E402 - the same
-from chatapp.processes import joined  # noqa: E402 - the same
+from chatapp.operations.processes import joined  # noqa: E402 - the same
+from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
+from chatapp.project.languages import choice_of  # noqa: E402 - needs a set-up Django
 from chatapp.providers import load_sdks_when_idle  # noqa: E402 - the same
-from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - the same
-from chatapp.turns.account_deletions import try_to_look_for_due  # noqa: E402 - the same
+from chatapp.records.account_deletions import try_to_look_for_due  # noqa: E402 - the same
+from chatapp.records.transfer.import_jobs import start_clearing  # noqa: E402 - the same
 from chatapp.turns.running_turns import running_turns  # noqa: E402 - the same
+from chatapp.web.consumers import ConversationConsumer, user_of  # noqa: E402 - needs a set-up Django
 
 log = logging.getLogger(__name__)
 

@@ -17,16 +17,16 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.environment import (
+from chatapp.project.environment import (
     LOCAL_HOSTS,
     WILDCARD_HOSTS,
     BadEnvironment,
     folder_problem,
     read_text,
 )
-from chatapp.installation import PROGRAM
+from chatapp.project.installation import PROGRAM
+from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_specs
-from chatapp.sentences import translate as _
 
 # Seconds that a server has to answer.
 PATIENCE = 5

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.utils.csp import CSP
 
-from chatapp.environment import (
+from chatapp.project.environment import (
     LOCAL_HOSTS,
     BadEnvironment,
     make_folder,
@@ -23,8 +23,8 @@ from chatapp.environment import (
     read_redis,
     read_text,
 )
-from chatapp.installation import BASE_DIR, PACKAGE, default_data_folder
-from chatapp.middleware import MONITORING
+from chatapp.project.installation import BASE_DIR, PACKAGE, default_data_folder
+from chatapp.project.middleware import MONITORING
 from chatapp.providers import provider_specs
 
 # Everything that must survive a restart lies in this one folder.
@@ -183,23 +183,23 @@ INSTALLED_APPS = [
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
-    "chatapp.middleware.request_ids",
-    "chatapp.middleware.client_address",
-    "chatapp.middleware.permissions_policy",
+    "chatapp.project.middleware.request_ids",
+    "chatapp.project.middleware.client_address",
+    "chatapp.project.middleware.permissions_policy",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "chatapp.middleware.one_address",
+    "chatapp.project.middleware.one_address",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # What would tell a secret by its compressed size is masked (the token) and padded at random.
     "django.middleware.gzip.GZipMiddleware",
-    "chatapp.middleware.only_utf_8",
+    "chatapp.project.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "chatapp.languages.account_language",
+    "chatapp.project.languages.account_language",
     "allauth.account.middleware.AccountMiddleware",
     "chatapp.accounts.visits.note_visits",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -214,7 +214,10 @@ ASGI_APPLICATION = "chatapp.asgi.application"
 
 # Pages lie in templates/, one folder per page.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
-LOADERS = ["chatapp.template_files.Loader", "django.template.loaders.app_directories.Loader"]
+LOADERS = [
+    "chatapp.project.template_files.Loader",
+    "django.template.loaders.app_directories.Loader",
+]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -295,10 +298,10 @@ ACCOUNT_RATE_LIMITS = {
     "confirm_email": "20/h/key",
 }
 ACCOUNT_FORMS = {
-    "reset_password": "chatapp.forms.accounts.ForgottenForm",
-    "reset_password_from_key": "chatapp.forms.accounts.LinkedForm",
-    "change_password": "chatapp.forms.accounts.ChangedForm",
-    "set_password": "chatapp.forms.accounts.FirstForm",
+    "reset_password": "chatapp.web.forms.accounts.ForgottenForm",
+    "reset_password_from_key": "chatapp.web.forms.accounts.LinkedForm",
+    "change_password": "chatapp.web.forms.accounts.ChangedForm",
+    "set_password": "chatapp.web.forms.accounts.FirstForm",
 }
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
 
@@ -325,8 +328,8 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Palimpsest"
 MFA_FORMS = {
-    "add_webauthn": "chatapp.forms.accounts.NewKeyForm",
-    "edit_webauthn": "chatapp.forms.accounts.KeyForm",
+    "add_webauthn": "chatapp.web.forms.accounts.NewKeyForm",
+    "edit_webauthn": "chatapp.web.forms.accounts.KeyForm",
 }
 # Browsers let a page on localhost use passkeys without TLS.
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
@@ -376,7 +379,7 @@ LOGOUT_REDIRECT_URL = "account_login"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "chatapp.views.sign_in.refuse_forgery"
+CSRF_FAILURE_VIEW = "chatapp.web.views.sign_in.refuse_forgery"
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # Where pages come over TLS, no cookie goes without.
@@ -432,7 +435,7 @@ STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatapp.static_files.HashedStorage"},
+    "staticfiles": {"BACKEND": "chatapp.project.static_files.HashedStorage"},
 }
 
 # What is asked for under its own name is asked for again each time.
@@ -468,11 +471,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "text": {
-            "()": "chatapp.logs.OneLineFormatter",
+            "()": "chatapp.project.logs.OneLineFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },
-        "json": {"()": "chatapp.logs.JsonFormatter"},
+        "json": {"()": "chatapp.project.logs.JsonFormatter"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
@@ -484,7 +487,7 @@ LOGGING = {
         # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
-        # Pools say so at each try; `chatapp.processes` says when an outage begins, and its end.
+        # Pools say so at each try; `operations.processes` says when an outage begins, and its end.
         "psycopg.pool": {"level": "ERROR"},
     },
 }

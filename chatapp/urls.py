@@ -6,9 +6,9 @@ from django.urls import include, path
 from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
-from chatapp.api import enter_api
-from chatapp.forms.accounts import SessionsForm
-from chatapp.views import (
+from chatapp.web.api import enter_api
+from chatapp.web.forms.accounts import SessionsForm
+from chatapp.web.views import (
     account,
     calls,
     chat,

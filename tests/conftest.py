@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from pytest_django import DjangoDbBlocker
 
-from chatapp.languages import Reader
+from chatapp.project.languages import Reader
 from chatapp.providers import provider_specs
 from condense.folded_files import signatures
 from tests import databases
@@ -46,8 +46,11 @@ LEFT_TO = {
 # They test what changes with one commit in twenty.
 RARE = (
     *("deployment", "faults", "tooling/test_install.py", "tooling/test_licences.py"),
-    *("chatapp/maintenance/test_backups_between.py", "chatapp/maintenance/test_move_database.py"),
-    *("chatapp/api/test_description.py", "chatapp/maintenance/test_moves.py"),
+    *(
+        "chatapp/records/maintenance/test_backups_between.py",
+        "chatapp/records/maintenance/test_move_database.py",
+    ),
+    *("chatapp/web/api/test_description.py", "chatapp/records/maintenance/test_moves.py"),
     *(
         f"e2e/test_{name}.py"
         for name in (

@@ -15,7 +15,7 @@ from chatapp.models import Preferences, Profile, ServerSettings
 from chatapp.models.database import lock, select
 from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
-from chatapp.network import Guard
+from chatapp.project.network import Guard
 from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ProviderSpec

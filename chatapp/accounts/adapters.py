@@ -29,8 +29,8 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.accounts import invitations
 from chatapp.accounts.rate_limits import GuessLimit, count_up
-from chatapp.languages import reader_of
 from chatapp.models.fields import decrypt, encrypt
+from chatapp.project.languages import reader_of
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from chatapp.accounts.rate_limits import GuessLimit
-from chatapp.errors import Refused
 from chatapp.models import ApiToken, Preferences, Profile, SignInToken
 from chatapp.models.database import lock, select
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
 MOST_TOKENS = 50

@@ -13,9 +13,9 @@ from chatapp.accounts import accounts
 from chatapp.models import Profile
 from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
+from chatapp.project.sentences import translate as _
 from chatapp.providers.model_servers import list_models, probe
 from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel, short_name
-from chatapp.sentences import translate as _
 
 LEAST_WINDOW = 1_000
 # Seconds for a list of models that is only nice to have.

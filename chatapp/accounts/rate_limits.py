@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.http import HttpRequest
 
-from chatapp.errors import LimitReached
 from chatapp.models import ServerSettings
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import LimitReached
+from chatapp.project.sentences import translate as _
 
 # Wrong guesses within SECONDS: at one account from one network, and from one network at all.
 AT_ONE_ACCOUNT = 10

@@ -19,13 +19,13 @@ from django.urls import reverse
 from chatapp.accounts.accounts import preferences_of
 from chatapp.accounts.adapters import deliver
 from chatapp.accounts.server_profiles import stop_sharing
-from chatapp.errors import Refused
-from chatapp.languages import Reader, choice_of
 from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock, now
 from chatapp.models.deletions import Deletion, people
 from chatapp.models.spending import spent_this_month
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused
+from chatapp.project.languages import Reader, choice_of
+from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 

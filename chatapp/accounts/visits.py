@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from chatapp import logs
+from chatapp.project import logs
 
 # Seconds; how exactly it is noted, so that hardly a page has to wait for a write.
 FRESH = 600

@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.context import sizes
-from chatapp.context.turn_context import system_of
-from chatapp.errors import Refused
-from chatapp.files.workspaces import lay_out_samples
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.turn_context import system_of
+from chatapp.conversations.files.workspaces import lay_out_samples
+from chatapp.conversations.toolbox.toolbox import SAMPLES
 from chatapp.models import Conversation, Folder, Profile, Share, spending
 from chatapp.models.database import lock
-from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import SAMPLES
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 
 TITLE_LENGTH = 60
 LONGEST_FOLDER_NAME = 60

@@ -13,15 +13,15 @@ from django.db.models.functions import Cast
 
 import condense
 from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
+from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock, refuse_while_running
-from chatapp.embedding import vectors
-from chatapp.errors import Refused
+from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.models import AuditEntry, Conversation, Message, audit, hidden_messages, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.message_index import visible_text
-from chatapp.sentences import translate as _
-from chatapp.toolbox.history_search import StoredRecall
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 
 # Characters of what is forgotten at once by a button; words by which a passage of it is looked for,
 # passages in one statement, and messages that are looked at.

@@ -16,11 +16,11 @@ from typing import Any
 from django.db import transaction
 
 import condense
+from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock
 from chatapp.conversations.pins import mark
 from chatapp.conversations.rewind import show_version
-from chatapp.embedding import vectors
-from chatapp.errors import Refused
+from chatapp.conversations.toolbox.toolbox import outputs_of, workspace_of
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -31,8 +31,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.messages import MessageQuerySet
-from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import outputs_of, workspace_of
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 from condense import noop
 
 BATCH = 500

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from django.db import transaction
 
 import condense
-from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
+from chatapp.operations.errors import Refused
 from condense import noop
 
 CLIENTS = noop("Another program writes this conversation. Choose “Continue here” first.")

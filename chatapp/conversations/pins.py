@@ -8,12 +8,12 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent.annotated_blocks import quote_block, rule_block
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
 from chatapp.conversations.locks import lock, refuse_while_running
-from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Pin, message_store
 from chatapp.models.pins import digest_of
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 from condense import noop
 
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.

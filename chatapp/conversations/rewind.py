@@ -6,13 +6,13 @@ Each function is idempotent: to repeat a request changes nothing, and is no refu
 import logging
 import uuid
 
+from chatapp.conversations.files.checkpoints import Change, Checkpoints
 from chatapp.conversations.locks import lock, refuse_while_running
-from chatapp.errors import CheckpointFailed, Refused
-from chatapp.files.checkpoints import Change, Checkpoints
+from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Checkpoint, Conversation, Message, Rewind, hidden_messages
 from chatapp.models.versions import read_versions
-from chatapp.sentences import translate as _
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.operations.errors import CheckpointFailed, Refused
+from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from chatapp import errors
 from chatapp.accounts.credentials import find_gateway_token
 from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.agent.errors import SpendingLimitReached
@@ -21,12 +20,13 @@ from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import Request
 from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
-from chatapp.languages import in_words, reader_of
-from chatapp.middleware import client_address
 from chatapp.models import ApiToken, spending
 from chatapp.models.database import reading
-from chatapp.network import AddressRefused
-from chatapp.sentences import translate as _
+from chatapp.operations import errors
+from chatapp.project.languages import in_words, reader_of
+from chatapp.project.middleware import client_address
+from chatapp.project.network import AddressRefused
+from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 import brotli
 
 from chatapp.gateway.dialects import Refusal
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 
 if sys.version_info >= (3, 14):
     from compression import zstd

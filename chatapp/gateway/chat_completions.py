@@ -1,9 +1,9 @@
 """Chat completions: their requests and streams."""
 
 from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
-from chatapp.importers.chat_completions import Messages
 from chatapp.providers.openai.reply import Reply
-from chatapp.transfer.source_texts import fields, joined, listed
+from chatapp.records.importers.chat_completions import Messages
+from chatapp.records.transfer.source_texts import fields, joined, listed
 
 _OF_THE_SYSTEM = {"system", "developer"}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatapp.providers.sdk_provider import StreamedReply
-from chatapp.transfer.transcripts import Transcript
+from chatapp.records.transfer.transcripts import Transcript
 
 Json = Mapping[str, Any]
 

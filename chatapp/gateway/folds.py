@@ -16,17 +16,17 @@ from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import AgentError, SpendingLimitReached
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.background_jobs import enqueue
-from chatapp.condensation.attempt_log import AttemptLog
-from chatapp.condensation.condenser_setup import loaded_configuration
-from chatapp.condensation.draft_writer import DraftDropped, journal_outside
-from chatapp.condensation.ratings import feedback_of
-from chatapp.context.sizes import COUNTER, Scale, sum_tokens
-from chatapp.context.turn_context import TurnSettings, read_terms
+from chatapp.condensing.attempt_log import AttemptLog
+from chatapp.condensing.condenser_setup import loaded_configuration
+from chatapp.condensing.draft_writer import DraftDropped, journal_outside
+from chatapp.condensing.ratings import feedback_of
+from chatapp.conversations.context.sizes import COUNTER, Scale, sum_tokens
+from chatapp.conversations.context.turn_context import TurnSettings, read_terms
+from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.gateway.requests import Request
 from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
 from chatapp.models.database import lock, reading
-from chatapp.toolbox.toolbox import folder_of
+from chatapp.operations.background_jobs import enqueue
 from chatapp.turns import actions
 from condense import noop
 

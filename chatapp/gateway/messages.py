@@ -4,10 +4,10 @@ from typing import Any, override
 
 import condense
 from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
-from chatapp.importers.claude_code import Session
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.transfer.source_texts import fields, joined, listed
+from chatapp.records.importers.claude_code import Session
+from chatapp.records.transfer.source_texts import fields, joined, listed
 
 
 class _Transcript(Session):

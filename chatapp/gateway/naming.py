@@ -9,9 +9,9 @@ from typing import Literal
 import condense
 from chatapp.gateway.dialects import Dialect, Json, Told
 from chatapp.models import HistoryLink
-from chatapp.transfer.record_rows import WRONG
-from chatapp.transfer.source_texts import fields, texts_in
-from chatapp.transfer.transcripts import Block
+from chatapp.records.transfer.record_rows import WRONG
+from chatapp.records.transfer.source_texts import fields, texts_in
+from chatapp.records.transfer.transcripts import Block
 
 # Headers that name a session, the surest first; the body's own name comes after the first two.
 _SUREST = ("x-palimpsest-conversation", "x-claude-code-session-id")

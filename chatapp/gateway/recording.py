@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
-from chatapp.context import sizes
-from chatapp.embedding.vectors import embed_question
+from chatapp.conversations.context import sizes
+from chatapp.conversations.embedding.vectors import embed_question
 from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
 from chatapp.gateway.requests import Request

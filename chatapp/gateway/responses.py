@@ -7,10 +7,10 @@ from typing import Any, override
 import condense
 from chatapp.agent import events
 from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
-from chatapp.importers.codex import Rollout
 from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply, as_tokens
-from chatapp.transfer.source_texts import fields, joined, listed
-from chatapp.transfer.transcripts import blocks_in
+from chatapp.records.importers.codex import Rollout
+from chatapp.records.transfer.source_texts import fields, joined, listed
+from chatapp.records.transfer.transcripts import blocks_in
 
 # How an answer ends that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}

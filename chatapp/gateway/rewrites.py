@@ -8,12 +8,12 @@ from django.db import transaction
 
 import condense
 from chatapp.accounts.accounts import preferences_of
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
+from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.gateway.requests import Request
 from chatapp.gateway.splices import Place, Splicer
 from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
-from chatapp.toolbox.history_search import StoredRecall
-from chatapp.transfer.source_texts import fields, joined
+from chatapp.records.transfer.source_texts import fields, joined
 from condense import noop
 
 log = logging.getLogger(__name__)

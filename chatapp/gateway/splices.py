@@ -13,7 +13,7 @@ from typing import Any
 from chatapp.gateway.bodies import Body, read_body
 from chatapp.gateway.dialects import Dialect
 from chatapp.gateway.naming import Entry
-from chatapp.transfer.source_texts import fields, joined, listed
+from chatapp.records.transfer.source_texts import fields, joined, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from typing import Any
 
 import condense
 from chatapp.agent.events import SentRequest
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
 from chatapp.conversations.conversations import title_of
 from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
-from chatapp.errors import Refused
 from chatapp.gateway import naming
 from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
@@ -34,9 +33,10 @@ from chatapp.models import (
 )
 from chatapp.models.database import insert, now, together
 from chatapp.models.processes import this_process
+from chatapp.operations.errors import Refused
+from chatapp.operations.telemetry import note_call
 from chatapp.providers import provider_spec
 from chatapp.storage.request_log import RequestLog
-from chatapp.telemetry import note_call
 
 # Requests of so many conversations are stored as differences to the one before.
 MOST_LOGS = 100

@@ -15,10 +15,10 @@ from yarl import URL
 from chatapp.accounts.accounts import reached_by
 from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.models import ApiToken, Profile
-from chatapp.network import Guard
+from chatapp.project.network import Guard
+from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_spec
 from chatapp.providers.http import CONNECT_SECONDS, KEPT_SECONDS, clients, tls
-from chatapp.sentences import translate as _
 
 Headers = Sequence[tuple[bytes, bytes]]
 

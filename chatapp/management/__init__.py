@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 
 from chatapp.accounts import accounts
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 
 
 def find_user(name: str | None) -> Any:

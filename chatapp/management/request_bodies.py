@@ -10,8 +10,8 @@ from typing import Any, override
 
 from daphne import http_protocol
 
-from chatapp.languages import Reader
-from chatapp.sentences import translate as _
+from chatapp.project.languages import Reader
+from chatapp.project.sentences import translate as _
 
 # Bytes of the longest body that any page takes, with what a form puts around its files.
 LARGEST_BODY = 256 * 1024 * 1024

@@ -22,8 +22,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 import chatapp.models.mcp_servers
 import chatapp.models.profiles
-from chatapp.installation import PROGRAM
-from chatapp.sentences import translate as _
+from chatapp.project.installation import PROGRAM
+from chatapp.project.sentences import translate as _
 
 Run = Callable[[Apps, BaseDatabaseSchemaEditor], None]
 

@@ -3,7 +3,7 @@
 import errno
 import sqlite3
 
-from chatapp.installation import PROGRAM
+from chatapp.project.installation import PROGRAM
 from condense import noop
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import condense
-from chatapp.search import words_of
+from chatapp.project.search import words_of
 
 # Words of a phrase, and whether the last one may go on.
 Form = tuple[str, bool]

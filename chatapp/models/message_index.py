@@ -24,7 +24,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import Statement, execute, is_shared, piece, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
-from chatapp.search import Query
+from chatapp.project.search import Query
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.command_syntax import LONGEST_TEXT, NAME
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
+from chatapp.tools.command_syntax import LONGEST_TEXT, NAME
 
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000

@@ -17,11 +17,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.languages import in_words
 from chatapp.models import fields
 from chatapp.models.database import Asked, Statement, select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
+from chatapp.project.languages import in_words
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, PRICED, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 from chatapp.tools.mcp.servers import Way

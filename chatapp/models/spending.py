@@ -22,7 +22,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.database import Asked, Statement
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
-from chatapp.sentences import money
+from chatapp.project.sentences import money
 from condense import noop
 
 # From this share on pages say how much of a spending limit is spent.

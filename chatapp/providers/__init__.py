@@ -19,7 +19,7 @@ from typing import Any
 
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.ports import Model
-from chatapp.network import Guard
+from chatapp.project.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
 from chatapp.providers.specs import ProviderSpec
 from condense import say

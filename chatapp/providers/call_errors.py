@@ -11,7 +11,7 @@ import httpx2
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.network import host_of
+from chatapp.project.network import host_of
 from condense import noop, say
 
 SILENT = noop("The provider stopped answering.")

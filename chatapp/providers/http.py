@@ -17,7 +17,7 @@ import aiohttp
 import httpx2
 
 from chatapp.agent import async_tasks
-from chatapp.network import PinnedTransport
+from chatapp.project.network import PinnedTransport
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.

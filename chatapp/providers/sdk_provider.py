@@ -18,7 +18,7 @@ from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.agent.tool_arguments import UNPARSED
-from chatapp.network import AddressRefused, Guard, host_of
+from chatapp.project.network import AddressRefused, Guard, host_of
 from chatapp.providers import written_calls
 from chatapp.providers.call_errors import (
     BROKE_OFF,

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting
-from chatapp.errors import Refused
 from chatapp.models import Question, Review, Turn
 from chatapp.models.database import now
 from chatapp.models.questions import QuestionQuerySet, ReviewQuerySet
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
 from chatapp.storage.partial_replies import RetriedWrites
 
 PENDING, WITHDRAWN = "pending", "withdrawn"

@@ -16,9 +16,9 @@ from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, CallRecord, Purpose, ReplyReader, ToolOutcome
-from chatapp.context import sizes
-from chatapp.context.sizes import Scale, sum_tokens
-from chatapp.context.turn_context import TurnContext
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.sizes import Scale, sum_tokens
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import (
     Conversation,
     Message,
@@ -41,9 +41,9 @@ from chatapp.models.database import (
 from chatapp.models.fields import sentences_in
 from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of, read_limits
+from chatapp.operations.telemetry import note_call
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
 from chatapp.storage.request_log import RequestLog, Written
-from chatapp.telemetry import note_call
 
 # What the profile is asked for that writes summaries.
 _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})

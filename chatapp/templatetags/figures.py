@@ -10,11 +10,11 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chatapp.context.sizes import CondensingPoint, source_label
+from chatapp.conversations.context.sizes import CondensingPoint, source_label
 from chatapp.models import Condensation
+from chatapp.project.sentences import TINY, apportion, money, number, percent, sign
+from chatapp.project.sentences import translate as _
 from chatapp.providers.specs import short_name
-from chatapp.sentences import TINY, apportion, money, number, percent, sign
-from chatapp.sentences import translate as _
 
 register = template.Library()
 register.filter("number", number)

@@ -16,11 +16,11 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp import languages, sentences
-from chatapp.context.sizes import CONDENSES, LATEST, TRUNCATES
-from chatapp.sentences import forms_of
+from chatapp.conversations.context.sizes import CONDENSES, LATEST, TRUNCATES
+from chatapp.project import languages, sentences
+from chatapp.project.sentences import forms_of
 from chatapp.tools import TOOL_SPECS
-from chatapp.views.sidebar import search_conversations
+from chatapp.web.views.sidebar import search_conversations
 
 register = template.Library()
 register.filter("in_words", languages.in_words)

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 import condense
-from chatapp.transcript.labels import strategy_name
+from chatapp.page.transcript.labels import strategy_name
 
 register = template.Library()
 

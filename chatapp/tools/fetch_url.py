@@ -15,7 +15,7 @@ import httpx2
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network import AddressRefused, Guard, why_unreached
+from chatapp.project.network import AddressRefused, Guard, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace

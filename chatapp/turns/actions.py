@@ -17,18 +17,18 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.background_jobs import enqueue
-from chatapp.command_syntax import called_in
-from chatapp.composer.slash_commands import bring, is_built_in
-from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Busy, Refused, TooManyTurns, Unclear
-from chatapp.live import hints, incoming_frames, outgoing_frames
-from chatapp.live.channel import channel
-from chatapp.live.live_views import views
+from chatapp.conversations.composer.slash_commands import bring, is_built_in
+from chatapp.conversations.context.condense_requests import CondenseRequest
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Turn, TurnRequest, message_store
 from chatapp.models.database import reading
-from chatapp.sentences import translate as _
+from chatapp.operations.background_jobs import enqueue
+from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
+from chatapp.page.live import hints, incoming_frames, outgoing_frames
+from chatapp.page.live.channel import channel
+from chatapp.page.live.live_views import views
+from chatapp.project.sentences import translate as _
+from chatapp.tools.command_syntax import called_in
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
 from chatapp.turns.lifecycle import start_message, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from chatapp.condensation.draft_writer import close, close_attempt, written_here
-from chatapp.context.turn_context import TurnContext
+from chatapp.condensing.draft_writer import close, close_attempt, written_here
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Condensation, Conversation, ModelCall, Turn
 from chatapp.models.processes import is_left, this_process
 from chatapp.turns.lifecycle import claim, enqueue_turn, finish_turn, hand_over

@@ -15,21 +15,21 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 import condense
-from chatapp import errors
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import StreamedCall
 from chatapp.agent.ports import ModelRequest, Nobody, Purpose
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
-from chatapp.composer.slash_commands import bring
-from chatapp.condensation import background_drafts, draft_writer
-from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnContext, known_runs, read_run
+from chatapp.condensing import background_drafts, draft_writer
 from chatapp.conversations import conversations
-from chatapp.live import hints
-from chatapp.live.channel import channel
+from chatapp.conversations.composer.slash_commands import bring
+from chatapp.conversations.context.condense_requests import CondenseRequest
+from chatapp.conversations.context.sizes import Scale
+from chatapp.conversations.context.turn_context import TurnContext, known_runs, read_run
 from chatapp.models import Conversation, Message, Turn, message_store
 from chatapp.models.database import reading
+from chatapp.operations import errors
+from chatapp.page.live import hints
+from chatapp.page.live.channel import channel
 from chatapp.storage.journal import Calls, ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns import message_queue

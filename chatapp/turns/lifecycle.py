@@ -12,20 +12,23 @@ from django.db import transaction
 from django.db.models import Q
 
 import condense
-from chatapp import background_jobs, telemetry
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.annotated_blocks import environment_block, names_of
 from chatapp.agent.errors import TurnEnded
-from chatapp.composer.attachments import Brought, attached_to, check_sight, take_attachments
-from chatapp.context import sizes
-from chatapp.context.condense_requests import CondenseRequest, read_request
-from chatapp.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations import forgotten_passages
+from chatapp.conversations.composer.attachments import (
+    Brought,
+    attached_to,
+    check_sight,
+    take_attachments,
+)
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.condense_requests import CondenseRequest, read_request
+from chatapp.conversations.context.turn_context import TurnContext, describe_surroundings, read_run
 from chatapp.conversations.conversations import check_message, check_spending, title_of
 from chatapp.conversations.locks import CLIENTS
 from chatapp.conversations.rewind import set_message_aside
-from chatapp.errors import Busy, Refused, TooManyTurns
-from chatapp.live.incoming_frames import SendMessage
+from chatapp.conversations.toolbox.history_search import StoredRecall
 from chatapp.models import (
     Conversation,
     Preferences,
@@ -47,8 +50,10 @@ from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
 from chatapp.models.turns import claim as claim_turn
-from chatapp.sentences import translate as _
-from chatapp.toolbox.history_search import StoredRecall
+from chatapp.operations import background_jobs, telemetry
+from chatapp.operations.errors import Busy, Refused, TooManyTurns
+from chatapp.page.live.incoming_frames import SendMessage
+from chatapp.project.sentences import translate as _
 from chatapp.turns.turn_records import close_what_is_open
 
 
@@ -324,7 +329,7 @@ def claim(turn_id: uuid.UUID, attempt: int) -> TurnContext | None:
 
 def enqueue_turn(turn: Turn) -> None:
     """Have a worker run an unclaimed turn, after those of users with fewer turns."""
-    from chatapp.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
+    from chatapp.operations.background_jobs.queues import defer_turn  # noqa: PLC0415 - only with Procrastinate
 
     owner, others = turn.conversation.owner_id, turn.conversation.others
     if others is None:

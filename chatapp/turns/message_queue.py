@@ -5,15 +5,15 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from chatapp.composer.attachments import Brought, find_attachments
-from chatapp.context.sizes import COUNTER
-from chatapp.context.turn_context import TurnContext
+from chatapp.conversations.composer.attachments import Brought, find_attachments
+from chatapp.conversations.context.sizes import COUNTER
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import check_message
-from chatapp.errors import Refused, TooManyTurns
-from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.database import execute
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused, TooManyTurns
+from chatapp.page.live.incoming_frames import SendMessage
+from chatapp.project.sentences import translate as _
 from chatapp.turns.lifecycle import check_turns, start_message
 
 # More than anybody types while an answer is written.

@@ -24,12 +24,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from chatapp import telemetry
-from chatapp.environment import BadEnvironment, folder_problem
-from chatapp.live.live_views import views
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.models.database import execute, is_shared
-from chatapp.sentences import translate as _
+from chatapp.operations import telemetry
+from chatapp.page.live.live_views import views
+from chatapp.project.environment import BadEnvironment, folder_problem
+from chatapp.project.sentences import translate as _
 from chatapp.turns.running_turns import running_turns
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 
 import condense
-from chatapp import languages, logs
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
@@ -27,24 +26,25 @@ from chatapp.agent.errors import (
 )
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
-from chatapp.approvals import Approvals
-from chatapp.background_jobs import enqueue
-from chatapp.condensation.controller import ContextController
-from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.sizes import Scale
-from chatapp.context.turn_context import TurnContext
-from chatapp.errors import Refused
-from chatapp.files.checkpoints import Checkpoints
-from chatapp.live.channel import channel
-from chatapp.live.hints import ListChanged
+from chatapp.condensing.controller import ContextController
+from chatapp.conversations.context.condense_requests import CondenseRequest
+from chatapp.conversations.context.sizes import Scale
+from chatapp.conversations.context.turn_context import TurnContext
+from chatapp.conversations.files.checkpoints import Checkpoints
+from chatapp.conversations.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.models import Turn, TurnRequest, message_store
 from chatapp.models.calls import measured_prompts, pace_of
 from chatapp.models.database import together
 from chatapp.models.errors import DecryptionFailed, explain_write_error
+from chatapp.operations.background_jobs import enqueue
+from chatapp.operations.errors import Refused
+from chatapp.operations.telemetry import lost_turns
+from chatapp.page.live.channel import channel
+from chatapp.page.live.hints import ListChanged
+from chatapp.project import languages, logs
+from chatapp.storage.approvals import Approvals
 from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
-from chatapp.telemetry import lost_turns
-from chatapp.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.turns.lifecycle import TurnEnd, enqueue_next, finish_turn, hand_over
 from condense import noop, say
 

@@ -14,15 +14,16 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from chatapp import background_jobs, errors, logs, processes
 from chatapp.agent.async_tasks import finish
-from chatapp.condensation import background_drafts
-from chatapp.context import sizes
-from chatapp.context.turn_context import TurnContext
-from chatapp.live import hints
-from chatapp.live.channel import channel
+from chatapp.condensing import background_drafts
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Turn, TurnRequest
 from chatapp.models.database import reading, recovering
+from chatapp.operations import background_jobs, errors, processes
+from chatapp.page.live import hints
+from chatapp.page.live.channel import channel
+from chatapp.project import logs
 from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle

@@ -10,7 +10,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.prompts import NOT_RUN_RESULT
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -27,9 +27,9 @@ from chatapp.models import (
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock
 from chatapp.models.fields import sentences_in
+from chatapp.operations.telemetry import note_call
 from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
-from chatapp.telemetry import note_call
 
 INTERRUPTED = "interrupted"
 

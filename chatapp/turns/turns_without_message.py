@@ -8,14 +8,17 @@ from django.db import transaction
 
 import condense
 from chatapp.agent.prompts import CONTINUE
-from chatapp.condensation.costs import is_cheaper
-from chatapp.context import sizes
-from chatapp.context.condense_requests import CondenseRequest, Scope, find_chosen, keep_request
-from chatapp.context.turn_context import TurnContext, read_run, read_terms
+from chatapp.condensing.costs import is_cheaper
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.condense_requests import (
+    CondenseRequest,
+    Scope,
+    find_chosen,
+    keep_request,
+)
+from chatapp.conversations.context.turn_context import TurnContext, read_run, read_terms
 from chatapp.conversations.conversations import check_spending
 from chatapp.conversations.rewind import set_answer_aside
-from chatapp.errors import Refused
-from chatapp.live.status_panel import forecast
 from chatapp.models import (
     Conversation,
     Message,
@@ -26,7 +29,9 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import lock
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import Refused
+from chatapp.page.live.status_panel import forecast
+from chatapp.project.sentences import translate as _
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 

@@ -40,7 +40,7 @@ function limitsOf(set) {
   return { size, reserved, allowed: Math.max(0, Math.floor(size * (1 - BUFFER)) - reserved) };
 }
 
-// The same sentence as chatapp/context/sizes.py, for values that are not saved yet.
+// The same sentence as chatapp/conversations/context/sizes.py, for values that are not saved yet.
 function sentence({ size, allowed, reserved }, threshold) {
   if (!size) return text("ofWindow", { percent: percent(threshold) });
   const wanted = isAutomatic() ? Math.ceil((size * threshold) / 100) : Infinity;

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 
 from chatapp.models import Message
 from chatapp.models.message_index import visible_text
-from chatapp.transcript.search_hits import find_hits
+from chatapp.page.transcript.search_hits import find_hits
 from tests.bench.clock import once
 from tests.bench.crowd import NAMES
 

@@ -10,7 +10,8 @@ from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
 import condense
-from chatapp.context import sizes, turn_context
+from chatapp.conversations.context import sizes, turn_context
+from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     Conversation,
     Message,
@@ -20,7 +21,6 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.toolbox import history_search
 from tests.bench.clock import beside, many
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row

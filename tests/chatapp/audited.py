@@ -7,10 +7,8 @@ from typing import Any
 from django.db import models, transaction
 
 import condense
-from chatapp import approvals
-from chatapp.condensation import undo
+from chatapp.condensing import undo
 from chatapp.conversations import rewind
-from chatapp.maintenance import audit_check
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -20,9 +18,11 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.records.maintenance import audit_check
+from chatapp.storage import approvals
 from chatapp.turns import lifecycle
 from tests.chatapp import scripted_turns
-from tests.chatapp.condensation.findings import finding
+from tests.chatapp.condensing.findings import finding
 from tests.chatapp.conftest import summarise
 from tests.records import put_on_record
 

@@ -11,8 +11,6 @@ from django.test import Client
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.languages import Reader
-from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import (
     Conversation,
     Manifest,
@@ -22,6 +20,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.project.languages import Reader
+from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.storage.request_reader import RequestReader, find_changed
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page

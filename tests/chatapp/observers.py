@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.models import Process
-from chatapp.processes import Observer
+from chatapp.operations.processes import Observer
 
 # An owner that gives no signs of life here; with a row, it lives.
 ELSEWHERE = "there/1/1"

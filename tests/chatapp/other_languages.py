@@ -1,5 +1,5 @@
 """The languages that readers may have, except for English."""
 
-from chatapp import languages
+from chatapp.project import languages
 
 OTHERS = sorted(set(languages.NAMES) - {"en"})

@@ -6,10 +6,10 @@ from typing import Any
 from django.db import transaction
 
 import condense
-from chatapp.composer.attachments import Brought
-from chatapp.context.turn_context import TurnContext
-from chatapp.live.incoming_frames import SendMessage
+from chatapp.conversations.composer.attachments import Brought
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Turn, message_store
+from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.turns import lifecycle, message_queue, turns_without_message
 from tests.chatapp.observers import ELSEWHERE
 

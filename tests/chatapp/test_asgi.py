@@ -11,7 +11,7 @@ from channels.testing import HttpCommunicator, WebsocketCommunicator
 from django.conf import LazySettings
 
 from chatapp.asgi import SECOND, application
-from chatapp.environment import BadEnvironment, only_server_in
+from chatapp.project.environment import BadEnvironment, only_server_in
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.sockets import PATIENCE
 from tests.processes import ROOT
@@ -44,7 +44,7 @@ async def test_a_server_keeps_its_folder_until_it_ends(
 
 def other_process_in(folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that has the folder until its input ends; return when it has."""
-    code = "import pathlib, sys; from chatapp.environment import only_server_in as only\n"
+    code = "import pathlib, sys; from chatapp.project.environment import only_server_in as only\n"
     code += f"with only('DATA_DIR', pathlib.Path({str(folder)!r})): print(flush=True); input()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, **pipes)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.processes import ROOT
 
-UNUSED = {"psycopg", "psycopg_pool", "redis", "procrastinate", "chatapp.postgresql"}
+UNUSED = {"psycopg", "psycopg_pool", "redis", "procrastinate", "chatapp.project.postgresql"}
 # What describes the API, which few servers are asked for.
 DESCRIBING = {"ninja", "pydantic"}
 # Each line that comes first has a process of its own, which has imported what takes long already.

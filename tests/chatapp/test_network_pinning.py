@@ -6,7 +6,7 @@ import ssl
 import httpx2
 import pytest
 
-from chatapp.network import (
+from chatapp.project.network import (
     BROKE_OFF,
     NO_NAME,
     NOBODY,

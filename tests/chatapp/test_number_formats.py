@@ -8,8 +8,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import translation
 
-from chatapp.languages import Reader
-from chatapp.sentences import first_known, forms_of, money, number, percent, translate, zone_named
+from chatapp.project.languages import Reader
+from chatapp.project.sentences import (
+    first_known,
+    forms_of,
+    money,
+    number,
+    percent,
+    translate,
+    zone_named,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@
 import pytest
 from django.conf import LazySettings
 
-from chatapp.live import incoming_frames
 from chatapp.models import Conversation
+from chatapp.page.live import incoming_frames
 from tests.chatapp.sockets import PATIENCE, socket_at
 
 pytestmark = pytest.mark.django_db(transaction=True)

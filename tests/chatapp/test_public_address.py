@@ -12,8 +12,8 @@ from django.utils import translation
 from django.utils.translation import gettext
 from pytest_django import Settings
 
-from chatapp.environment import BadEnvironment
 from chatapp.models import Conversation
+from chatapp.project.environment import BadEnvironment
 from tests.chatapp.accounts.conftest import operator
 from tests.chatapp.accounts.members import confirm
 from tests.chatapp.conftest import Say

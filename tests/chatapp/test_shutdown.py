@@ -13,9 +13,9 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from chatapp.consumers import TRY_AGAIN_LATER
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.turns.running_turns import running_turns
+from chatapp.web.consumers import TRY_AGAIN_LATER
 from tests.chatapp.server_processes import PATIENCE, serving
 from tests.chatapp.sockets import open_page
 from tests.chatapp.visitors import Visitor

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp.languages import Reader, in_words
-from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import Condensation, Conversation, ImportRun, ModelCall, Source, Turn
-from chatapp.transfer import Problem
-from chatapp.transfer.record_import import load_conversation
+from chatapp.project.languages import Reader, in_words
+from chatapp.records.maintenance.audit_check import verify_all
+from chatapp.records.transfer import Problem
+from chatapp.records.transfer.record_import import load_conversation
 from chatapp.turns import lifecycle
 from condense import Sentence, noop, say
-from tests.chatapp.transfer.lives import Life, read, write
+from tests.chatapp.records.transfer.lives import Life, read, write
 from tests.records import put_on_record
 from tests.tooling import messages
 

@@ -8,9 +8,9 @@ import pytest
 from django.template import engines
 from django.template.loader import get_template
 
-from chatapp.languages import Reader
-from chatapp.live.status_panel import Segment
-from chatapp.sentences import apportion, number, reader_locale
+from chatapp.page.live.status_panel import Segment
+from chatapp.project.languages import Reader
+from chatapp.project.sentences import apportion, number, reader_locale
 from chatapp.templatetags import figures, page, records
 
 NOTHING = figures.NOTHING

@@ -24,14 +24,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp import approvals
 from chatapp.accounts import credentials
 from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import TurnEnded
-from chatapp.condensation import summary_reviews
+from chatapp.condensing import summary_reviews
 from chatapp.conversations.conversations import start_conversation
-from chatapp.errors import Refused
-from chatapp.maintenance.audit_check import verify_all
 from chatapp.models import (
     ApiToken,
     Attachment,
@@ -58,9 +55,12 @@ from chatapp.models import (
 )
 from chatapp.models.database import execute
 from chatapp.models.processes import this_process
+from chatapp.operations.errors import Refused
+from chatapp.records.maintenance.audit_check import verify_all
+from chatapp.storage import approvals
 from chatapp.turns import crash_recovery
 from chatapp.turns.turns_without_message import take_up
-from tests.chatapp.condensation.draft_steps import begin_draft, drop_draft, leave_job, take_over
+from tests.chatapp.condensing.draft_steps import begin_draft, drop_draft, leave_job, take_over
 from tests.chatapp.conftest import summarise
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import append_reply, begin_tool, open_call, run_in

@@ -34,8 +34,8 @@ class Newer(AppConfig):
     def ready(self) -> None:
         # They need the models.
         from chatapp.agent.events import TextStreamed  # noqa: PLC0415
-        from chatapp.live import channel, redis_channel  # noqa: PLC0415
-        from chatapp.live.hints import TurnOpened  # noqa: PLC0415
+        from chatapp.page.live import channel, redis_channel  # noqa: PLC0415
+        from chatapp.page.live.hints import TurnOpened  # noqa: PLC0415
 
         redis_channel.encode = with_more(redis_channel.encode)  # type: ignore[attr-defined] # its own name
         publisher, redis = redis_channel.RedisPublisher, type(channel.channel)

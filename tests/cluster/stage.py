@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chatapp.accounts.accounts import OWNER_NAME
-from chatapp.live.live_views import LiveViews
 from chatapp.models import ApiToken, SignInToken
+from chatapp.page.live.live_views import LiveViews
 from tests.chatapp.visitors import Visitor
 from tests.cluster.cluster import Cluster
 from tests.cluster.narrator import Narrator, Story, read_words

@@ -11,8 +11,8 @@ from django.db import ConnectionHandler
 from psycopg_pool import ConnectionPool
 from pytest_django import DjangoDbBlocker
 
-from chatapp.environment import read_database
-from chatapp.postgresql import base
+from chatapp.project.environment import read_database
+from chatapp.project.postgresql import base
 from tests.cluster.services import PATIENCE, Postgres
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from chatapp.environment import read_database, read_redis
+from chatapp.project.environment import read_database, read_redis
 from tests.cluster.services import Redis, free_port
 from tests.deployment.documents import DEPLOY
 from tests.deployment.environments import environment, lend_packages

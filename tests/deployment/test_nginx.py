@@ -29,7 +29,7 @@ from websockets.sync.client import ClientConnection, connect
 from chatapp.accounts.credentials import create_api_token
 from chatapp.accounts.rate_limits import FROM_ONE_NETWORK
 from chatapp.models import ApiToken
-from tests.chatapp.maintenance.installation import Installation
+from tests.chatapp.records.maintenance.installation import Installation
 from tests.chatapp.server_processes import PATIENCE, serving
 from tests.cluster.services import free_port
 from tests.deployment.debian import need, running

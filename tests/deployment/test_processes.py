@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from chatapp.environment import BadEnvironment, database_at
 from chatapp.models.databases import in_use, opened
-from chatapp.processes import FILES, LEFT, joined
+from chatapp.operations.processes import FILES, LEFT, joined
+from chatapp.project.environment import BadEnvironment, database_at
 from tests.chatapp.server_processes import serving
 from tests.cluster.services import Postgres, Redis
 from tests.first_start import FirstStart
@@ -30,7 +30,7 @@ JOINED = "joined"
 JOIN = """
 import sys, django
 django.setup()
-from chatapp import processes
+from chatapp.operations import processes
 processes.INTERVAL = 0.1
 with processes.joined("worker"):
     print("joined", flush=True)

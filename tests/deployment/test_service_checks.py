@@ -15,9 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import override_settings
 
 from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis, refuse_unfit
-from chatapp.environment import BadEnvironment, database_at
 from chatapp.models.databases import in_use, opened
-from chatapp.postgresql.base import DatabaseWrapper
+from chatapp.project.environment import BadEnvironment, database_at
+from chatapp.project.postgresql.base import DatabaseWrapper
 from tests.chatapp.server_processes import refusal as refusal_of_a_process
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, WebSocketRoute
 
-from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import StreamedReply
-from chatapp.transcript.message_parts import Part, ToolCard
-from chatapp.transcript.rows import MessageRow
+from chatapp.page.live import outgoing_frames
+from chatapp.page.live.streamed_text import StreamedReply
+from chatapp.page.transcript.message_parts import Part, ToolCard
+from chatapp.page.transcript.rows import MessageRow
 from tests.e2e.tabs import Tabs
 
 LINE_OF_FILE = "One line of the file.\n"

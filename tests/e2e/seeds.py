@@ -12,8 +12,8 @@ from django.utils import timezone
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.composer.attachments import block_for
 from chatapp.conversations import conversations, rewind
+from chatapp.conversations.composer.attachments import block_for
 from chatapp.models import (
     AuditEntry,
     Conversation,

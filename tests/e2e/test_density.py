@@ -5,8 +5,8 @@ from decimal import Decimal
 from playwright.sync_api import Page, expect
 
 from chatapp.models import ModelCall
-from chatapp.transcript.message_parts import TextPart
-from chatapp.transcript.rows import TurnCost
+from chatapp.page.transcript.message_parts import TextPart
+from chatapp.page.transcript.rows import TurnCost
 from tests.e2e.line import LINE_OF_FILE, Line, card, message
 
 COST = ModelCall(

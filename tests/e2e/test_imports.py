@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, expect
 
-from tests.chatapp.importers.exports import EXPORTS
+from tests.chatapp.records.importers.exports import EXPORTS
 from tests.e2e.accessibility import complaints, problems
 from tests.e2e.conftest import OpenPage
 from tests.e2e.tabs import Tabs

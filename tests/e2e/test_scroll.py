@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatapp.live import outgoing_frames
-from chatapp.live.streamed_text import StreamedReply
-from chatapp.markdown import render_markdown
-from chatapp.transcript.message_parts import Part, TextPart, ThoughtPart
+from chatapp.page.live import outgoing_frames
+from chatapp.page.live.streamed_text import StreamedReply
+from chatapp.page.markdown import render_markdown
+from chatapp.page.transcript.message_parts import Part, TextPart, ThoughtPart
 from tests.e2e.chat import scroll
 from tests.e2e.line import Line, begin, card, message
 

@@ -12,7 +12,7 @@ from condense.messages import Message
 from condense.tokens.counters import TokenCounter
 
 if TYPE_CHECKING:
-    from chatapp.importers.claude_code import Session
+    from chatapp.records.importers.claude_code import Session
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -75,7 +75,7 @@ def read_recording(path: Path, counter: TokenCounter) -> Recording:
     if not items or not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
         raise InvalidMessage(f"{path.name} holds no messages.")
     # Django must be set up.
-    from chatapp.importers.claude_code import Session  # noqa: PLC0415
+    from chatapp.records.importers.claude_code import Session  # noqa: PLC0415
 
     words = Session()
     return Recording(

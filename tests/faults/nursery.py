@@ -42,9 +42,9 @@ def grow_up() -> None:
     from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415
     from django.urls import get_resolver  # noqa: PLC0415
 
-    from chatapp import consumers  # noqa: F401, PLC0415
-    from chatapp.context import sizes  # noqa: PLC0415
+    from chatapp.conversations.context import sizes  # noqa: PLC0415
     from chatapp.providers.anthropic import provider  # noqa: F401, PLC0415
+    from chatapp.web import consumers  # noqa: F401, PLC0415
 
     MigrationLoader(None)
     get_resolver().check()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.chatapp.importers.exports import node
+from tests.chatapp.records.importers.exports import node
 from tests.chatapp.server_processes import PATIENCE
 from tests.chatapp.visitors import TOKEN, Visitor
 from tests.first_start import FirstStart

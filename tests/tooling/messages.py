@@ -424,18 +424,19 @@ NOT_FOR_READERS = {
     "told to models": (
         "chatapp/agent/loop.py", "chatapp/agent/ports.py", "chatapp/agent/prompts",
         "chatapp/agent/tool_arguments.py",
-        "chatapp/approvals.py", "chatapp/composer/mentions.py", "chatapp/context/turn_context.py",
+        "chatapp/storage/approvals.py", "chatapp/conversations/composer/mentions.py",
+        "chatapp/conversations/context/turn_context.py",
         "chatapp/providers/anthropic/request.py", "chatapp/providers/model_servers.py",
         "chatapp/providers/offline/summary.py", "condense/facts", "condense/prompts",
         "condense/recall", "condense/reduction/carryover.py", "condense/replay.py",
         "condense/requests",
     ),
     "the API's description": (
-        "chatapp/api/schemas.py", "chatapp/api/urls.py", "chatapp/api/conversations.py",
-        "chatapp/api/history.py", "chatapp/api/auth.py",
+        "chatapp/web/api/schemas.py", "chatapp/web/api/urls.py", "chatapp/web/api/conversations.py",
+        "chatapp/web/api/history.py", "chatapp/web/api/auth.py",
     ),
     "said before anything can be translated": (
-        "chatapp/environment.py", "chatapp/settings.py",
+        "chatapp/project/environment.py", "chatapp/settings.py",
     ),
     "said once": (
         "chatapp/migrations",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from chatapp.condensation import ratings
+from chatapp.condensing import ratings
 from chatapp.conversations import conversations
-from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import AuditEntry, Condensation, Conversation, Message, audit
+from chatapp.records.maintenance import audit_check, audit_seals
 from tests.chatapp.audited import live_through, problems, raw, taken_back
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import get_commands
 
 import condense
-from chatapp import processes
+from chatapp.operations import processes
 from chatapp.providers import provider_specs
 from chatapp.storage import partial_replies
 
@@ -64,7 +64,7 @@ def test_the_buttons_that_the_readme_names_are_on_the_page() -> None:
     pages = "".join(path.read_text("utf-8") for path in (ROOT / "templates").rglob("*.html"))
     words = pages + "".join(
         (ROOT / "chatapp" / name).read_text("utf-8")
-        for name in ("views/conversations.py", "transcript/labels.py")
+        for name in ("web/views/conversations.py", "page/transcript/labels.py")
     )
     assert "Undo" in said
     assert not [name for name in said if name not in words]

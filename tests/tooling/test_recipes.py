@@ -33,7 +33,7 @@ assert outcome.text == "2 lines" and not outcome.is_error, outcome
 """
 
 STRATEGY = """
-from chatapp.forms.preferences import PreferencesForm
+from chatapp.web.forms.preferences import PreferencesForm
 assert "hide_all" in dict(PreferencesForm().fields["strategy"].choices)
 roles = ("user", "assistant", "user")
 said = [condense.Message(role, "word " * 500, seq=seq) for seq, role in enumerate(roles, 1)]
@@ -62,7 +62,7 @@ assert asyncio.run(hear())[0].text == "Hello"
 """
 
 IMPORTER = """
-from chatapp.importers import list_formats, load_importer
+from chatapp.records.importers import list_formats, load_importer
 assert "plain" in list_formats()
 assert [*load_importer("plain").read_transcript(folder / "poem.txt")][0]["role"] == "user"
 """

@@ -13,12 +13,12 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.condensation import undo
-from chatapp.context.condense_requests import CondenseRequest
+from chatapp.condensing import undo
 from chatapp.conversations import rewind
-from chatapp.live import incoming_frames
+from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.models import Condensation, Conversation, Message, Turn, message_store
-from chatapp.transcript import row_pages
+from chatapp.page.live import incoming_frames
+from chatapp.page.transcript import row_pages
 from chatapp.turns import actions
 from tests.chatapp.claude import answered_by
 from tests.chatapp.queries import statements

@@ -8,9 +8,9 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.errors import BadArchive, NotCopied
-from chatapp.maintenance import backups, erasure
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import BadArchive, NotCopied
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import backups, erasure
 
 
 class Command(BaseCommand):

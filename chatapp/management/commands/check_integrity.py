@@ -5,9 +5,9 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp.environment import database_problem
-from chatapp.maintenance import integrity
-from chatapp.sentences import translate as _
+from chatapp.project.environment import database_problem
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import integrity
 
 
 class Command(BaseCommand):

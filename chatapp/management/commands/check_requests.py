@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext_noop
 
 from chatapp.models import Manifest
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 from chatapp.storage.request_reader import find_changed
 
 MOST_NAMED = 10

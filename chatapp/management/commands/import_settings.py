@@ -11,11 +11,11 @@ from django.db import transaction
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
-from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Preferences
-from chatapp.sentences import translate as _
+from chatapp.project.languages import in_words
+from chatapp.project.sentences import translate as _
+from chatapp.web.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
 
 
 class Command(BaseCommand):

@@ -6,15 +6,15 @@ from typing import Any, override
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import errors, processes
-from chatapp.importers import UNKNOWN, list_formats, read_file, recognise
-from chatapp.languages import in_words
 from chatapp.management import find_user
 from chatapp.models import Conversation, Source
-from chatapp.sentences import translate as _
-from chatapp.transcript import pinned
-from chatapp.transfer.record_import import load_conversations
-from chatapp.transfer.transcript_files import digest_of
+from chatapp.operations import errors, processes
+from chatapp.page.transcript import pinned
+from chatapp.project.languages import in_words
+from chatapp.project.sentences import translate as _
+from chatapp.records.importers import UNKNOWN, list_formats, read_file, recognise
+from chatapp.records.transfer.record_import import load_conversations
+from chatapp.records.transfer.transcript_files import digest_of
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20

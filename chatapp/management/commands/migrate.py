@@ -11,7 +11,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connection
 
 from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 
 # A lock's number, of no meaning; milliseconds of a wait for a table; and seconds between two tries.
 LOCK, PATIENCE, PAUSE = 5_013_072_172, 2_000, 1

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
-from chatapp.environment import database_at, only_server_in
-from chatapp.errors import NotCopied
-from chatapp.maintenance import backups, moves, row_copy
 from chatapp.models.databases import draft_at, name_of, opened
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import NotCopied
+from chatapp.project.environment import database_at, only_server_in
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import backups, moves, row_copy
 
 FILE = "sqlite"
 

@@ -7,7 +7,7 @@ from django.db import DatabaseError
 
 from chatapp.models import message_index
 from chatapp.models.meanings import delete_vectors
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp.accounts import users
-from chatapp.sentences import translate as _
+from chatapp.project.sentences import translate as _
 
 
 class Command(BaseCommand):

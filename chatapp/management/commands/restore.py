@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.utils import timezone
 
-from chatapp.environment import only_server_in
-from chatapp.errors import BadArchive, NotCopied
-from chatapp.installation import PROGRAM
-from chatapp.maintenance import backups, erasure, moves, row_copy
 from chatapp.models.databases import in_use, name_of, opened
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import BadArchive, NotCopied
+from chatapp.project.environment import only_server_in
+from chatapp.project.installation import PROGRAM
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import backups, erasure, moves, row_copy
 
 
 class Command(BaseCommand):

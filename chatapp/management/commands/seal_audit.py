@@ -7,11 +7,11 @@ from typing import Any, override
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp.background_jobs import enqueue
-from chatapp.errors import BadSeal
-from chatapp.maintenance import audit_seals
-from chatapp.maintenance.backups import dated_file
-from chatapp.sentences import translate as _
+from chatapp.operations.background_jobs import enqueue
+from chatapp.operations.errors import BadSeal
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import audit_seals
+from chatapp.records.maintenance.backups import dated_file
 
 
 class Command(BaseCommand):

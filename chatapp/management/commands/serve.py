@@ -22,18 +22,20 @@ from django.utils.translation import gettext_noop
 from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
-from chatapp import checks, processes, static_files, terminal
+from chatapp import checks
 from chatapp.accounts import accounts, credentials
-from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
-from chatapp.garbage import keep_collections_short
-from chatapp.installation import IS_CHECKOUT
-from chatapp.languages import background
-from chatapp.live import incoming_frames as protocol
+from chatapp.operations import processes
+from chatapp.page.live import incoming_frames as protocol
+from chatapp.project import static_files, terminal
+from chatapp.project.environment import WILDCARD_HOSTS, database_problem, folder_problem, read_text
+from chatapp.project.garbage import keep_collections_short
+from chatapp.project.installation import IS_CHECKOUT
+from chatapp.project.languages import background
+from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks_when_idle
-from chatapp.sentences import translate as _
+from chatapp.records.account_deletions import look_for_due
+from chatapp.records.transfer.import_jobs import start_clearing
 from chatapp.tools.shell import hide_environment
-from chatapp.transfer.import_jobs import start_clearing
-from chatapp.turns.account_deletions import look_for_due
 from chatapp.turns.running_turns import running_turns
 
 # Daphne makes a loop as soon as it is imported: uvloop, where that is installed, comes before.

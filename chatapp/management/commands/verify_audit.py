@@ -11,10 +11,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils.translation import gettext_noop
 
-from chatapp.errors import BadSeal
-from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
-from chatapp.sentences import translate as _
+from chatapp.operations.errors import BadSeal
+from chatapp.project.sentences import translate as _
+from chatapp.records.maintenance import audit_check, audit_seals
 
 
 class Command(BaseCommand):

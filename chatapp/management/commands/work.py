@@ -9,17 +9,19 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
-from chatapp import checks, processes, terminal
+from chatapp import checks
 from chatapp.accounts import accounts
-from chatapp.context import sizes
-from chatapp.garbage import keep_collections_short
-from chatapp.installation import PROGRAM
-from chatapp.languages import background
+from chatapp.conversations.context import sizes
+from chatapp.operations import processes
+from chatapp.project import terminal
+from chatapp.project.garbage import keep_collections_short
+from chatapp.project.installation import PROGRAM
+from chatapp.project.languages import background
+from chatapp.project.sentences import translate as _
 from chatapp.providers import load_sdks
-from chatapp.sentences import translate as _
+from chatapp.records.account_deletions import try_to_look_for_due
 from chatapp.tools.shell import hide_environment
 from chatapp.turns import monitoring
-from chatapp.turns.account_deletions import try_to_look_for_due
 from chatapp.turns.running_turns import running_turns
 
 
@@ -57,7 +59,7 @@ class Command(BaseCommand):
 
 
 async def _work(turns: int, jobs: int) -> None:
-    from chatapp.background_jobs.workers import work_queues  # noqa: PLC0415 - needs Procrastinate
+    from chatapp.operations.background_jobs.workers import work_queues  # noqa: PLC0415 - needs Procrastinate
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

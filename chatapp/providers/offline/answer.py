@@ -12,9 +12,9 @@ from typing import NamedTuple
 from django.utils.translation import gettext_lazy as _lazy
 
 import condense
-from chatapp.languages import NAMES, Reader
-from chatapp.sentences import number
-from chatapp.sentences import translate as _
+from chatapp.project.languages import NAMES, Reader
+from chatapp.project.sentences import number
+from chatapp.project.sentences import translate as _
 
 # What the first page has to try. These are understood in every language.
 EXAMPLES = {

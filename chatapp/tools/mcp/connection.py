@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 import condense
 from chatapp.agent.errors import ServerFailed, ToolError
 from chatapp.agent.ports import ToolOutcome
-from chatapp.network import Guard, why_unreached
+from chatapp.project.network import Guard, why_unreached
 from chatapp.tools.documents import image_of
 from chatapp.tools.long_outputs import HEAD, TAIL, cut_in_the_middle, plain
 from chatapp.tools.mcp.servers import MAX_TOOLS, Listing, Server, Way, listing_of

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
-from chatapp.network import Guard
+from chatapp.project.network import Guard
 from chatapp.tools.mcp.servers import Definition, Listing, Server, Way
 from condense import noop
 

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.network import AddressRefused, Guard
+from chatapp.project.network import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.shell import PATIENCE, clear_up, start_supervised

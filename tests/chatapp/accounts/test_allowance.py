@@ -10,7 +10,7 @@ from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Preferences, Profile
 from tests.chatapp.browsers import HTMX
-from tests.chatapp.condensation.conftest import talk_long
+from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.profile_form import PROFILE
 from tests.standin.server import Standin
 

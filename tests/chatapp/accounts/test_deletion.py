@@ -9,15 +9,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import background_jobs, errors
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Deletion, Turn, TurnRequest
-from chatapp.turns.account_deletions import delete_accounts, delete_due, look_for_due
+from chatapp.operations import background_jobs, errors
+from chatapp.records.account_deletions import delete_accounts, delete_due, look_for_due
 from tests.chatapp.accounts.members import RIGHT, change, is_in, signed_in
-from tests.chatapp.api.programs import bearer
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import ask
+from tests.chatapp.web.api.programs import bearer
 
 PLACE = "/settings/account/delete/"
 SURE = {"password": RIGHT["password"]}

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from chatapp.accounts import invitations, rate_limits
 from chatapp.accounts.rate_limits import AT_ONE_ACCOUNT
 from tests.chatapp.accounts.members import prove
-from tests.chatapp.api.programs import bearer
+from tests.chatapp.web.api.programs import bearer
 
 Ask = Callable[[str], int]
 GUESSER = "192.0.2.66"

@@ -17,17 +17,17 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.composer.attachments import attach_file
 from chatapp.conversations import conversations
-from chatapp.files.storage_use import measure_again, room_for
+from chatapp.conversations.composer.attachments import attach_file
+from chatapp.conversations.files.storage_use import measure_again, room_for
+from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Attachment, Conversation, Message, QueuedMessage, ServerSettings, Turn
 from chatapp.settings import CACHES, IN_REDIS
-from chatapp.toolbox.toolbox import workspace_of
-from tests.chatapp.api.programs import Sender, bearer
 from tests.chatapp.browsers import HTMX, browser_of
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.chatapp.turns.queued_texts import shows
+from tests.chatapp.web.api.programs import Sender, bearer
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 

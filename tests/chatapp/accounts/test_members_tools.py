@@ -12,8 +12,8 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from chatapp.accounts import accounts, server_profiles
+from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
-from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.approval_steps import answer, until_asked

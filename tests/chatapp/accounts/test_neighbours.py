@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 import condense
-from chatapp import errors
-from chatapp.condensation import summary_reviews, undo
+from chatapp.condensing import summary_reviews, undo
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.models import Conversation, Review, Turn, message_store
+from chatapp.operations import errors
 from tests.chatapp.audited import condense_on_record, live_through, talk
+from tests.chatapp.records.transfer.lives import read, write
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
-from tests.chatapp.transfer.lives import read, write
 from tests.records import put_on_record
 
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.conversations import start_conversation
-from chatapp.errors import Refused
 from chatapp.models import Conversation, ModelCall, Turn, TurnRequest
 from chatapp.models.spending import check_spending
+from chatapp.operations.errors import Refused
 from tests.chatapp.accounts.members import (
     RIGHT,
     change,

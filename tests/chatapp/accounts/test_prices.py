@@ -18,12 +18,12 @@ from chatapp.accounts import accounts, server_profiles, users
 from chatapp.conversations import conversations
 from chatapp.models import ModelCall, Profile
 from chatapp.turns import crash_recovery
-from tests.chatapp.api.programs import Manager
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.profile_form import PROFILE
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.chatapp.sockets import open_page
+from tests.chatapp.web.api.programs import Manager
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 

@@ -13,15 +13,15 @@ from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from chatapp.accounts import accounts, server_profiles
-from chatapp.api.urls import describe
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, Turn
 from chatapp.models.spending import spent_this_month
+from chatapp.web.api.urls import describe
 from tests.chatapp.accounts.members import confirm
-from tests.chatapp.api.programs import bearer
 from tests.chatapp.browsers import browser_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
+from tests.chatapp.web.api.programs import bearer
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 

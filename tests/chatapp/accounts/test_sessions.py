@@ -17,8 +17,8 @@ from pytest_django import Settings
 
 from chatapp.models import ApiToken
 from tests.chatapp.accounts.members import RIGHT, is_in, signed_in
-from tests.chatapp.api.programs import bearer
 from tests.chatapp.browsers import browser_of
+from tests.chatapp.web.api.programs import bearer
 
 
 def test_a_session_is_ended_from_another_one(alice: User, bob: User) -> None:

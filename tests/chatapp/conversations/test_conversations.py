@@ -8,12 +8,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatapp import errors
 from chatapp.accounts import accounts
-from chatapp.condensation import undo
-from chatapp.context.sizes import context_size
+from chatapp.condensing import undo
 from chatapp.conversations import conversations, rewind
-from chatapp.files.checkpoints import Change, Checkpoints
+from chatapp.conversations.context.sizes import context_size
+from chatapp.conversations.files.checkpoints import Change, Checkpoints
+from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import (
     Checkpoint,
     Condensation,
@@ -26,7 +26,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.processes import this_process
-from chatapp.toolbox.toolbox import workspace_of
+from chatapp.operations import errors
 from chatapp.turns import crash_recovery
 from tests.chatapp.audited import talk
 from tests.chatapp.conftest import Say, summarise

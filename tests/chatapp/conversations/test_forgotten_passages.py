@@ -11,6 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.conversations import forks, pins, rewind
+from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     AuditEntry,
     Conversation,
@@ -20,10 +21,9 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.toolbox import history_search
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
-from tests.chatapp.context.recalled import newest, recalled
+from tests.chatapp.conversations.context.recalled import newest, recalled
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
 from tests.records import append_many

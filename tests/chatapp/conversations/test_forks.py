@@ -13,10 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import errors
-from chatapp.condensation import undo
+from chatapp.condensing import undo
 from chatapp.conversations import conversations, forks
-from chatapp.maintenance.integrity import find_problems
+from chatapp.conversations.toolbox.toolbox import outputs_of, workspace_of
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -26,7 +25,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.toolbox.toolbox import outputs_of, workspace_of
+from chatapp.operations import errors
+from chatapp.records.maintenance.integrity import find_problems
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
 from tests.chatapp.models.twin import OPERATIONS, Twin, seen

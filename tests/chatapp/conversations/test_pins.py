@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from chatapp import errors
 from chatapp.conversations import rewind
 from chatapp.conversations.locks import find_broken
 from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, unpin_message
-from chatapp.maintenance import integrity
 from chatapp.models import (
     Conversation,
     Message,
@@ -21,8 +19,10 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.transfer.readable_copy import write_markdown
-from chatapp.transfer.record_export import write_record
+from chatapp.operations import errors
+from chatapp.records.maintenance import integrity
+from chatapp.records.transfer.readable_copy import write_markdown
+from chatapp.records.transfer.record_export import write_record
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.conversations.carried_pins import carrying

@@ -11,11 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import errors
-from chatapp.condensation import undo
+from chatapp.condensing import undo
 from chatapp.conversations import conversations, forks, pins, rewind
 from chatapp.conversations.locks import find_broken, with_unpinned
-from chatapp.maintenance import integrity
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -25,6 +23,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
+from chatapp.operations import errors
+from chatapp.records.maintenance import integrity
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import ask, end

@@ -4,10 +4,10 @@ import uuid
 
 import pytest
 
-from chatapp import errors
 from chatapp.conversations import rewind
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, Message, Rewind
+from chatapp.operations import errors
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.scripted_turns import ask, end, regenerate, seen
 

@@ -12,8 +12,8 @@ from typing import Any, override
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp import background_jobs
 from chatapp.models import ApiToken, Condensation, Conversation
+from chatapp.operations import background_jobs
 from tests.chatapp.claude import answered_by
 from tests.chatapp.gateway.programs import Answer, token_of, visit
 from tests.standin.behaviours import Behaviour, Reply, ToolCall

@@ -15,8 +15,8 @@ from chatapp.models import Profile, Rewind, ServerSettings
 from tests.chatapp.audited import problems
 from tests.chatapp.gateway.clients import Client, mains, reply_with, told_by
 from tests.chatapp.gateway.programs import token_of
-from tests.chatapp.transfer.lives import read as read_file
-from tests.chatapp.transfer.lives import write
+from tests.chatapp.records.transfer.lives import read as read_file
+from tests.chatapp.records.transfer.lives import write
 from tests.standin.raw_server import RawServer
 
 FIRST = ("Fix the tests.", "What is this project?", "hello")

@@ -12,8 +12,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client as Browser
 
-from chatapp import background_jobs
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
+from chatapp.operations import background_jobs
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
 from tests.standin.auto import summarise

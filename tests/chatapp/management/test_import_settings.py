@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from chatapp.accounts import accounts
-from chatapp.context.turn_context import budget_for
+from chatapp.conversations.context.turn_context import budget_for
 
 EXPORT: dict[str, Any] = {
     "providerProfiles": {"apiConfigs": {"Opus": {"id": "x1"}, "Nobody's": {"id": "x2"}}},

@@ -23,11 +23,11 @@ from django.utils import translation
 from twisted.internet.address import IPv4Address
 from twisted.internet.testing import StringTransport
 
-from chatapp import processes
-from chatapp.environment import BadEnvironment
 from chatapp.management import request_bodies
 from chatapp.management.commands.serve import QuietServer, address
-from chatapp.sentences import translate
+from chatapp.operations import processes
+from chatapp.project.environment import BadEnvironment
+from chatapp.project.sentences import translate
 from tests.chatapp.server_processes import PATIENCE, SIGN_IN, refusal, serving
 from tests.first_start import FirstStart
 from tests.processes import started

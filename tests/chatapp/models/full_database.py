@@ -4,9 +4,9 @@ import uuid
 
 import condense
 from chatapp.accounts import credentials, invitations
-from chatapp.composer import attachments
-from chatapp.condensation import undo
+from chatapp.condensing import undo
 from chatapp.conversations import conversations, forks, pins
+from chatapp.conversations.composer import attachments
 from chatapp.models import (
     AttachmentTotal,
     BackgroundDraft,

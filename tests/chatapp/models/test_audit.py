@@ -8,9 +8,7 @@ from decimal import Decimal
 import pytest
 from django.db import transaction
 
-from chatapp import approvals
 from chatapp.conversations import rewind
-from chatapp.maintenance import audit_check
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -22,6 +20,8 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.errors import AppendOnly
+from chatapp.records.maintenance import audit_check
+from chatapp.storage import approvals
 from tests.chatapp.audited import (
     ask,
     condense_on_record,

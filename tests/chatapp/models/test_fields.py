@@ -13,8 +13,8 @@ from django.urls import reverse
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Condensation, Conversation, Message, Preferences, Turn, message_store
-from chatapp.toolbox.toolbox import workspace_of
 from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, hidden_messages, message_index, message_store
 from chatapp.models.index_languages import LANGUAGES
-from chatapp.search import Query, fold
+from chatapp.project.search import Query, fold
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import append_many
 

@@ -20,11 +20,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from chatapp.maintenance.integrity import find_problems
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.migrations import _operations
 from chatapp.models import Conversation, Deletion
 from chatapp.models.databases import in_use, opened
+from chatapp.records.maintenance.integrity import find_problems
 from tests import postgresql
 from tests.chatapp.models.full_database import fill
 

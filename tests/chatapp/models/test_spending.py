@@ -14,10 +14,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import errors
 from chatapp.agent.errors import SpendingLimitReached
-from chatapp.context import sizes
 from chatapp.conversations import conversations
+from chatapp.conversations.context import sizes
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn
 from chatapp.models.spending import (
     Scope,
@@ -28,9 +27,10 @@ from chatapp.models.spending import (
     spent_this_month,
     tell,
 )
+from chatapp.operations import errors
 from tests.chatapp.scripted_turns import ask, end, regenerate, retry
 from tests.chatapp.sockets import Page, open_page
-from tests.chatapp.views.attempts import attempt
+from tests.chatapp.web.views.attempts import attempt
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 
 import condense
-from chatapp.context.sizes import hideable, sum_tokens
+from chatapp.conversations.context.sizes import hideable, sum_tokens
 from chatapp.models import Conversation, Message, hidden_messages, message_store
 from tests.bench.conversations import make_conversation
 from tests.chatapp.conftest import Say, summarise

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from chatapp.context.condense_requests import CondenseRequest, Scope, read_request
+from chatapp.conversations.context.condense_requests import CondenseRequest, Scope, read_request
 from chatapp.models import Conversation, Turn, TurnRequest
 from chatapp.turns import crash_recovery, turns_without_message
 from tests.chatapp.conftest import Say

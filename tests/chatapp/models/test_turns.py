@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
-from chatapp.context.condense_requests import CondenseRequest
 from chatapp.conversations import conversations
+from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.processes import this_process
 from chatapp.turns import crash_recovery, lifecycle

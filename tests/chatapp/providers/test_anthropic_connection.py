@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model
-from chatapp.network import Guard
+from chatapp.project.network import Guard
 from chatapp.providers import http
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import failure, listen, reply, request

@@ -6,10 +6,10 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
-from chatapp.languages import NAMES, Reader
+from chatapp.project.languages import NAMES, Reader
+from chatapp.project.sentences import translate as _
 from chatapp.providers.offline.answer import ABOUT, EXAMPLES, clip, gist
 from chatapp.providers.offline.provider import OfflineProvider
-from chatapp.sentences import translate as _
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,

@@ -18,7 +18,7 @@ def sources() -> Iterator[Path]:
     """Yield all that could name a vendor, each provider's own folder aside."""
     own = {ROOT / "chatapp" / "providers" / name for name in provider_specs()}
     # Files and requests are read by the programs that wrote them, whoever is a provider here.
-    own |= {ROOT / "chatapp" / name for name in ("gateway", "importers")}
+    own |= {ROOT / "chatapp" / name for name in ("gateway", "records/importers")}
     own |= {ROOT / f"templates/settings/_{name}.html" for name in ("client_lines", "gateway")}
     for folder, pattern in (("chatapp", "*.py"), ("templates", "*.html"), ("static/js", "*.js")):
         for path in (ROOT / folder).rglob(pattern):

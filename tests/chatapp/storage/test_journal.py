@@ -9,7 +9,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply, Purpose
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import CallOpening, PartialReply, Purpose
-from chatapp.context import sizes
+from chatapp.conversations.context import sizes
 from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.models.calls import read_draft
 from chatapp.storage import partial_replies

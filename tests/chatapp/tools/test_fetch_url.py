@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chatapp import network
 from chatapp.agent.ports import Policy, ToolOutcome
-from chatapp.network import Guard
+from chatapp.project import network
+from chatapp.project.network import Guard
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
 from chatapp.tools.fetch_url import text_of_html
 from tests.growth import assert_linear

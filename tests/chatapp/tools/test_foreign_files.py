@@ -11,8 +11,8 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.composer.attachments import block_for
-from chatapp.errors import Refused
+from chatapp.conversations.composer.attachments import block_for
+from chatapp.operations.errors import Refused
 from chatapp.tools import apply_diff, read_file, write_file
 from chatapp.tools.workspace import WritableWorkspace
 

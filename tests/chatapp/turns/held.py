@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import override
 
-from chatapp.context.turn_context import TurnContext
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.turns.runner import TurnTask
 from tests.chatapp.sockets import PATIENCE
 

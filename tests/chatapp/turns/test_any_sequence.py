@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import errors
-from tests.chatapp.live.people import SCRIPTS, WORDS, Person, meet
+from chatapp.operations import errors
+from tests.chatapp.page.live.people import SCRIPTS, WORDS, Person, meet
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,14 +13,14 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.db.models.signals import ModelSignal, post_init, post_save
 
-from chatapp import errors
-from chatapp.context.condense_requests import CondenseRequest
-from chatapp.context.turn_context import TurnContext
-from chatapp.live import incoming_frames
-from chatapp.live.live_views import views
+from chatapp.conversations.context.condense_requests import CondenseRequest
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.database import reading
 from chatapp.models.pending_messages import list_queued
+from chatapp.operations import errors
+from chatapp.page.live import incoming_frames
+from chatapp.page.live.live_views import views
 from chatapp.turns import actions, lifecycle
 from chatapp.turns.runner import TurnTask
 from chatapp.turns.running_turns import running_turns

@@ -11,10 +11,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
+from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
-from chatapp.toolbox import toolbox
-from chatapp.transcript import row_pages
-from chatapp.transcript.rows import MessageRow, TurnRow
+from chatapp.page.transcript import row_pages
+from chatapp.page.transcript.rows import MessageRow, TurnRow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin import auto

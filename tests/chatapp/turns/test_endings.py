@@ -18,9 +18,9 @@ from chatapp.agent.errors import (
     SpendingLimitReached,
     StepLimitReached,
 )
-from chatapp.errors import Refused
 from chatapp.models import Turn
 from chatapp.models.errors import DecryptionFailed
+from chatapp.operations.errors import Refused
 from chatapp.turns.runner import Ending, ending_of
 from tests.panics import PanicException
 

@@ -9,12 +9,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp.agent.errors import TurnEnded
-from chatapp.context.turn_context import TurnContext
+from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import start_conversation
-from chatapp.live import hints
-from chatapp.live.channel import channel
 from chatapp.models import Conversation, Message, ModelCall, Turn
-from chatapp.telemetry import registry
+from chatapp.operations.telemetry import registry
+from chatapp.page.live import hints
+from chatapp.page.live.channel import channel
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.running_turns import RECOVER_EVERY, RunningTurns
 from tests.chatapp.runs import run_in

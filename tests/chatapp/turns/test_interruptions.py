@@ -26,8 +26,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.processes import this_process
-from chatapp.transcript import row_pages
-from chatapp.transcript.rows import MessageRow, TurnRow
+from chatapp.page.transcript import row_pages
+from chatapp.page.transcript.rows import MessageRow, TurnRow
 from chatapp.turns import crash_recovery, turns_without_message
 from tests.chatapp.observers import live_elsewhere
 from tests.chatapp.runs import named

@@ -17,8 +17,8 @@ from chatapp.conversations import conversations, forks
 from chatapp.models import Conversation, ModelCall, Profile
 from tests.chatapp.claude import answered_by
 from tests.chatapp.conftest import summarise
+from tests.chatapp.records.transfer import lives
 from tests.chatapp.sockets import open_page
-from tests.chatapp.transfer import lives
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 from tests.standin.vendors import MESSAGES, VENDORS

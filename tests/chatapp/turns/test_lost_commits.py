@@ -9,10 +9,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, connection
 
-from chatapp.errors import not_saved
-from chatapp.live.incoming_frames import SendMessage
 from chatapp.models import Conversation, Message, Turn
 from chatapp.models.databases import in_use, opened
+from chatapp.operations.errors import not_saved
+from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.turns import actions
 from chatapp.turns.running_turns import running_turns
 from tests.chatapp.runs import ended

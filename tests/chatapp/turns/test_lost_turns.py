@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from chatapp.models import Conversation, ModelCall, Preferences
 from tests.chatapp.claude import converse
-from tests.chatapp.condensation.conftest import talk_long
-from tests.chatapp.condensation.review_steps import answer, until_shown
+from tests.chatapp.condensing.conftest import talk_long
+from tests.chatapp.condensing.review_steps import answer, until_shown
 from tests.chatapp.sockets import Page
 from tests.chatapp.storage_faults import broken
 from tests.chatapp.turns.losses import (

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
+from chatapp.conversations.toolbox import mcp_servers
+from chatapp.conversations.toolbox import mcp_servers as own_servers
 from chatapp.models import Conversation, McpServer, Turn
-from chatapp.toolbox import mcp_servers
-from chatapp.toolbox import mcp_servers as own_servers
 from chatapp.tools.mcp.pool import pool
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page

@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import errors
-from chatapp.composer import attachments
-from chatapp.live.incoming_frames import SendMessage
+from chatapp.conversations.composer import attachments
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
+from chatapp.operations import errors
+from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.turns import crash_recovery, message_queue
 from chatapp.turns.follow_ups import follow_turn
 from chatapp.turns.message_queue import MOST_QUEUED

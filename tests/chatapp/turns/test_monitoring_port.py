@@ -14,9 +14,9 @@ import redis
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
-from chatapp import telemetry
-from chatapp.environment import BadEnvironment
 from chatapp.models import Conversation
+from chatapp.operations import telemetry
+from chatapp.project.environment import BadEnvironment
 from chatapp.turns import monitoring
 from chatapp.turns.monitoring import WITHOUT_REDIS
 from chatapp.turns.running_turns import running_turns

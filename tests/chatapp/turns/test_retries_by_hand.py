@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from chatapp.live import incoming_frames
 from chatapp.models import Turn
+from chatapp.page.live import incoming_frames
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import UNAUTHORIZED
 from tests.standin.server import Standin

@@ -2,10 +2,10 @@
 
 import pytest
 
-from chatapp import errors
 from chatapp.agent.prompts import CONTINUE
 from chatapp.conversations import rewind
 from chatapp.models import Conversation, Message, Turn
+from chatapp.operations import errors
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.scripted_turns import FAILED, STOPPED, ask, end, go_on, retry, seen
 

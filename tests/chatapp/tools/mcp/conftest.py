@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
-from chatapp.network import Guard
+from chatapp.project.network import Guard
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools, pool

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chatapp.agent.errors import ServerFailed
-from chatapp.network import PRIVATE, Guard
+from chatapp.project.network import PRIVATE, Guard
 from chatapp.tools.mcp import pool as pools
 from chatapp.tools.mcp.pool import Pool, forget, pool
 from chatapp.tools.mcp.servers import Server, Way

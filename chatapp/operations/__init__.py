@@ -1,0 +1,1 @@
+"""Operations: processes, background jobs, monitoring and errors."""

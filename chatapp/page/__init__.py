@@ -1,0 +1,1 @@
+"""Pages: the rows, live frames and figures that they show."""

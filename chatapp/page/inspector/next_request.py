@@ -1,0 +1,106 @@
+"""Next request of a conversation, as it would be sent now, and the messages it leaves out."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import models
+
+import condense
+from chatapp.accounts import accounts
+from chatapp.condensing.costs import still_cached
+from chatapp.conversations.context import sizes
+from chatapp.conversations.context.turn_context import system_of
+from chatapp.conversations.toolbox import toolbox
+from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
+from chatapp.models.condensations import CondensationQuerySet
+from chatapp.page.inspector import parts
+from chatapp.page.transcript.labels import AttemptWords, seen_words
+
+
+def hiders(records: CondensationQuerySet) -> tuple[AttemptWords, ...]:
+    """Return those of some records that hide something, in reading order."""
+    made = records.exclude(message=None).brief().select_related("message")
+    return tuple(map(AttemptWords, made.order_by("message__position", "message__seq")))
+
+
+@dataclass(frozen=True, slots=True)
+class NextRequest:
+    """The next request: its cards, its size, an estimate unless ``measured``, and its window.
+
+    ``hiders`` are the records that hide something of the conversation from it, ``rewound`` counts
+    the messages that rewinds have set aside; ``starts`` is the size at which it would be condensed.
+    The first ``cached`` tokens should be in the provider's cache until about the moment
+    ``cached_until``, None if no time is known.
+    """
+
+    cards: Sequence[parts.Card]
+    tokens: int
+    measured: bool
+    window: int
+    model: str
+    hiders: Sequence[AttemptWords]
+    rewound: str
+    cached: int
+    cached_until: datetime | None
+    starts: sizes.CondensingPoint
+
+    @property
+    def percent(self) -> float:
+        """The filled share of the window, in percent."""
+        return 100 * self.tokens / self.window
+
+
+def read_next_request(conversation: Conversation) -> NextRequest | None:
+    """Return the next request to the model, None if no profile answers."""
+    profile = conversation.answering
+    if profile is None:
+        return None
+    system = system_of(conversation, profile)
+    history, beyond = message_store.read_outline(conversation.pk)
+    size = sizes.Scale.read(conversation, profile, system).weigh(history)
+    messages = [
+        parts.Sized(
+            one,
+            condense.count_message(one, sizes.COUNTER) if one.tokens is None else one.tokens,
+            made=one.is_summary or one.is_marker,
+            seq=one.seq,
+            pinned=parts.pinned_texts(one.blocks),
+            ranks=parts.recalled_ranks(one.blocks),
+        )
+        for one in history
+    ]
+    found = (*_frame(conversation, profile, system), *parts.message_pieces(messages))
+    cached, until = still_cached(conversation, profile)
+    read, more = cached if until else None, beyond.get("count", 1) - 1
+    standing = conversation.condensations.filter(
+        status=Condensation.Status.SUCCEEDED, message__hidden=False
+    )
+    in_force = conversation.rewinds.filter(undone_at=None, rewind_parent=None)
+    counts = ("messages_hidden", "results_hidden", "condensations_hidden")
+    rewound = Rewind(**in_force.aggregate(**{one: models.Sum(one, default=0) for one in counts}))
+    return NextRequest(
+        cards=parts.cards_of(found, size.value, profile.context_window, read, more),
+        tokens=size.value,
+        measured=size.measured,
+        window=profile.context_window,
+        model=profile.model,
+        hiders=hiders(standing),
+        rewound=seen_words(rewound),
+        cached=cached,
+        cached_until=until,
+        starts=sizes.CondensingPoint.of(profile, accounts.preferences_of(conversation.owner)),
+    )
+
+
+def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[parts.Piece]:
+    offered = toolbox.offered(conversation, profile)
+    weights = sizes.overhead_of(conversation, profile, system)
+    tools = {spec.name: spec.to_api() for spec in offered}
+    characters = sum(len(json.dumps(tool, separators=(",", ":"))) for tool in tools.values()) or 1
+
+    def weigh(kind: str, text: str) -> float:
+        return weights.system if kind == parts.SYSTEM else weights.tools * len(text) / characters
+
+    return parts.frame_pieces(system, tools, weigh)

@@ -1,0 +1,433 @@
+"""The view of a running turn: each event changes it, and only the changes are sent.
+
+Frames are rendered once for all watchers of one language, with the page's own templates, and not at
+all for nobody.
+"""
+
+import asyncio
+import logging
+import re
+import uuid
+from dataclasses import replace
+
+from django.template.loader import render_to_string
+
+from chatapp.agent import events
+from chatapp.conversations.context.turn_context import TurnSettings, read_terms
+from chatapp.models import Condensation
+from chatapp.models.database import reading
+from chatapp.page.live import outgoing_frames
+from chatapp.page.live.outgoing_frames import Watchers
+from chatapp.page.live.status_panel import (
+    CondensingStatus,
+    Notice,
+    panel_of,
+    read_panel,
+    render_panel,
+    written_of,
+)
+from chatapp.page.live.streamed_text import Awaited, StreamedReply, StreamedText
+from chatapp.page.transcript import labels, row_builder, row_pages, summary_proposal
+from chatapp.page.transcript.message_parts import ToolCard
+from chatapp.project.sentences import translate as _
+
+log = logging.getLogger(__name__)
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class TurnView:
+    """The view of a conversation's running turn: status, unfinished rows, panel, notice."""
+
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
+        self.conversation_id = conversation_id
+        self.watchers = watchers
+        # The id of the turn that runs, or "".
+        self.turn = ""
+        self.status = ""
+        # Whether the turn waits for a person's answer.
+        self.waits = False
+        self._sent_status: outgoing_frames.Frame | None = None
+        self.condensing: CondensingStatus | None = None
+        self.notice: Notice | None = None
+        self.streaming: StreamedReply | None = None
+        # What the turn knows of the context; where one is None, the database is read instead.
+        self._terms: TurnSettings | None = None
+        # When the request to the model began, None before it and after the answer.
+        self._asked: float | None = None
+        self._context: events.ContextChanged | None = None
+        self._is_outdated = False
+        # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
+        self._newest_seq = 0
+        self._tools: dict[str, events.ToolStarted | events.ToolFinished] = {}
+        # Whether that message ends the turn; its row is shown when the turn has ended.
+        self._is_final_reply = False
+        self._unsaved: list[tuple[str, str]] = []
+        # Panels are read and sent one at a time: an older one never replaces a newer one.
+        self._panels = asyncio.Lock()
+
+    @property
+    def part(self) -> StreamedText | None:
+        """The part that grows, None before the first one."""
+        return self.streaming.parts[-1] if self.streaming and self.streaming.parts else None
+
+    @property
+    def growing(self) -> StreamedReply | None:
+        """The reply that is being written; None once it is stored, and pages fetch its row."""
+        return None if self._is_final_reply else self.streaming
+
+    def begin(
+        self, turn: uuid.UUID, terms: TurnSettings | None = None, *, waits: bool = False
+    ) -> None:
+        """Show that a turn runs on these ``terms``, if known, or ``waits`` for a person."""
+        self.turn, self.notice, self._is_final_reply = str(turn), None, False
+        self._terms, self._context, self._is_outdated = terms, None, False
+        self._asked = None
+        self._unsaved.clear()
+        self._show_status(
+            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
+        )
+
+    def wait_for_worker(self) -> None:
+        """Show that no worker has taken the turn: all are busy, or there is none."""
+        self._show_status(_("Waiting for a free worker…"))
+
+    async def settle(self) -> None:
+        """Show the last row as the turn's end makes it, and the text that could not be stored."""
+        unsaved = None if self._is_final_reply else self.streaming
+        self._remove_streaming()
+        if unsaved and unsaved.texts:
+            self._unsaved.append(await unsaved.render_unsaved())
+            self.watchers.send(outgoing_frames.article_upserted(*self._unsaved[-1]))
+        await self._show_row()
+
+    async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
+        """Show a turn's end: its status, and the transcript again if that has ``changed``."""
+        self._newest_seq, self._tools = 0, {}
+        self.condensing, self.notice = None, notice
+        if changed:
+            await self._show_transcript()
+        async with self._panels:
+            panel = None
+            if self.watchers:
+                try:
+                    panel = await self.panel()
+                except Exception:
+                    log.exception("the context could not be shown")
+                    panel = render_panel(None, self.condensing, self.notice)
+            self.turn = ""
+            self._show_status(status, waits=False)
+            self._terms = self._context = None
+            if panel:
+                self.watchers.send(panel)
+
+    async def articles(self) -> list[tuple[str, str]]:
+        """Return (element id, HTML) of each article in flight, in the transcript's order."""
+        articles = []
+        if self._newest_seq and not self._is_final_reply:
+            articles.append(await self._newest_row())
+        if self.growing:
+            articles.append((self.growing.id, self.growing.render()))
+        return [*articles, *self._unsaved]
+
+    async def panel(self) -> outgoing_frames.Frame:
+        """Return the panel's frame, from the run's figures, or else from the database."""
+        # The condensation may end while the review is read, so it is kept in a variable.
+        if (condensing := self.condensing) and condensing.review:
+            # Read each time: somebody may have typed into it.
+            condensing.shown = await reading(_render_review)(condensing.review)
+        if self._context and self._terms is None and not self._is_outdated:
+            self._terms = await reading(read_terms)(self.conversation_id, self.turn)
+        shown = self.condensing, self.notice
+        if self._terms and self._context:
+            drawn = await panel_of(self._terms, self._context, *shown)
+        else:
+            drawn = await reading(read_panel)(self.conversation_id, *shown)
+        # More may have been written, and told, while the rest was drawn.
+        return drawn | written_of(self.condensing)
+
+    async def show_change(self) -> None:
+        """Show that the conversation was changed by something other than the run."""
+        # What the turn knows of the context may be outdated now.
+        self._terms, self._is_outdated = None, True
+        await self._show_transcript()
+        await self.show_panel()
+
+    async def flush(self) -> None:
+        """Send streamed text that is due."""
+        part = self.part
+        if part is None or part.due is None:
+            return
+        # Not due any more, even where sending fails: the row brings the whole text in the end.
+        part.due = None
+        if self.watchers:
+            self.watchers.send(await part.read())
+
+    async def show(self, event: events.TurnEvent) -> None:
+        """Show an event of the run; the method is named as it is."""
+        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
+
+    async def _restarted(self, _event: events.Restarted) -> None:
+        """Forget the run's state: its events come again."""
+        self._remove_streaming()
+        self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
+        self.condensing = self.notice = self._asked = None
+        self.waits = False
+
+    async def _text_streamed(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
+        growing = self.part
+        if isinstance(event, events.TextStreamed) and (growing is None or growing.thought):
+            if not event.text.strip("\n"):  # Nothing is said yet.
+                return
+            await self._begin_part()
+        if part := self.part:
+            part.feed(event.text)
+
+    _thinking_streamed = _text_streamed
+
+    async def _thinking_started(self, event: events.ThinkingStarted) -> None:
+        await self._begin_part(event.since)
+
+    async def _thinking_ended(self, event: events.ThinkingEnded) -> None:
+        await self._end_part(event.seconds)
+
+    async def _begin_part(self, thought_since: float | None = None) -> None:
+        """Show that the reply begins, or goes on, with a thought or a text."""
+        await self._end_part()
+        self._asked = None
+        self.streaming = self.streaming or StreamedReply()
+        self._draw(self.streaming.begin(thought_since=thought_since))
+        self._show_status(_("Thinking…") if thought_since else _("Writing…"))
+        await self._clear_retry_notice()
+
+    async def _end_part(self, seconds: int | None = None) -> None:
+        """Show the rest of a part, and a thought's duration."""
+        part = self.part
+        if part and not part.is_over:
+            part.end(seconds)
+            if self.watchers:
+                self.watchers.send(await part.read())
+                if part.thought:
+                    self._draw(part)
+
+    async def _step_started(self, event: events.StepStarted) -> None:
+        self._asked = event.since
+        self._show_status(_("Waiting for the model…"))
+        await self._show_awaited()
+        # A cancelled attempt may not have said that it ended.
+        if (self.condensing and not self.condensing.awaited) or self.notice:
+            self.condensing = self.notice = None
+            await self.show_panel()
+
+    async def _condensing_awaited(self, event: events.CondensingAwaited) -> None:
+        if event.awaited and self.condensing is None:
+            self.condensing = CondensingStatus("manual", awaited=True)
+        elif self.condensing and self.condensing.awaited and not event.awaited:
+            self.condensing = None
+        await self.show_panel()
+
+    async def _show_awaited(self) -> None:
+        """Show a line in the answer's place that names the awaited model."""
+        if self._asked is None or self.part:
+            return
+        awaited = Awaited(self._asked)
+        if (terms := self._terms) and (context := self._context) and self.watchers:
+            model, tokens = terms.profile.name, context.tokens
+            expected = terms.profile.pace and terms.profile.pace * tokens
+            awaited = Awaited(self._asked, model, tokens, context.measured, expected)
+        self.streaming = StreamedReply(awaited)
+        self._draw(self.streaming)
+
+    def _draw(self, shown: StreamedReply | StreamedText) -> None:
+        """Show the element of a reply, or of a part, as it is now."""
+        if self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(shown.id, shown.render()))
+
+    async def _tool_use_started(self, event: events.ToolUseStarted) -> None:
+        if self.streaming and not self.part:
+            self._asked, self.streaming = None, StreamedReply()
+            self._draw(self.streaming)
+        self._show_status(_("Calling {tool}…", tool=event.name))
+        await self._clear_retry_notice()
+
+    async def _tool_started(self, event: events.ToolStarted | events.ToolFinished) -> None:
+        self._tools[event.id] = event
+        if isinstance(event, events.ToolStarted):
+            self._show_status(_("Running {tool}…", tool=event.name))
+        if self._newest_seq and self.watchers:
+            # Only the call's card is sent: the row may have hundreds of them.
+            seq, tools = self._newest_seq, dict(self._tools)
+            card = await reading(_render_card)(self.conversation_id, seq, tools, event.id)
+            self.watchers.send(outgoing_frames.article_upserted(*card))
+
+    _tool_finished = _tool_started
+
+    async def _person_asked(self, _event: events.PersonAsked) -> None:
+        # First the question, then that it waits: who hears of it finds it on the page.
+        await self._show_row()
+        self._show_status(_("Waiting for you."), waits=True)
+
+    async def _person_answered(self, _event: events.PersonAnswered) -> None:
+        self._show_status(_("Going on…"), waits=False)
+        await self._show_row()
+
+    async def _tool_progressed(self, event: events.ToolProgressed) -> None:
+        started = self._tools.get(event.id)
+        if isinstance(started, events.ToolStarted):
+            self._tools[event.id] = replace(started, output=event.output)
+            frame = outgoing_frames.tool_progressed(self._newest_seq, event.id, event.output)
+            self.watchers.send(frame)
+
+    async def _message_appended(self, event: events.MessageAppended) -> None:
+        self.notice = self._asked = None
+        # Results are shown in the row of the message that called for them. Another message forgets
+        # the events of calls before it, whose ids may come again.
+        if not event.holds_results:
+            self._newest_seq, self._tools = event.seq, {}
+        self._is_final_reply = event.role == "assistant" and not event.calls
+        # The final reply's row needs the turn's figures; until then its streamed text is shown.
+        if not self._is_final_reply:
+            self._remove_streaming()
+            await self._show_row()
+
+    async def _context_changed(self, event: events.ContextChanged) -> None:
+        self._context = event
+        if not self._is_final_reply:
+            await self.show_panel()
+            await self._show_awaited()
+
+    async def _stream_discarded(self, _event: events.StreamDiscarded) -> None:
+        self._remove_streaming()
+
+    async def _retry_scheduled(self, event: events.RetryScheduled) -> None:
+        if self.part and self.streaming and not self.streaming.texts:
+            self._remove_streaming()  # The model will think anew.
+            self._asked = event.since
+            await self._show_awaited()
+        self.notice = Notice("retry", event.reason, until=event.since + event.seconds)
+        self._show_status(
+            _("Trying again: {number} of {count}", number=event.attempt, count=event.attempts)
+        )
+        await self.show_panel()
+
+    async def _condensing_started(self, event: events.CondensingStarted) -> None:
+        if not self.part:
+            self._remove_streaming()
+        # Several attempts in a row are shown as one condensation, with one start.
+        if self.condensing is None or self.condensing.awaited:
+            self.condensing = CondensingStatus(event.trigger, event.since)
+        self._show_status(_("Condensing context…"))
+        await self.show_panel()
+
+    async def _condensing_progressed(self, event: events.CondensingProgressed) -> None:
+        if not self.condensing:
+            return
+        if self.notice:
+            self._show_status(_("Condensing context…"))
+            await self._clear_retry_notice()
+        self.condensing.tokens_written = event.tokens_written
+        written = written_of(self.condensing)["written"]
+        self.watchers.send(outgoing_frames.condensing_progressed(written))
+
+    async def _summary_streamed(self, event: events.SummaryStreamed) -> None:
+        if not self.condensing:
+            return
+        begins, before = self.condensing.draft is None, self.condensing.draft or ""
+        self.condensing.draft = before[: event.at] + event.text
+        if begins:
+            await self.show_panel()
+        else:
+            self.watchers.send(outgoing_frames.draft_streamed(self.condensing.draft))
+
+    async def _review_asked(self, event: events.ReviewAsked) -> None:
+        if self.condensing is None:
+            # After a restart the attempt began in another process.
+            attempt = await reading(Condensation.objects.get)(reviews=event.id)
+            self.condensing = CondensingStatus(attempt.trigger)
+        self.condensing.review = event.id
+        self._show_status(_("Waiting for you."), waits=True)
+        await self.show_panel()
+
+    async def _review_answered(self, _event: events.ReviewAnswered) -> None:
+        if self.condensing:
+            self.condensing = CondensingStatus(self.condensing.trigger, self.condensing.started)
+        self._show_status(_("Condensing context…"), waits=False)
+        await self.show_panel()
+
+    async def _condensing_fell_back(self, _event: events.CondensingFellBack) -> None:
+        self.notice = None
+        if self.condensing:
+            self.condensing.tokens_written, self.condensing.draft = 0, None
+        await self._show_transcript()
+        await self.show_panel()
+
+    async def _condensing_ended(self, event: events.CondensingEnded) -> None:
+        # A condensation that was put off is due again.
+        self.condensing = self.notice = self._terms = None
+        self._show_status(labels.outcome_name(event.kind, event.status), waits=False)
+        await self._show_transcript()
+        await self.show_panel()
+        await self._show_awaited()
+
+    async def _clear_retry_notice(self) -> None:
+        """Remove the notice of a retry that worked."""
+        if self.notice:
+            self.notice = None
+            await self.show_panel()
+
+    def _remove_streaming(self) -> None:
+        if self.streaming:
+            self.watchers.send(outgoing_frames.article_removed(self.streaming.id))
+            self.streaming = None
+
+    async def _show_row(self) -> None:
+        """Show the newest message as it is now."""
+        if self._newest_seq and self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(*await self._newest_row()))
+
+    async def _newest_row(self) -> tuple[str, str]:
+        return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
+
+    def _show_status(self, text: str, *, waits: bool | None = None) -> None:
+        """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""
+        self.status = text
+        self.waits = self.waits if waits is None else waits
+        frame = outgoing_frames.status_changed(text, turn=self.turn, waits=self.waits)
+        if frame != self._sent_status:
+            self._sent_status = frame
+            self.watchers.send(frame)
+
+    async def _show_transcript(self) -> None:
+        revision = await reading(row_pages.revision)(self.conversation_id)
+        self.watchers.send(outgoing_frames.transcript_changed(revision))
+
+    async def show_panel(self) -> None:
+        """Show the context's state."""
+        async with self._panels:
+            if self.watchers:
+                self.watchers.send(await self.panel())
+
+
+def _render_row(
+    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents
+) -> tuple[str, str]:
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
+    html = render_to_string(row.template, {"row": row, "conversation": conversation})
+    return row.id, html
+
+
+def _render_card(
+    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents, call: str
+) -> tuple[str, str]:
+    """Return (element id, HTML) of a call's card, or of its row if others have the same id."""
+    row, conversation = row_builder.live_row(conversation_id, seq, tools)
+    parts = getattr(row, "parts", ())
+    cards = [one for one in parts if isinstance(one, ToolCard) and one.id == call]
+    if len(cards) != 1:
+        return _render_row(conversation_id, seq, tools)
+    context = {"card": cards[0], "row": row, "conversation": conversation}
+    return f"tool-{seq}-{call}", render_to_string("chat/_tool_card.html", context)
+
+
+def _render_review(review_pk: int) -> str:
+    return render_to_string("chat/_review.html", {"shown": summary_proposal.read_review(review_pk)})

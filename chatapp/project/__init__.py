@@ -1,0 +1,1 @@
+"""The project: its environment, languages, network, logs and files."""

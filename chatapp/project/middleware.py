@@ -1,0 +1,141 @@
+"""Middleware at the edge: the client's address, the server's own, and refused requests."""
+
+import re
+import uuid
+from collections.abc import Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http.request import split_domain_port
+from django.http.response import HttpResponseBase
+
+from chatapp.project import logs
+from chatapp.project.sentences import translate as _
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+UNSUPPORTED = 415
+
+# An id that a proxy may give a request, and the addresses that name a conversation.
+SANE = re.compile(r"[\w.-]{8,64}", re.ASCII)
+CONVERSATION = re.compile(r"(?:/api/conversations|/c)/([0-9a-f-]{36})(?:/|$)")
+
+# Asked by whoever watches over a process, by whatever name that has for them.
+MONITORING = ("/healthz", "/readyz", "/metrics")
+
+# What no page here asks a browser for, and what a page that got in must not have.
+DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+
+
+def request_ids(get_response: GetResponse) -> GetResponse:
+    """Give each request an id, which its log lines and the answer have; or keep a trusted proxy's.
+
+    Stands before ``client_address``, while the address is still that of the connection.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-ID", "")
+        is_known = SANE.fullmatch(given) and _is_trusted(request.META.get("REMOTE_ADDR", ""))
+        own = given if is_known else uuid.uuid4().hex
+        at = CONVERSATION.match(request.path)
+        # Django tells of a refusal after the middleware, where the request's context still is.
+        logs.begin(request=own, conversation=at and at[1])
+        answer = get_response(request)
+        answer.headers["X-Request-ID"] = own
+        return answer
+
+    return middleware
+
+
+def client_address(get_response: GetResponse) -> GetResponse:
+    """Set ``REMOTE_ADDR`` to the client's address if ``TRUSTED_PROXIES`` pass it on.
+
+    Each proxy adds its own client to ``X-Forwarded-For``, so the last address is the one that
+    a trusted proxy has seen; those before it are believed as far as trusted proxies go.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        forwarded = request.headers.get("X-Forwarded-For", "").split(",")
+        hops = [hop.strip() for hop in forwarded if hop.strip()]
+        while hops and _is_trusted(request.META.get("REMOTE_ADDR", "")):
+            hop = hops.pop()
+            # Some proxies add the port, which is another one each time.
+            address = split_domain_port(hop)[0].strip("[]") or hop
+            try:
+                request.META["REMOTE_ADDR"] = str(ip_address(address))
+            except ValueError:
+                break
+        return get_response(request)
+
+    return middleware
+
+
+def _is_trusted(text: str) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in network for network in settings.TRUSTED_PROXIES)
+
+
+def permissions_policy(get_response: GetResponse) -> GetResponse:
+    """Deny every page the camera, microphone and the like."""
+    policy = ", ".join(f"{feature}=()" for feature in DENIED)
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        answer = get_response(request)
+        answer.headers.setdefault("Permissions-Policy", policy)
+        return answer
+
+    return middleware
+
+
+def one_address(get_response: GetResponse) -> GetResponse:
+    """Redirect requests for other host names to ``PUBLIC_URL``, if that is set.
+
+    From here on the request has that address, and so have the links that are made of it.
+    """
+    own = urlsplit(settings.PUBLIC_URL).netloc
+    name, _port = split_domain_port(own)
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if own:
+            asked, _port = split_domain_port(request.META.get("HTTP_HOST", ""))
+            if asked != name and request.path not in MONITORING:
+                return _lead_on(request)
+            # A proxy may pass the name on without its port.
+            request.META["HTTP_HOST"] = own
+        return get_response(request)
+
+    return middleware
+
+
+def _lead_on(request: HttpRequest) -> HttpResponse:
+    address = settings.PUBLIC_URL
+    if request.method in {"GET", "HEAD"}:
+        # Not for good: who changes the address would lead browsers round in circles.
+        return HttpResponseRedirect(address + request.get_full_path())
+    # Settings import this module.
+    from chatapp.project.languages import reader_of  # noqa: PLC0415 - only with settings
+
+    # Stands before the middleware that chooses a language.
+    with reader_of(request, user=None).reading():
+        words = _("This server's address is {own}: nothing is taken by another name.", own=address)
+    return HttpResponseBadRequest(words, content_type="text/plain; charset=utf-8")
+
+
+def only_utf_8(get_response: GetResponse) -> GetResponse:
+    """Refuse a request that says it is written in anything but UTF-8, as no browser's is.
+
+    Django would read its address and its fields in that encoding, and could fail.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if (request.encoding or "utf-8").lower() not in {"utf-8", "utf8"}:
+            return HttpResponse(status=UNSUPPORTED)
+        return get_response(request)
+
+    return middleware

@@ -1,0 +1,55 @@
+"""The terminal: commands speak the language of the environment there, and nowhere else."""
+
+import argparse
+import re
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, override
+
+from django.apps import apps
+from django.core.management import ManagementUtility
+from django.core.management.base import BaseCommand
+from django.utils import translation
+
+from chatapp.project.environment import read_text
+
+if TYPE_CHECKING:
+    from chatapp.project.languages import Reader
+
+
+def language() -> str:
+    """Return the first language that the environment asks for and that is spoken here."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        locale = re.split(r"[.@]", read_text(name, ""))[0]
+        if locale in {"C", "POSIX"}:
+            # Whoever reads what a command says by a script asks for these.
+            break
+        with suppress(LookupError):
+            return translation.get_supported_language_variant(translation.to_language(locale))
+    return "en"
+
+
+def speaking() -> AbstractContextManager[None]:
+    """Use that language for sentences and numbers until the end of the block."""
+    return _reader().reading()
+
+
+def _reader() -> "Reader":
+    # Where settings are wrong, that is said in English, and this can't be imported.
+    from chatapp.project.languages import Reader  # noqa: PLC0415 - only with settings
+
+    return Reader.of(language(), "")
+
+
+class CommandLine(ManagementUtility):
+    """Django's command line, in the language of the environment."""
+
+    @override
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return a command; from now on all is said in that language."""
+        command = super().fetch_command(subcommand)
+        if apps.ready:
+            _reader().enter()
+            # What it says around our words is in our catalogues, with all that is borrowed.
+            vars(argparse).update(_=translation.gettext, ngettext=translation.ngettext)
+            command.help = translation.gettext(command.help)
+        return command

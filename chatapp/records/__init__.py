@@ -1,0 +1,1 @@
+"""Records: import, export, backup, erasure and proof of what is stored."""

@@ -1,0 +1,68 @@
+"""Messages as the Chat Completions API has them: a list, or an object with ``messages``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, override
+
+from django.utils.translation import gettext_lazy
+
+from chatapp.records.transfer import Piece, transcripts
+from chatapp.records.transfer.source_texts import fields, joined, listed
+from chatapp.records.transfer.transcript_files import Sample, read_items
+from condense import noop
+
+LABEL = noop("OpenAI messages")
+WHERE = gettext_lazy("A JSON file with a list of messages.")
+
+NOT_FIRST = noop("A system message is used at the beginning only, as the system prompt.")
+
+_ROLES = {"system", "developer", "tool", "function"}
+_PARTS = {"image_url", "input_text", "output_text", "input_image"}
+
+
+def recognise(sample: Sample) -> bool:
+    """Return True if a role, a part or a call has a form that only this API uses."""
+    items = [item for item in sample.items if "role" in item]
+    parts = [part for item in items for part in listed(item.get("content"))]
+    return not sample.in_lines and (
+        any(str(item["role"]) in _ROLES or "tool_calls" in item for item in items)
+        or any(isinstance(part, dict) and str(part.get("type")) in _PARTS for part in parts)
+    )
+
+
+def read_transcript(path: Path) -> Iterator[Piece]:
+    """Yield the messages, calls and results; the first system message is the system prompt."""
+    return Messages().read(read_items(path))
+
+
+class Messages(transcripts.Transcript):
+    """A list of messages, one by one."""
+
+    @override
+    def take(self, index: int, item: Any, /) -> None:
+        match item:
+            case {"role": "system" | "developer", "content": content}:
+                if (text := joined(content)) and not (self.messages or self.besides):
+                    self.describe(system_prompt=text)
+                else:
+                    self.refuse(index, NOT_FIRST)
+            case {"role": "tool" | "function", **answer}:
+                result = {"type": "tool_result", **answer, "id": answer.get("tool_call_id")}
+                self._say(index, "user", [result])
+            case {"role": "user" | "assistant" as role, **said}:
+                content = said.get("content") or said.get("refusal")
+                content = content or fields(said.get("audio")).get("transcript")
+                thought = said.get("reasoning_content") or said.get("reasoning")
+                calls = [*listed(said.get("tool_calls")), said.get("function_call")]
+                told = [{"type": "function", "function": one} | one for one in calls if one]
+                parts = listed(content) or [content] * bool(content)
+                self._say(index, role, [{"type": "thinking", "text": thought}, *parts, *told])
+            case _:
+                self.refuse(index, noop("This is no message of this form."))
+
+    def _say(self, index: int, role: str, parts: list[Any]) -> None:
+        odd = list[Any]()
+        blocks = [*transcripts.blocks_in(parts, f"call_{index}", odd.append)]
+        if odd or not blocks:
+            self.refuse(index, noop("Part of the message, or all of it, can't be used."))
+        self.say(role, blocks)

@@ -1,0 +1,1 @@
+"""The web: requests of browsers and programs, validated and passed on."""

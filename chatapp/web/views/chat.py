@@ -1,0 +1,235 @@
+"""One conversation: its page, its transcript in parts, and its answering profile.
+
+Also its messages: their texts, the end of a part to condense, and pins.
+"""
+
+import uuid
+
+from django.conf import settings
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+
+import condense
+from chatapp.accounts import accounts, new_profiles
+from chatapp.condensing import costs
+from chatapp.conversations import conversations, forgotten_passages, pins
+from chatapp.conversations.context.condense_requests import find_ends
+from chatapp.conversations.context.turn_context import read_todo
+from chatapp.models import Conversation, Profile, message_index, message_store
+from chatapp.models.errors import IndexDamaged
+from chatapp.page.live.status_panel import context_state
+from chatapp.page.transcript import pinned, row_pages, rows
+from chatapp.project.languages import in_words
+from chatapp.project.search import Query
+from chatapp.project.sentences import translate as _
+from chatapp.turns import actions
+from chatapp.web.views.common import Request, announce, in_conversation, read_number, refuse
+from chatapp.web.views.conversations import FIRST
+from chatapp.web.what_if import terms_of
+
+# Places in one conversation that can be stepped through.
+PLACES = 1_000
+# In one list; who wants more condenses all, or begins further down.
+MOST_ENDS = 300
+
+
+@in_conversation("GET")
+def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the conversation from its newest page, or from the place ``at``."""
+    preferences = accounts.preferences_of(request.user)
+    waiting = {} if conversation.last_seq else request.session.get(FIRST, {})
+    context = {
+        "conversation": conversation,
+        "page": read_page(request, conversation),
+        "context": context_state(conversation, preferences),
+        "todo": read_todo(conversation),
+        "shortcuts": preferences.shortcuts,
+        "longest": settings.LONGEST_MESSAGE,
+        "attachments": settings.ATTACHMENTS_PER_MESSAGE,
+        "forks": conversation.forks.present(request.user),
+        "first": waiting.get(str(conversation.pk)),
+    }
+    return render(request, "chat/page.html", context)
+
+
+@in_conversation("GET")
+def show_transcript(request: Request, conversation: Conversation) -> HttpResponse:
+    """Return the rows before or after a cut, or the transcript anew, whole or between two cuts."""
+    cuts = request.GET.keys() & {"before", "after"}
+    part = cuts.pop() if len(cuts) == 1 else ""
+    template = "chat/_rows.html" if part else "chat/_transcript.html"
+    page = read_page(request, conversation)
+    return render(request, template, {"conversation": conversation, "page": page, "part": part})
+
+
+def read_page(request: Request, conversation: Conversation) -> rows.Page:
+    """Return the rows that the address names, the newest ones if it names none."""
+    match request.GET.dict():
+        case {"after": after, "before": before}:
+            return row_pages.page_between(conversation, after, before)
+        case {"after": after}:
+            return row_pages.page_after(conversation, after)
+        case {"before": before}:
+            return row_pages.page(conversation, before=before)
+        case {"at": place}:
+            return row_pages.page_around(conversation, place)
+    return row_pages.page(conversation)
+
+
+@in_conversation("GET")
+def find(request: Request, conversation: Conversation) -> JsonResponse:
+    """Return the places of the words in the conversation, in reading order, and their pattern."""
+    query = Query.read(request.GET.get("q", ""))
+    problem = ""
+    try:
+        places = message_index.find_places(conversation, query, limit=PLACES + 1)
+    except IndexDamaged as damage:
+        places, problem = [], in_words(str(damage))
+    return JsonResponse(
+        {
+            "problem": problem,
+            "places": [f"{position}.{seq}" for position, seq in places[:PLACES]],
+            "more": len(places) > PLACES,
+            "pattern": query.script_pattern,
+        }
+    )
+
+
+@in_conversation("GET")
+def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
+    """Return the to-do list that the agent keeps."""
+    return render(request, "chat/_todo.html", {"todo": read_todo(conversation)})
+
+
+@in_conversation("GET")
+def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the number of messages and condensations, and the last condensation."""
+    said = conversation.messages.in_force().written().filter(holds_results=False).count()
+    made = conversation.condensations.filter(status="succeeded", message__rewind_parent=None)
+    context = {"said": said, "made": made.count(), "last": made.newest_first().first()}
+    return render(request, "chat/_counts.html", context)
+
+
+@in_conversation("GET")
+def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
+    """Return the profiles that can answer, the one used last first, and the chosen one."""
+    profiles = Profile.objects.last_used_first(request.user)
+    context = {"conversation": conversation, "profiles": profiles}
+    return render(request, "chat/_profile_options.html", context)
+
+
+@in_conversation("POST")
+def choose_profile(request: Request, conversation: Conversation) -> HttpResponse:
+    """Let another of the user's profiles answer from now on."""
+    chosen = read_number(request.POST.get("profile", ""))
+    profile = get_object_or_404(request.user.profiles, pk=chosen)
+    if profile != conversation.profile:
+        conversations.choose_profile(conversation=conversation, profile=profile)
+    return announce(request, conversation)
+
+
+@in_conversation("POST")
+def set_window(request: Request, conversation: Conversation) -> HttpResponse:
+    """Give the profile that answers the window that its provider named."""
+    profile, window = conversation.profile, conversation.named_window
+    if profile is None or profile.origin_id or window is None:
+        return refuse(request, _("This has changed meanwhile. Reload the page."))
+    new_profiles.set_window(profile, window)
+    actions.announce_changes(request.user.pk)
+    return announce(request, conversation)
+
+
+@in_conversation("GET")
+def show_message_text(_request: Request, own: Conversation, seq: int) -> HttpResponse:
+    """Return a message's text, for copying and editing."""
+    return answer(row_pages.message_text(own, seq))
+
+
+@in_conversation("GET")
+def show_call_text(request: Request, own: Conversation, seq: int) -> HttpResponse:
+    """Return all of a tool call's input or result."""
+    call, part = request.GET.get("call", ""), request.GET.get("part", "")
+    return answer(row_pages.call_text(own, seq, call, part))
+
+
+@in_conversation("GET")
+def show_queued_text(_request: Request, own: Conversation, nonce: uuid.UUID) -> HttpResponse:
+    """Return the text of a queued message, for editing."""
+    waiting = own.queued.waiting().filter(nonce=nonce)
+    return answer(waiting.values_list("text", flat=True).first())
+
+
+def answer(text: str | None) -> HttpResponse:
+    """Return plain text that no browser takes for HTML."""
+    if text is None:
+        raise Http404
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+@in_conversation("GET")
+def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Ask for the last message of a part to condense, which starts at this one."""
+    try:
+        ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
+    except condense.NothingToCondense as reason:
+        return refuse(request, str(reason))
+    # Most would end before the next message of the user.
+    asked = (place for place, end in enumerate(ends) if end.by_user and place)
+    usual = ends[next(asked, len(ends)) - 1].seq
+    terms = terms_of(conversation)
+    forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
+    context = {"first": seq, "ends": forecast, "usual": usual}
+    return render(request, "chat/_range.html", context)
+
+
+@in_conversation("GET")
+def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the pins, their size, and a form for a rule."""
+    context = {
+        "conversation": conversation,
+        "pins": pinned.pin_lines(conversation),
+        "longest": pins.LONGEST_RULE,
+        "take": pins.what_pins_take(conversation),
+        "claimed": pinned.claimed_rules(conversation),
+    }
+    return render(request, "chat/_pins.html", context)
+
+
+@in_conversation("POST", resting=True)
+def pin_rule(request: Request, conversation: Conversation) -> HttpResponse:
+    """Have the model keep a rule of the user's own."""
+    pins.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def adopt_rules(request: Request, conversation: Conversation) -> HttpResponse:
+    """Give the model the rules of an imported file as the user's own."""
+    pins.adopt_rules(conversation=conversation)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Have the model keep a message word for word, or a selected part of its text."""
+    if (selected := request.POST.get("selected")) is None:
+        pins.pin_message(conversation=conversation, seq=seq)
+    else:
+        pins.pin_selection(conversation=conversation, seq=seq, selected=selected)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def unpin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Let a message be summarised like any other again."""
+    pins.unpin_message(conversation=conversation, seq=seq)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def forget(request: Request, conversation: Conversation) -> HttpResponse:
+    """Forget a passage in all messages, or all of one message."""
+    text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
+    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
+    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=number)
+    return announce(request, conversation)

@@ -1,0 +1,227 @@
+"""Conversations: the first page; beginning, renaming, deleting, forking and rewinding one."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations, forks
+from chatapp.conversations import rewind as rewind_
+from chatapp.conversations.composer import slash_commands
+from chatapp.conversations.composer.attachments import find_attachments
+from chatapp.conversations.toolbox.toolbox import SAMPLES
+from chatapp.gateway import sessions
+from chatapp.models import Conversation
+from chatapp.operations import errors
+from chatapp.page.transcript import labels
+from chatapp.project.languages import in_words
+from chatapp.project.sentences import translate as _
+from chatapp.providers.offline.answer import EXAMPLES
+from chatapp.turns import actions
+from chatapp.web.forms.conversations import RewindForm
+from chatapp.web.forms.profiles import connectable, remote_servers
+from chatapp.web.views.common import (
+    REFUSED,
+    Request,
+    announce,
+    as_uuid,
+    done,
+    in_conversation,
+    read_number,
+    refuse,
+    signed_in,
+)
+
+# What pages of empty conversations have yet to send, in the session.
+FIRST = "first"
+
+
+@signed_in("GET")
+def show_home(request: Request) -> HttpResponse:
+    """Show the introduction and three examples."""
+    return _home(request)
+
+
+def _home(
+    request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
+) -> HttpResponse:
+    """Return the first page, with the text and attachments of a refused form."""
+    own = Conversation.objects.owned_by(request.user)
+    deleted_pk = as_uuid(request.GET.get("deleted", ""))
+    default = accounts.preferences_of(request.user).default_profile_id
+    profiles = [*request.user.profiles.all()]
+    samples = [one for one in profiles if not one.spec.needs_key]
+    is_new = len(samples) == len(profiles)
+    context = {
+        "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
+        "profiles": profiles,
+        "chosen": read_number(request.POST.get("profile", "")) or default,
+        "sample": samples[0] if samples else None,
+        "examples": EXAMPLES,
+        "connectable": connectable() if is_new else (),
+        "servers": remote_servers(),
+        "looks_around": is_new and accounts.is_alone(request.user),
+        "longest": settings.LONGEST_MESSAGE,
+        "attachments": settings.ATTACHMENTS_PER_MESSAGE,
+        "prompt": prompt,
+        "attached": attached,
+        "in_conversations": [one.name for one in slash_commands.BUILT_IN if not one.anywhere],
+    }
+    return render(request, "conversations/home.html", context, status=status)
+
+
+@signed_in("POST")
+def create_conversation(request: Request) -> HttpResponse:
+    """Start a conversation; a prompt given is sent by its page as soon as it is open.
+
+    Without the field it starts empty; an empty field is refused. A refused form stays on the page.
+    """
+    prompt, attached = request.POST.get("prompt", "").strip(), request.POST.getlist("attachments")
+    try:
+        return _begin(request, prompt, attached)
+    except errors.Refused as refusal:
+        messages.error(request, in_words(str(refusal)))
+        return _home(request, prompt, attached, status=REFUSED)
+
+
+def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpResponse:
+    attachments = [one for text in attached if (one := as_uuid(text))]
+    profile = accounts.preferences_of(request.user).default_profile
+    chosen = read_number(request.POST.get("profile", ""))
+    if chosen and (profile is None or profile.pk != chosen):
+        profile = request.user.profiles.filter(pk=chosen).first() or profile
+    find_attachments(request.user, attachments, profile)
+    if "prompt" in request.POST:
+        conversations.check_message(prompt, alone=not attachments)
+    if slash_commands.is_built_in(prompt):
+        raise errors.Refused(_("This command is for a conversation. Start one first."))
+    workspace = SAMPLES if request.POST.get("samples") else ""
+    conversation = conversations.start_conversation(
+        owner=request.user, profile=profile, workspace=workspace
+    )
+    if prompt or attachments:
+        # The conversation's page sends it, under one nonce; what was stored since is forgotten.
+        waiting: dict[str, Any] = request.session.get(FIRST, {})
+        empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
+        kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
+        first = {
+            "prompt": prompt,
+            "nonce": str(uuid.uuid4()),
+            "attachments": [*map(str, attachments)],
+        }
+        request.session[FIRST] = {**kept, str(conversation.pk): first}
+    return redirect("chat", conversation.pk)
+
+
+@in_conversation("POST")
+def continue_here(request: Request, conversation: Conversation) -> HttpResponse:
+    """Go on here with a conversation that another program began."""
+    sessions.continue_here(conversation=conversation)
+    return redirect("chat", conversation.pk)
+
+
+@in_conversation("GET", "POST")
+def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+    """Give the conversation another title, ask for one, or show the one it has in its header."""
+    if request.method == "GET":
+        of_header = request.htmx.target == "title"
+        template = "chat/_title.html" if of_header else "conversations/_rename.html"
+        return render(request, template, {"conversation": conversation})
+    title = request.POST.get("title", "")
+    conversations.rename_conversation(conversation=conversation, title=title)
+    actions.announce_title(conversation)
+    return done(request, event="list-changed", to=reverse("chat", args=[conversation.pk]))
+
+
+@signed_in("POST")
+def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Hide a deleted conversation, and offer to restore it."""
+    conversation = present_or_deleted(request, pk)
+    conversations.delete_conversation(conversation=conversation)
+    actions.close_deleted(pk)
+    actions.announce_list(conversation.owner_id)
+    home = reverse("conversations", query={"deleted": str(pk)})
+    if not request.htmx:
+        return redirect(home)
+    if reverse("chat", args=[pk]) in (request.htmx.current_url or ""):
+        return HttpResponseClientRedirect(home)
+    answer = render(request, "conversations/_deleted.html", {"deleted": conversation})
+    return trigger_client_event(answer, "list-changed")
+
+
+@signed_in("POST")
+def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Restore a deleted conversation and show it."""
+    conversations.restore_conversation(conversation=present_or_deleted(request, pk))
+    return redirect("chat", pk)
+
+
+@in_conversation("POST")
+def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Go on from a message, or from before a condensation, in a new conversation."""
+    copy = forks.fork_conversation(conversation=conversation, seq=seq)
+    address = reverse("chat", args=[copy.pk])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+@in_conversation("GET")
+def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the messages and files that a rewind would change."""
+    form = RewindForm(request.GET)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    to_seq = form.cleaned_data["to_seq"]
+    attempt = form.cleaned_data["condensation"]
+    preview = rewind_.preview_rewind(conversation=conversation, first_hidden_seq=to_seq)
+    changes, shown = rewind_.files_to_bring_back(conversation=conversation, first_hidden_seq=to_seq)
+    context = {
+        "conversation": conversation,
+        "to_seq": to_seq,
+        "key": uuid.uuid4(),
+        "hides": labels.seen_words(preview),
+        "changes": changes,
+        "difference": shown,
+        "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
+    }
+    return render(request, "chat/_rewind_dialog.html", context)
+
+
+@in_conversation("POST", resting=True)
+def rewind_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+    """Go back to before a message."""
+    form = RewindForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    rewind_.rewind_conversation(
+        conversation=conversation,
+        first_hidden_seq=form.cleaned_data["to_seq"],
+        key=form.cleaned_data["key"],
+        files=form.cleaned_data["with_files"],
+    )
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Show the model again the messages that a rewind hid."""
+    rewind_.undo_rewind(rewind=get_object_or_404(conversation.rewinds, pk=rewind_pk))
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Go to another version of a message or a reply."""
+    rewind_.switch_version(rewind=get_object_or_404(own.rewinds, pk=rewind_pk))
+    return announce(request, own)
+
+
+def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
+    """Return the user's conversation, deleted or not: a repeated request finds it too."""
+    return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)

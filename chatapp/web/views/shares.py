@@ -1,0 +1,105 @@
+"""Shares and exports: links to read a conversation, the page they lead to, and files of it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.cache import caches
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.csp import CSP
+from django.utils.text import slugify
+from django.views.decorators.csp import csp_override
+from django.views.decorators.http import require_GET
+
+from chatapp.accounts.rate_limits import count_up
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Share
+from chatapp.project import languages
+from chatapp.project.sentences import translate as _
+from chatapp.records.transfer.readable_copy import policy, write_html, write_markdown, write_page
+from chatapp.records.transfer.record_export import write_record
+from chatapp.web.views.common import Request, download, in_conversation
+
+# How often one link is opened within a minute, by everybody.
+MOST_VIEWS = 60
+MINUTE = 60
+# Seconds for which a page is kept that nothing has changed in.
+KEPT = 300
+TOO_MANY = 429
+# What nobody may do with the page, beside what it may load.
+CLOSED = ("frame-ancestors", "base-uri", "form-action")
+# Characters of a file's name.
+LONGEST_NAME = 60
+# All that is on record, a copy to be read, and one that is a page and needs nothing else.
+FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
+    "json": (write_record, "application/json"),
+    "md": (write_markdown, "text/markdown; charset=utf-8"),
+    "html": (write_html, "text/html; charset=utf-8"),
+}
+
+
+@in_conversation("GET", "POST")
+def share_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show a conversation's sharing; or share it, and show the link this once."""
+    link = ""
+    if request.method == "POST":
+        token = conversations.share_conversation(
+            conversation=conversation, tools="tools" in request.POST
+        )
+        link = request.build_absolute_uri(reverse("shared", args=[token]))
+    share = Share.objects.filter(conversation=conversation).first()
+    later = conversation.last_seq - share.until if share else 0
+    context = {"conversation": conversation, "share": share, "link": link, "later": later}
+    return render(request, "chat/share.html", context)
+
+
+@in_conversation("POST")
+def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
+    """Revoke the link."""
+    conversations.stop_sharing(conversation=conversation)
+    messages.success(request, _("Sharing stopped. The link no longer works."))
+    return redirect("share", conversation.pk)
+
+
+@require_GET
+@csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
+def show_shared(request: HttpRequest, token: str) -> HttpResponse:
+    """Show a shared conversation to holders of its link, and nothing else."""
+    # It opens nothing once its conversation or its owner is gone.
+    there = Share.objects.filter(
+        conversation__deleted_at=None,
+        conversation__owner__is_active=True,
+        conversation__owner__deletion=None,
+    ).select_related("conversation")
+    share = there.filter(digest=Share.digest_of(token)).first()
+    if share is None:
+        answer = HttpResponse(
+            write_page(_("This link doesn’t work, or is no longer shared.")), status=404
+        )
+    elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
+        words = _("Too many people are opening this link. Try again in a minute.")
+        answer = HttpResponse(write_page(words))
+        answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
+    else:
+        # Kept while nothing changes: to write it takes longer than to ask for it.
+        own, digest = share.conversation, Share.digest_of(str(share.conversation))
+        who = languages.reader()
+        key = f"shared-page-{share.digest}-{own.revision}-{digest}-{who.language}-{who.locale}"
+        write = partial(write_html, own, until=share.until, tools=share.tools)
+        answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
+    add_never_cache_headers(answer)
+    answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@in_conversation("GET")
+def export_conversation(_request: Request, own: Conversation, form: str) -> HttpResponse:
+    """Return the conversation as a file."""
+    write, kind = FORMS[form]
+    name = slugify(str(own))[:LONGEST_NAME] or "conversation"
+    return download(write(own), f"{name}.{form}", kind)
