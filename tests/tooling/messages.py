@@ -308,6 +308,7 @@ NO_PAGES = {
     "copy.js": "a script",
     "_hidden_by.html": "attributes of an element",
     "_examples.html": "what is told to models",
+    "_client_lines.html": "names of programs, and lines to copy",
 }
 NO_WORDS = {"body_class", "body_attributes"}  # blocks in the middle of a tag
 # What a filter says instead of a value, where it has a capital or several words.
@@ -429,7 +430,7 @@ NOT_FOR_READERS = {
         "chatapp/providers/anthropic/request.py", "chatapp/providers/model_servers.py",
         "chatapp/providers/offline/summary.py", "condense/facts", "condense/prompts",
         "condense/recall", "condense/reduction/carryover.py", "condense/replay.py",
-        "condense/requests",
+        "condense/requests", "chatapp/web/api/mcp_server.py", "chatapp/web/api/mcp_tools.py",
     ),
     "the API's description": (
         "chatapp/web/api/schemas.py", "chatapp/web/api/urls.py", "chatapp/web/api/conversations.py",
@@ -449,7 +450,7 @@ NOT_FOR_READERS = {
         "chatapp/tools",
     ),
     "for machines": (
-        "chatapp/turns/monitoring.py",
+        "chatapp/operations/telemetry.py", "chatapp/turns/monitoring.py",
     ),
 }  # fmt: skip
 

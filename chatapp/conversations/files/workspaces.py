@@ -24,7 +24,7 @@ LONGEST = 400
 # the answer fit after an undo.
 TOKENS = 11_200
 # A file's tokens without its text: a call and its result.
-FRAME = 85
+FRAME = 100
 # What they take at least, however much the tools do: less would not be worth reading.
 LEAST = 4_000
 _CUT = "[The rest of {name} is left out of these samples.]\n"

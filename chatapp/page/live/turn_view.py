@@ -172,7 +172,7 @@ class TurnView:
         self._remove_streaming()
         self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
         self.condensing = self.notice = self._asked = None
-        self.waits = False
+        self.waits, self._sent_status = False, None
 
     async def _text_streamed(self, event: events.TextStreamed | events.ThinkingStreamed) -> None:
         growing = self.part

@@ -35,7 +35,7 @@ SECTIONS = (
 SHARE, MOST_TOKENS = 0.15, 900
 SHORT_SHARE, SHORT_TOKENS = 0.4, 350
 # Items of a section and characters of an item, from generous to scant; the first that fit are used.
-SIZES = ((16, 220), (16, 120), (12, 90), (6, 80), (3, 60), (1, 60))
+SIZES = ((24, 220), (24, 120), (16, 90), (12, 90), (6, 80), (3, 60), (1, 60))
 NONE = "none"
 BY_RULE = "Filled in by rule, without a language model, from {} messages."
 
