@@ -52,8 +52,8 @@ class Spending:
 
     @property
     def percent(self) -> int:
-        """Which share is spent, rounded down."""
-        return int(100 * self.spent / self.limit)
+        """The share that is spent, rounded down; all of a limit that is nothing."""
+        return int(100 * self.spent / self.limit) if self.limit else 100
 
     @property
     def is_near(self) -> bool:

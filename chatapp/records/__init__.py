@@ -1,1 +1,1 @@
-"""Records: import, export, backup, erasure and proof of what is stored."""
+"""Records: import, export, backups, erasure and proof."""

@@ -123,13 +123,16 @@ def test_only_what_is_in_force_has_saved_tokens(conversation: Conversation) -> N
         assert [one.cost for one in Condensation.objects.all().sorted_by(name)] == costs
 
 
-@pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])
+@pytest.mark.parametrize(
+    ("limit", "spent", "near", "over", "percent"),
+    [(10, "7.99", 0, 0, 79), (10, "8", 1, 0, 80), (10, "10", 1, 1, 100), (0, "0", 1, 1, 100)],
+)
 def test_a_limit_is_near_from_80_percent_and_spent_at_100(
-    spent: str, near: bool, over: bool
+    limit: int, spent: str, near: bool, over: bool, percent: int
 ) -> None:
-    """To the cent."""
-    one = Spending(Scope.MONTH, Decimal(10), Decimal(spent))
-    assert (one.is_near, one.is_over) == (near, over)
+    """To the cent, and at once where it is nothing."""
+    one = Spending(Scope.MONTH, Decimal(limit), Decimal(spent))
+    assert (one.is_near, one.is_over, one.percent) == (near, over, percent)
 
 
 Start = Callable[[Conversation], object]
