@@ -19,6 +19,17 @@ SHIFTS = """
             if (!one.hadRecentInput) window.shifts.push(one.sources.map(told).join(", "));
     }).observe({ type: "layout-shift", buffered: true });
 """
+# How far what stands below a part moves when its first words come after a moment.
+MOVED = """() => {
+    const body = document.querySelector("#streaming > .message-body");
+    const place = () => body.nextElementSibling.getBoundingClientRect().y;
+    body.innerHTML = '<div class="prose"></div>';
+    const before = place();
+    body.firstChild.innerHTML = "<p>Words.</p>";
+    const moved = place() - before;
+    body.replaceChildren();
+    return moved;
+}"""
 READS = re.compile(r"Claude is reading ≈ [\d,]+ tokens · \d+ s")
 PATH = "/models/a-folder-with-a-long-name/SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -41,6 +52,7 @@ def test_before_the_first_word_stands_who_reads_what(
     expect(Chat(own_page.context.new_page(), chat.url).page.locator(".awaited")).to_have_text(READS)
     own_page.reload()
     expect(line).to_have_text(READS)
+    assert own_page.evaluate(MOVED) == 0
     place = line.bounding_box()
     words.open()
     chat.finished()
