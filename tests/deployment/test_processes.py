@@ -32,7 +32,8 @@ import sys, django
 django.setup()
 from chatapp.operations import processes
 processes.INTERVAL = 0.1
-with processes.joined("worker"):
+with processes.joined("worker") as heartbeat:
+    heartbeat.begin()
     print("joined", flush=True)
     sys.stdin.read()
 """
