@@ -86,7 +86,7 @@ async def test_only_a_fold_changes_the_beginning_of_requests(
         await agent.turn()
         assert HEADING in str(agent.requests[-1])
     made = [one async for one in Condensation.objects.filter(status="succeeded")]
-    assert 2 <= len(changes(agent.requests)) <= len(made)
+    assert 1 <= len(changes(agent.requests)) <= len(made)
     for number in changes(agent.requests):
         assert len({summary_in(agent.requests[one]) for one in (number - 1, number)}) == 2
     assert all(one.tokens_after < one.tokens_before and one.total_cost for one in made)
