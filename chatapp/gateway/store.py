@@ -31,7 +31,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, now, together
+from chatapp.models.database import insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
@@ -77,7 +77,7 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         new = [one for one in seqs if one and not log.knows(one)]
         log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
-        (stored,) = together(log.looking(compared))
+        call.pk, stored = together(next_key(ModelCall), log.looking(compared))
         written = log.store(call, sent, compared, stored)
         used = {"used_at": now(), "program": request.program}
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
