@@ -49,8 +49,9 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         reviews = "condensations__reviews"
         proposed = Q(**{f"{reviews}__status": _PENDING, f"{reviews}__applies_at": None})
         called = Turn.objects.filter(requests__kind__in=_AT_ONCE, requests__taken_at=None)
-        waiting = self.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
-        return waiting.exclude(pk__in=called.values("pk")).distinct()
+        # By key: a turn with two questions is one, and PostgreSQL compares no JSON.
+        waits = Turn.objects.unfinished().filter(asked | proposed, status=Turn.Status.WAITING)
+        return self.filter(pk__in=waits.values("pk")).exclude(pk__in=called.values("pk"))
 
     def unclaimed(self, older_than: float) -> Self:
         """Return turns that have had work, but no process, for so many seconds."""
