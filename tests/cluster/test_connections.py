@@ -1,6 +1,5 @@
 """A process's own connections, where PostgreSQL was away for longer than a pool tries by itself."""
 
-import select
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,20 +52,3 @@ def test_who_waits_for_a_connection_gets_one_as_soon_as_there_is_a_server(
         assert asked.result(PATIENCE) == (1,)
         threads.submit(databases.close_all).result(PATIENCE)
         databases["default"].close_pool()
-
-
-def test_a_connection_that_nobody_uses_is_ended_and_made_anew(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, django_db_blocker: DjangoDbBlocker
-) -> None:
-    """Threads keep theirs: hundreds of processes would hold thousands with nothing to do."""
-    monkeypatch.setenv("DATABASE_URL", postgres.url)
-    monkeypatch.setattr(base, "IDLE", 100)
-    database = ConnectionHandler({"default": read_database("DATABASE_URL", {})})["default"]
-    with django_db_blocker.unblock():
-        for _ in range(2):
-            with database.cursor() as cursor:
-                assert cursor.execute("SELECT 1").fetchone() == (1,)
-            ended, *_others = select.select([database.connection.fileno()], [], [], PATIENCE)
-            assert ended
-        database.close()
-        database.close_pool()

@@ -16,9 +16,6 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Seconds for one that does not wait.
 AT_ONCE = 0.001
-# Milliseconds after which the server closes a connection of a pool that nobody uses: threads keep
-# theirs, and hundreds of processes with nothing to do would hold thousands.
-IDLE = 15_000
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
@@ -78,14 +75,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def _configure_connection(self, connection: Any) -> bool:
-        """Limit the waits for a lock and for the next use; return True to have it committed."""
+        """Limit the waits for a lock; return True to have that committed."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc] # no stub has it
-        idle = IDLE if self.settings_dict["OPTIONS"].get("pool") else 0
-        limits = {"lock_timeout": self.lock_timeout, "idle_session_timeout": idle}
-        for name, milliseconds in limits.items():
-            if milliseconds:
-                connection.execute("SELECT set_config(%s, %s, false)", [name, str(milliseconds)])
-        return changed or any(limits.values())
+        if self.lock_timeout:
+            limit = str(self.lock_timeout)
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", [limit])
+        return changed or bool(self.lock_timeout)
 
     @override
     def ensure_connection(self) -> None:
