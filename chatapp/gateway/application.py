@@ -43,7 +43,7 @@ class ClientGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request at our door; a token ``beside`` the client's credential leaves that as it is."""
+    """An incoming request. With its token ``beside`` it, the client's credential is passed on."""
 
     scope: Mapping[str, Any]
     path: str

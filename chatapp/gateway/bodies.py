@@ -92,7 +92,7 @@ class Body:
 
 
 def read_body(data: bytes, name: str, *, any_value: bool = False) -> Body:
-    """Return a body whose history stands under ``name``; one that is no JSON object is empty.
+    """Return a request's body with its list ``name`` in parts; empty if it is no JSON object.
 
     With ``any_value`` anything else than a list is the only part.
     """

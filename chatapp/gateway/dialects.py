@@ -38,11 +38,12 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: its ``paths``, and those ``beside`` conversations, some for ``counting`` tokens.
+    """An API of a vendor, as far as the gateway has to know it.
 
-    The history of a request stands under ``history``. A profile's address may end with a
-    ``version``, as the paths begin. A ``transcript`` takes its items one by one,
-    a ``reply`` the events of an answer. ``refuse`` writes an error of our own. A part of a message
+    Requests to ``paths`` are recorded, those to paths ``beside`` only passed on; some of these are
+    for ``counting`` tokens. The history of a request is its field ``history``. A profile's address
+    may end with a ``version``, as the paths begin. A ``transcript`` takes its items one by one, a
+    ``reply`` the events of an answer. ``refuse`` writes an error of our own. A part of a message
     that is ``text`` has this type; where texts are ``merged``, one more becomes part of a string.
     Thinking of these types is ``bound`` to all that was sent before it.
     """

@@ -97,7 +97,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The messages of a request, and in which of them each item stands; -1 in none."""
+    """The messages of a request. ``places`` has each item's message by its index, -1 for none."""
 
     entries: Sequence[Entry]
     places: Sequence[int]
@@ -110,7 +110,7 @@ def root_of(owner: int, dialect: str) -> bytes:
 
 
 def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
-    """Return the messages that a request shows, behind an answer whose digest was ``before``."""
+    """Return the messages of a request; ``before`` is the digest of the answer that it follows."""
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
     odd, silent = 0, list[int]()
     for number, item in enumerate(told.items):

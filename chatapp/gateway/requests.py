@@ -31,7 +31,7 @@ class Request:
 
     @property
     def owner(self) -> User:
-        """Whose request it is."""
+        """The user of its token."""
         return self.token.owner
 
     @cached_property

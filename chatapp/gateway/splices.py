@@ -90,7 +90,7 @@ class Splicer:
         self.view = hashlib.sha256(self.view + said).digest()
 
     def _is_unbound(self, number: int) -> bool:
-        """Return True for an answer whose thinking stood behind other items than now."""
+        """Return True if an answer's thinking was made for another beginning than this one."""
         if number not in self.unbound:
             kinds = {one.get("type") for one in self.entries[number].content}
             is_other = self.places[number].view != self.view

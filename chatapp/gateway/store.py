@@ -133,7 +133,7 @@ def _in_common(entries: Sequence[Entry], known: Mapping[bytes, Message]) -> int:
 
 
 def _brought_back(locked: Conversation, rewind: uuid.UUID | None) -> bool:
-    """Show a version again to which the client went back; return False if that fails."""
+    """Show the version again that the client returned to; return False if that fails."""
     known = Rewind.objects.filter(version__isnull=False)
     record = known.filter(pk=rewind).first() if rewind else None
     try:

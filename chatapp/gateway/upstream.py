@@ -1,4 +1,4 @@
-"""Upstream: the server that a request is passed on to, with which credential and headers."""
+"""Upstream: the server behind the gateway, its address, credential and headers."""
 
 import asyncio
 import socket

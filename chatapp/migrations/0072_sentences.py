@@ -1,4 +1,4 @@
-"""A place beside the columns of English sentences for what each was made of."""
+"""Columns for the templates and values of the sentences that are stored in English."""
 
 from django.db import migrations, models
 

@@ -210,7 +210,7 @@ class Template:
         self.has_words = any(map(str.isalpha, "".join(texts)))
 
     def values_in(self, text: str) -> dict[str, Any] | None:
-        """Return the values from which this template makes the text, None if it can't.
+        """Return the values that make this text of the template, None if none do.
 
         Each ends where the text after it is next. A name at the beginning has no blanks: other
         people's sentences would look like ours.
@@ -260,7 +260,7 @@ def made_of(text: str, depth: int = DEPTH) -> dict[str, Any] | None:
 
 
 def nested(name: str, value: Any, depth: int) -> Any:
-    """Return a value as JSON, with what it is made of if it is a sentence or a list of them."""
+    """Return a value as JSON; a sentence becomes its template and values, also in a list."""
     if name == "checks":
         return [nested("check", one, depth) for one in value.split(", ")]
     if name not in SENTENCES and name != "check":
