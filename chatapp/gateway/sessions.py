@@ -23,13 +23,12 @@ AT_ONCE = 50
 EXCHANGE = 2
 
 
-def find_known(request: Request, main: Conversation | None) -> Conversation | None:
-    """Return the conversation that a request continues, None for a new one.
-
-    ``main`` is the conversation that its session names, if any.
-    """
-    if found := _with_history(_of_session(request, request.name.session), request):
+def find_known(request: Request) -> Conversation | None:
+    """Return the conversation that a request continues, None for a new one."""
+    session = request.name.session
+    if found := _with_history(_of_session(request, session), request):
         return found
+    main = _main_of(request, session)
     return main if main is not None and _is_alike(main, request) else None
 
 
@@ -43,7 +42,7 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     # Two requests of one session come at once.
     lock(User, request.owner.pk)
     main = _main_of(request, request.name.session)
-    if found := find_known(request, main):
+    if found := find_known(request):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
         if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
             _swap(main, found)
@@ -56,7 +55,7 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
 
 def counted(request: Request) -> bytes:
     """Return a request as it would go out now; nothing is stored."""
-    talk = find_known(request, _main_of(request, request.name.session))
+    talk = find_known(request)
     made = Rewriter(request, talk).rewrite() if talk else None
     parts = b",".join([part for part, _number in made.parts]) if made else b""
     return request.body.head + parts + request.body.tail if made else request.raw
