@@ -283,8 +283,10 @@ class RunningTurns:
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.start(run)
-        if not done.found:
+        # A round that ends early is followed by another one, which closes the rest.
+        if most is None or not done.found:
             await recovering(crash_recovery.close_left)()
+        if not done.found:
             self._recovered = gone
 
     def _tell_closed(self, conversations: Collection[uuid.UUID]) -> None:

@@ -162,17 +162,19 @@ async def test_pages_are_told_of_what_a_process_ends_as_it_starts(
 async def test_a_server_that_is_alone_closes_all_before_anybody_comes(
     alice: User, monkeypatch: pytest.MonkeyPatch, settings: Any, is_cluster: bool, left: int
 ) -> None:
-    """Others close some, and begin to serve."""
+    """Others close some, and begin to serve; calls in the background are closed with turns."""
 
     def leave() -> None:
         for _ in range(2):
-            elsewhere(ask(start_conversation(owner=alice)))
+            turn = elsewhere(ask(start_conversation(owner=alice)))
+        ModelCall.objects.create(conversation=turn.conversation, purpose="title")
 
     await sync_to_async(leave)()
     settings.CLUSTER = is_cluster
     monkeypatch.setattr(crash_recovery, "MOST", 1)
     await RunningTurns().clear_up()
     assert await Turn.objects.unfinished().acount() == left
+    assert await ModelCall.objects.filter(status="running").acount() == left
 
 
 async def test_an_error_of_its_own_ends_no_look(conversation: Conversation) -> None:
