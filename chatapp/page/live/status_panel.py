@@ -20,6 +20,7 @@ from chatapp.models.pending_messages import list_queued
 from chatapp.models.spending import Spending, limits_of, read_spending, spending_of, tell
 from chatapp.page.live import outgoing_frames
 from chatapp.page.live.outgoing_frames import Watchers
+from chatapp.page.transcript import summary_proposal
 from chatapp.page.transcript.labels import seen_words
 from chatapp.project.sentences import apportion
 from chatapp.project.sentences import translate as _
@@ -281,6 +282,11 @@ def _render_condensing(condensing: CondensingStatus) -> str:
     trigger = Condensation.Trigger(condensing.trigger).label
     context = {"condensing": condensing, "trigger_text": trigger}
     return condensing.shown or render_to_string("chat/_condensing.html", context)
+
+
+def render_review(review_pk: int) -> str:
+    """Return a proposed summary as HTML, for the person who reviews it."""
+    return render_to_string("chat/_review.html", {"shown": summary_proposal.read_review(review_pk)})
 
 
 def written_of(condensing: CondensingStatus | None) -> dict[str, str]:

@@ -10,13 +10,12 @@ import re
 import uuid
 from dataclasses import replace
 
-from django.template.loader import render_to_string
-
 from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
 from chatapp.models import Condensation
 from chatapp.models.database import reading
 from chatapp.page.live import outgoing_frames
+from chatapp.page.live.newest_row import NewestRow
 from chatapp.page.live.outgoing_frames import Watchers
 from chatapp.page.live.status_panel import (
     CondensingStatus,
@@ -24,11 +23,11 @@ from chatapp.page.live.status_panel import (
     panel_of,
     read_panel,
     render_panel,
+    render_review,
     written_of,
 )
 from chatapp.page.live.streamed_text import Awaited, StreamedReply, StreamedText
-from chatapp.page.transcript import labels, row_builder, row_pages, summary_proposal
-from chatapp.page.transcript.message_parts import ToolCard
+from chatapp.page.transcript import labels, row_pages
 from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
@@ -57,10 +56,8 @@ class TurnView:
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
-        # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
-        self._newest_seq = 0
-        self._tools: dict[str, events.ToolStarted | events.ToolFinished] = {}
-        # Whether that message ends the turn; its row is shown when the turn has ended.
+        self._row = NewestRow(conversation_id)
+        # Whether the newest message ends the turn; its row is shown when the turn has ended.
         self._is_final_reply = False
         self._unsaved: list[tuple[str, str]] = []
         # Panels are read and sent one at a time: an older one never replaces a newer one.
@@ -103,7 +100,7 @@ class TurnView:
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
         """Show a turn's end: its status, and the transcript again if that has ``changed``."""
-        self._newest_seq, self._tools = 0, {}
+        self._row.clear()
         self.condensing, self.notice = None, notice
         if changed:
             await self._show_transcript()
@@ -124,8 +121,8 @@ class TurnView:
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of each article in flight, in the transcript's order."""
         articles = []
-        if self._newest_seq and not self._is_final_reply:
-            articles.append(await self._newest_row())
+        if self._row.seq and not self._is_final_reply:
+            articles.append(await self._row.render())
         if self.growing:
             articles.append((self.growing.id, self.growing.render()))
         return [*articles, *self._unsaved]
@@ -135,7 +132,7 @@ class TurnView:
         # The condensation may end while the review is read, so it is kept in a variable.
         if (condensing := self.condensing) and condensing.review:
             # Read each time: somebody may have typed into it.
-            condensing.shown = await reading(_render_review)(condensing.review)
+            condensing.shown = await reading(render_review)(condensing.review)
         if self._context and self._terms is None and not self._is_outdated:
             self._terms = await reading(read_terms)(self.conversation_id, self.turn)
         shown = self.condensing, self.notice
@@ -170,7 +167,8 @@ class TurnView:
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
         self._remove_streaming()
-        self._newest_seq, self._tools, self._is_final_reply = 0, {}, False
+        self._row.clear()
+        self._is_final_reply = False
         self.condensing = self.notice = self._asked = None
         self.waits, self._sent_status = False, None
 
@@ -251,13 +249,12 @@ class TurnView:
         await self._clear_retry_notice()
 
     async def _tool_started(self, event: events.ToolStarted | events.ToolFinished) -> None:
-        self._tools[event.id] = event
+        self._row.tools[event.id] = event
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running {tool}…", tool=event.name))
-        if self._newest_seq and self.watchers:
+        if self._row.seq and self.watchers:
             # Only the call's card is sent: the row may have hundreds of them.
-            seq, tools = self._newest_seq, dict(self._tools)
-            card = await reading(_render_card)(self.conversation_id, seq, tools, event.id)
+            card = await self._row.render_card(event.id)
             self.watchers.send(outgoing_frames.article_upserted(*card))
 
     _tool_finished = _tool_started
@@ -272,10 +269,10 @@ class TurnView:
         await self._show_row()
 
     async def _tool_progressed(self, event: events.ToolProgressed) -> None:
-        started = self._tools.get(event.id)
+        started = self._row.tools.get(event.id)
         if isinstance(started, events.ToolStarted):
-            self._tools[event.id] = replace(started, output=event.output)
-            frame = outgoing_frames.tool_progressed(self._newest_seq, event.id, event.output)
+            self._row.tools[event.id] = replace(started, output=event.output)
+            frame = outgoing_frames.tool_progressed(self._row.seq, event.id, event.output)
             self.watchers.send(frame)
 
     async def _message_appended(self, event: events.MessageAppended) -> None:
@@ -283,7 +280,7 @@ class TurnView:
         # Results are shown in the row of the message that called for them. Another message forgets
         # the events of calls before it, whose ids may come again.
         if not event.holds_results:
-            self._newest_seq, self._tools = event.seq, {}
+            self._row.clear(event.seq)
         self._is_final_reply = event.role == "assistant" and not event.calls
         # The final reply's row needs the turn's figures; until then its streamed text is shown.
         if not self._is_final_reply:
@@ -382,11 +379,8 @@ class TurnView:
 
     async def _show_row(self) -> None:
         """Show the newest message as it is now."""
-        if self._newest_seq and self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(*await self._newest_row()))
-
-    async def _newest_row(self) -> tuple[str, str]:
-        return await reading(_render_row)(self.conversation_id, self._newest_seq, dict(self._tools))
+        if self._row.seq and self.watchers:
+            self.watchers.send(outgoing_frames.article_upserted(*await self._row.render()))
 
     def _show_status(self, text: str, *, waits: bool | None = None) -> None:
         """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""
@@ -406,28 +400,3 @@ class TurnView:
         async with self._panels:
             if self.watchers:
                 self.watchers.send(await self.panel())
-
-
-def _render_row(
-    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents
-) -> tuple[str, str]:
-    row, conversation = row_builder.live_row(conversation_id, seq, tools)
-    html = render_to_string(row.template, {"row": row, "conversation": conversation})
-    return row.id, html
-
-
-def _render_card(
-    conversation_id: uuid.UUID, seq: int, tools: row_builder.ToolEvents, call: str
-) -> tuple[str, str]:
-    """Return (element id, HTML) of a call's card, or of its row if others have the same id."""
-    row, conversation = row_builder.live_row(conversation_id, seq, tools)
-    parts = getattr(row, "parts", ())
-    cards = [one for one in parts if isinstance(one, ToolCard) and one.id == call]
-    if len(cards) != 1:
-        return _render_row(conversation_id, seq, tools)
-    context = {"card": cards[0], "row": row, "conversation": conversation}
-    return f"tool-{seq}-{call}", render_to_string("chat/_tool_card.html", context)
-
-
-def _render_review(review_pk: int) -> str:
-    return render_to_string("chat/_review.html", {"shown": summary_proposal.read_review(review_pk)})
