@@ -1,8 +1,10 @@
 """Parts that every page has: icons, the list of conversations, and the words of scripts."""
 
+import tomllib
 import uuid
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django import template
@@ -12,7 +14,7 @@ from django.template import Context
 from django.template.base import FilterExpression, Parser, Token, token_kwargs
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 import condense
@@ -25,104 +27,14 @@ from chatapp.web.views.sidebar import search_conversations
 register = template.Library()
 register.filter("in_words", languages.in_words)
 
-# Words that scripts put on the page; a plural's form is chosen by Intl.PluralRules.
-TEXTS: dict[str, Any] = {
-    "copied": _("Copied"),
-    "copyFailed": _("Copying failed. Select the text and copy it by hand."),
-    "copyCode": _("Copy code"),
-    "preview": _("Preview"),
-    "showCode": _("Show code"),
-    "code": _("Code: {name}"),
-    "approvalKeys": _("Alt Enter allows it once, Alt Backspace denies it."),
-    "lines": condense.plural("{count} line", "{count} lines"),
-    "showLines": condense.plural("Show {count} line", "Show all {count} lines"),
-    "showFewer": _("Show fewer"),
-    "showAll": _("Show all"),
-    "table": _("Table: {headings}"),
-    "elapsed": _("{seconds} s"),
-    "use": _("Use {name}"),
-    "noModel": _("No model of this name."),
-    "tryingAgain": _("Trying again in {seconds} s."),
-    "appliesIn": _("Applies in {seconds} s"),
-    "sending": _("Sending…"),
-    "tooLong": _(
-        "Too long: it has {count} characters, and a message can have {limit}. Upload it"
-        " as a file, or send it in parts."
-    ),
-    "attaching": _("Attaching {name}…"),
-    "attached": _("{name} is attached."),
-    "removed": _("{name} was removed."),
-    "pasted": _("Pasted text.txt"),
-    "stillUploading": _("A file is still uploading. Send when it is done."),
-    "tooManyAttachments": _(
-        "A message can have up to {count} attachments. Send the others with the next one."
-    ),
-    "suggested": condense.plural(
-        "{count} suggestion. Tab takes it, Esc closes.",
-        "{count} suggestions. Up and down choose, Tab takes, Esc closes.",
-    ),
-    "nothingToRewind": _("There is no message of yours to go back to yet."),
-    "notSent": _("Not sent yet. It will be sent when the connection is back."),
-    "stillRunning": _("Stop the answer before editing."),
-    "queuedIsGone": _(
-        "The message you were editing was sent or removed. Your text is in the composer."
-    ),
-    "stillCondensing": _("Cancel condensing before editing, or wait until it is done."),
-    "offline": _("Offline. Reconnecting…"),
-    "backAgain": _("The connection is back."),
-    "tryLater": _("Try again once the connection is back."),
-    "tryNow": _("Try again."),
-    "condensingNow": _("The context is being condensed now."),
-    "inConversation": _("/{name} is for a conversation. Start one first."),
-    "condensed": _("Condensed {tokens}"),
-    "undo": _("Undo"),
-    "notCondensed": _("The context was not condensed."),
-    "notPutOff": _("Condensing could not be postponed."),
-    "notCancelled": _("Condensing was not cancelled."),
-    "notStopped": _("The agent was not stopped."),
-    "typedAgain": _("What you typed is back."),
-    "typeSecrets": _("What you typed is back. Enter the key or password again."),
-    "expired": _("Your session has expired."),
-    "signIn": _("Sign in again"),
-    "notYours": _("You can't see this conversation."),
-    "requestFailed": _("That failed: the server answered {status}."),
-    "notRefetched": _("The newest messages could not be loaded. Trying again…"),
-    "unreachable": _("The server can't be reached. Nothing changed."),
-    "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
-    "characters": condense.plural("{count} character", "{count} characters"),
-    "thousands": _("{count} k characters"),
-    "rests": condense.plural(
-        "{count} sentence of the summary rests on this",
-        "{count} sentences of the summary rest on this",
-    ),
-    "showGroup": _("Show"),
-    "hideGroup": _("Collapse"),
-    "newMessages": condense.plural("{count} new message", "{count} new messages"),
-    "waits": _("Waits for you"),
-    "jump": _("Jump to latest"),
-    "found": condense.plural("{count} message", "{count} messages"),
-    "foundMore": _("More than {count} messages"),
-    "foundNone": _("No message"),
-    "foundPlace": _("{number} of {count}"),
-    "startsVersion": _("Starts a new version; this one stays available."),
-    "yourEdit": _("Your edit"),
-    "send": _("Send"),
-    "remove": _("Remove"),
-    "removeName": _("Remove {name}"),
-    "cancel": _("Cancel"),
-    "noChanges": _("No changes: this is the default."),
+# Words that scripts put on the page: of each a text, or the singular and the plural.
+TEXTS = tomllib.loads(Path(__file__).with_name("script_texts.toml").read_text("utf-8"))
+# Those that the server says, too, and those for calls of a tool that has none of its own.
+_SHARED = {
     "condensesAt": CONDENSES,
     "latestAt": LATEST,
     "truncatesAt": TRUNCATES,
-    "latestPossible": _("Highest possible threshold: {points}"),
-    "latestOf": _("{name} {percent}"),
-    "ofWindow": _("Condenses at {percent} of the window"),
-    "outOfRange": _("Enter a number from {least} to {most}."),
-    "globally": _("{name}: {words}"),
-    "neverGlobally": _("Nothing condenses by itself."),
-    "light": _("Light theme"),
-    "dark": _("Dark theme"),
-    "system": _("Theme of the system"),
+    "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
 }
 
 
@@ -257,7 +169,7 @@ def script_texts() -> SafeString:
     # For each tool, what several of its calls have done.
     tallies = {f"tally.{one.name}": one.tally for one in TOOL_SPECS.values() if one.tally}
     words = {
-        name: forms_of(*one) if isinstance(one, tuple) else one
+        name: gettext(one) if isinstance(one, str) else forms_of(*one)
         for name, one in (TEXTS | tallies).items()
     }
-    return json_script(words, "script-texts")
+    return json_script(_SHARED | words, "script-texts")

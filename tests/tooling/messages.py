@@ -18,6 +18,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -58,7 +59,8 @@ Id = str | tuple[str, str]
 def collect(root: Path = ROOT) -> Catalog:
     """Return all that is marked, and what is borrowed of packages."""
     catalog = Catalog(fuzzy=False)
-    for context, id_, place in (*_in_templates(root), *_in_python(root), *_borrowed(root)):
+    marked = (_in_templates(root), _in_python(root), _in_scripts(root), _borrowed(root))
+    for context, id_, place in itertools.chain(*marked):
         catalog.add(id_, locations=[(place, 0)], context=context)
     return catalog
 
@@ -112,6 +114,13 @@ def _in_python(root: Path) -> Iterator[tuple[str | None, Id, str]]:
                 case ast.Assign([ast.Name("help")], ast.Constant(str(one))):
                     # Of a command: it is translated when somebody asks for it.
                     yield None, one, place
+
+
+def _in_scripts(root: Path) -> Iterator[tuple[str | None, Id, str]]:
+    for path in (root / "chatapp" / "templatetags").glob("*.toml"):
+        for said in tomllib.loads(path.read_text()).values():
+            id_ = said if isinstance(said, str) else tuple(said)
+            yield None, id_, path.relative_to(root).as_posix()
 
 
 def _borrowed(root: Path) -> Iterator[tuple[str | None, Id, str]]:

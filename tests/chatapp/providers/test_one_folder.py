@@ -11,7 +11,7 @@ VENDORS = re.compile(
     r"(?i)anthropic|claude|openai|gpt-|gemini|mistral|groq|ollama|llama.?cpp|openrouter|cerebras|vllm|[\"']offline[\"']"
 )
 # "offline" is also how the page says that it has no connection.
-CONNECTION = {"static/js/socket.js", "static/js/connection.js", "chatapp/templatetags/page.py"}
+CONNECTION = {"static/js/socket.js", "static/js/connection.js"}
 
 
 def sources() -> Iterator[Path]:
