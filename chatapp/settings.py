@@ -1,9 +1,7 @@
-"""Settings of the project; the README lists the environment variables that change them."""
+"""Settings that the environment or the installation decides; the README lists the variables."""
 
 from typing import Any
 from urllib.parse import urlsplit
-
-from django.utils.csp import CSP
 
 from chatapp.project.environment import (
     LOCAL_HOSTS,
@@ -23,6 +21,7 @@ from chatapp.project.environment import (
     read_redis,
     read_text,
 )
+from chatapp.project.fixed_settings import *  # noqa: F403 - Django reads all settings here
 from chatapp.project.installation import BASE_DIR, PACKAGE, default_data_folder
 from chatapp.project.middleware import MONITORING
 from chatapp.providers import provider_specs
@@ -36,9 +35,6 @@ WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
 # Of the folders there, those that every user may choose; others belong to one user (users/NUMBER),
 # to one conversation, or to the superusers.
 SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
-
-# Characters of one message; who has more to say puts it into a file of the workspace.
-LONGEST_MESSAGE = 500_000
 
 # Files that go with one message, megabytes of each, and pixels along an image's longer side:
 # vendors refuse larger ones.
@@ -181,39 +177,7 @@ INSTALLED_APPS = [
     "chatapp.apps.ChatAppConfig",
 ]
 
-# The order is Django's; WhiteNoise stands early so that static files skip the rest.
-MIDDLEWARE = [
-    "chatapp.project.middleware.request_ids",
-    "chatapp.project.middleware.client_address",
-    "chatapp.project.middleware.permissions_policy",
-    "django.middleware.security.SecurityMiddleware",
-    "django.middleware.csp.ContentSecurityPolicyMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "chatapp.project.middleware.one_address",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    # What would tell a secret by its compressed size is masked (the token) and padded at random.
-    "django.middleware.gzip.GZipMiddleware",
-    "chatapp.project.middleware.only_utf_8",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "chatapp.project.languages.account_language",
-    "allauth.account.middleware.AccountMiddleware",
-    "chatapp.accounts.visits.note_visits",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
-]
-
-# HTTP addresses.
-ROOT_URLCONF = "chatapp.urls"
-
-# The one entry for HTTP and WebSocket; any ASGI server can run it.
-ASGI_APPLICATION = "chatapp.asgi.application"
-
 # Pages lie in templates/, one folder per page.
-FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 LOADERS = [
     "chatapp.project.template_files.Loader",
     "django.template.loaders.app_directories.Loader",
@@ -278,40 +242,16 @@ CACHES = {
     },
 }
 
-# Accounts are Django's own, and their pages django-allauth's; guesses at passwords are limited.
-AUTHENTICATION_BACKENDS = ["chatapp.accounts.credentials.LimitedBackend"]
-
 # Whether whoever reaches the server may make an account; otherwise by invitation.
 ALLOW_REGISTRATION = read_flag("ALLOW_REGISTRATION", default=False)
-
-# How people join and sign in. Wrong passwords are counted by ``LimitedBackend``: a limit of the
-# account's would let strangers lock it. Wrong codes are its account's: only who has the password
-# comes so far.
-ACCOUNT_ADAPTER = "chatapp.accounts.adapters.AccountAdapter"
-ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
-ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {
-    "login": None,
-    "login_failed": "10/900s/key",
-    "reset_password": "5/m/ip",
-    "confirm_email": "20/h/key",
-}
-ACCOUNT_FORMS = {
-    "reset_password": "chatapp.web.forms.accounts.ForgottenForm",
-    "reset_password_from_key": "chatapp.web.forms.accounts.LinkedForm",
-    "change_password": "chatapp.web.forms.accounts.ChangedForm",
-    "set_password": "chatapp.web.forms.accounts.FirstForm",
-}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if BEHIND_TLS else "http"
+# Browsers let a page on localhost use passkeys without TLS.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
 
 # The server that mail goes through, and whom it is from. Without one no mail is sent, which is
 # nothing to warn of: operators pass links on themselves.
 MAIL_SERVER = read_mail_server("EMAIL_URL")
-# An address is theirs who follow the link that is mailed there, whoever else has named it.
-ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_EMAIL_VERIFICATION = "optional" if MAIL_SERVER else "none"
-ACCOUNT_PREVENT_ENUMERATION = "strict"
 DEFAULT_FROM_EMAIL = read_text("EMAIL_FROM", f"palimpsest@{PUBLIC.hostname or 'localhost'}")
 MAILERS: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.mail.backends.smtp.EmailBackend", "OPTIONS": MAIL_SERVER}
@@ -320,28 +260,11 @@ if not MAIL_SERVER:
     MAILERS = {"default": {"BACKEND": "django.core.mail.backends.dummy.EmailBackend"}}
     SILENCED_SYSTEM_CHECKS += ["mail.E001"]
 
-# Second factors. A code that was shown once is not shown again; passkeys sign in by themselves.
-MFA_ADAPTER = "chatapp.accounts.adapters.SecondFactorAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_ALLOW_UNVERIFIED_EMAIL = True
-MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_RECOVERY_CODES_SHOW_ONCE = True
-MFA_TOTP_ISSUER = "Palimpsest"
-MFA_FORMS = {
-    "add_webauthn": "chatapp.web.forms.accounts.NewKeyForm",
-    "edit_webauthn": "chatapp.web.forms.accounts.KeyForm",
-}
-# Browsers let a page on localhost use passkeys without TLS.
-MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not BEHIND_TLS
-
 # Single sign-on with an OpenID provider: who has a verified address in one of these domains, or is
 # in one of these groups, may join without an invitation. Who is in neither is refused.
 OIDC_ISSUER = read_text("OIDC_ISSUER", "").rstrip("/")
 OIDC_DOMAINS = read_list("OIDC_DOMAINS", [])
 OIDC_GROUPS = read_list("OIDC_GROUPS", [])
-SOCIALACCOUNT_ADAPTER = "chatapp.accounts.adapters.SingleSignOnAdapter"
-SOCIALACCOUNT_LOGIN_ON_GET = True
-SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = "single-sign-on"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
         "OAUTH_PKCE_ENABLED": True,
@@ -359,100 +282,14 @@ SOCIALACCOUNT_PROVIDERS = {
     }
 }
 
-# What a password must not be.
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
-]
-
-# Where people without a session are sent, and where they arrive afterwards.
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "conversations"
-LOGOUT_REDIRECT_URL = "account_login"
-
-# No script needs the cookies: pages carry the CSRF token themselves.
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "chatapp.web.views.sign_in.refuse_forgery"
-CSRF_COOKIE_SAMESITE = "Lax"
-
 # Where pages come over TLS, no cookie goes without.
 SESSION_COOKIE_SECURE = BEHIND_TLS or any(one.startswith("https") for one in CSRF_TRUSTED_ORIGINS)
 CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
 
-# Only this server's own files run or load; 'self' covers its WebSocket too.
-SECURE_CSP = {
-    "default-src": [CSP.SELF],
-    "script-src": [CSP.SELF],
-    "style-src": [CSP.SELF],
-    "img-src": [CSP.SELF, "data:"],
-    "connect-src": [CSP.SELF],
-    "frame-ancestors": [CSP.NONE],
-    "base-uri": [CSP.NONE],
-    "form-action": [CSP.SELF],
-    "object-src": [CSP.NONE],
-}
-
-# A page in a frame could be clicked through unseen.
-X_FRAME_OPTIONS = "DENY"
-
-# Sign-in links carry a token, which no other site may learn from a Referer header.
-SECURE_REFERRER_POLICY = "same-origin"
-
-# A language is a folder in chatapp/locale. What runs in the background speaks that of the code.
-LANGUAGE_CODE = "en"
-LANGUAGES = [
-    ("ar", "Arabic"),
-    ("de", "German"),
-    ("en", "English"),
-    ("es", "Spanish"),
-    ("fr", "French"),
-    ("hi", "Hindi"),
-    ("ja", "Japanese"),
-    ("ko", "Korean"),
-    ("pt-br", "Brazilian Portuguese"),
-    ("ru", "Russian"),
-    ("zh-hans", "Simplified Chinese"),
-]
+# The folders of catalogues and static files, and of these as browsers get them.
 LOCALE_PATHS = [PACKAGE / "locale"]
-LANGUAGE_COOKIE_SAMESITE = "Lax"
-LANGUAGE_COOKIE_AGE = 31_536_000  # a year, in seconds
-
-# Times are stored in UTC and shown in the reader's zone.
-TIME_ZONE = "UTC"
-USE_TZ = True
-
-# A server that starts collects static files under names that carry a hash of their content, which
-# browsers keep; with DEBUG they are served from where they lie, so that an edit shows on reload.
-STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatapp.project.static_files.HashedStorage"},
-}
-
-# What is asked for under its own name is asked for again each time.
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_MAX_AGE = 0
-# No page asks for the others, and each would be compressed twice.
-WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-
-# A longest message in a form, in a script whose characters are nine bytes there.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * LONGEST_MESSAGE + 100_000
-
-# Files of one form, each with a path beside it: a folder that is put into a workspace.
-DATA_UPLOAD_MAX_NUMBER_FILES = 5_000
-DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 1_000
-
-# No other site has a reason to load this one's files.
-WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 # One line each to stderr: where and what kind, never what a message says.
 # From which level on the log tells what becomes of turns and condensations: DEBUG says also why one

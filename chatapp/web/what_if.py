@@ -26,6 +26,7 @@ from chatapp.models import Conversation, Rewind, message_store
 from chatapp.operations import errors
 from chatapp.page.markdown import render_markdown
 from chatapp.page.transcript import labels
+from chatapp.page.transcript.receipt_labels import facts_kept
 from chatapp.project.sentences import translate as _
 
 # Messages that are gone through to see how often it would have condensed; the newest ones.
@@ -300,7 +301,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         hidden_text=hidden,
         saved_percent=saved,
         summary_html=render_markdown(made.summary) if made else "",
-        facts_kept=labels.facts_kept(tried.receipt),
+        facts_kept=facts_kept(tried.receipt),
         lost=[fact.quote for fact in tried.receipt.of("lost", "changed")][:LISTED],
         grounded_percent=grounded,
         others=[fact.quote for fact in found.of("lost", "changed")][:LISTED] if found else [],

@@ -1,6 +1,7 @@
 """The row of the newest message while its turn runs, with its tool calls as their events say."""
 
 import uuid
+from dataclasses import replace
 
 from django.template.loader import render_to_string
 
@@ -21,6 +22,13 @@ class NewestRow:
         """Go on to the message ``seq``, without the events of calls before it."""
         self.seq = seq
         self.tools: dict[str, events.ToolStarted | events.ToolFinished] = {}
+
+    def progress(self, call: str, output: str) -> bool:
+        """Keep the output so far of a running call; return False for any other."""
+        started = self.tools.get(call)
+        if isinstance(started, events.ToolStarted):
+            self.tools[call] = replace(started, output=output)
+        return isinstance(started, events.ToolStarted)
 
     async def render(self) -> tuple[str, str]:
         """Return (element id, HTML) of the row."""

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import re
 import uuid
-from dataclasses import replace
 
 from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
@@ -269,9 +268,7 @@ class TurnView:
         await self._show_row()
 
     async def _tool_progressed(self, event: events.ToolProgressed) -> None:
-        started = self._row.tools.get(event.id)
-        if isinstance(started, events.ToolStarted):
-            self._row.tools[event.id] = replace(started, output=event.output)
+        if self._row.progress(event.id, event.output):
             frame = outgoing_frames.tool_progressed(self._row.seq, event.id, event.output)
             self.watchers.send(frame)
 

@@ -1,6 +1,5 @@
 """Words of the transcript: names and explanations of attempts, turns, rewinds and versions."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from chatapp.conversations.context.sizes import CondensingPoint
 from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.rewinds import Hiding
 from chatapp.page.markdown import render_markdown
+from chatapp.page.transcript.receipt_labels import FactGroup, fact_groups, facts_kept
 from chatapp.page.transcript.summary_parts import SummaryPart, summary_parts
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import in_a_row
@@ -24,113 +24,10 @@ from chatapp.providers.call_errors import is_of_profile
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
 FROM_ORIGINALS = "from_originals"
 OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
-_LONGEST_ID = 18  # digits
 LONGEST_REASON = 60  # characters of one that is told in a line
 # A validator's refusal of a summary, now and in version 0.1.0.
 _REFUSED = (condense.SUMMARY_REFUSED, condense.noop("The summary was rejected: {issue}"))
 _ENDS = frozenset(".!?…。！？।؟")
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact of the hidden part with its verdict, the ``state``; ``words`` say it.
-
-    ``marked`` is its text in three parts, the second is the figure or name in it; ``instead`` is
-    the summary's text in its place. ``index`` is its place in the record's receipt, and ``source``
-    the message that it is from, if that is known.
-    """
-
-    index: int
-    text: str
-    state: condense.FactState
-    words: str
-    source: int | None = None
-    marked: tuple[str, str, str] = ("", "", "")
-    instead: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FactGroup:
-    """The facts of one kind, the lost ones first; ``others`` are not kept."""
-
-    label: str
-    facts: Sequence[Fact]
-    others: Sequence[Fact]
-    kept_facts: Sequence[Fact]
-
-    @property
-    def kept(self) -> int:
-        """The number of facts that are kept."""
-        return len(self.kept_facts)
-
-
-_FACT_KINDS: Mapping[str, Promise] = {
-    "edited_files": gettext_lazy("Edited files"),
-    "read_files": gettext_lazy("Files read"),
-    "commands": gettext_lazy("Commands"),
-    "errors": gettext_lazy("Errors"),
-    "constraints": gettext_lazy("Rules you set"),
-    "names": gettext_lazy("Numbers and names you gave"),
-    "results": gettext_lazy("Results in answers"),
-}
-# The lost ones first.
-_VERDICTS: Mapping[condense.FactState, Promise] = {
-    "lost": gettext_lazy("lost"),
-    "changed": gettext_lazy("changed"),
-    "recoverable": gettext_lazy("recoverable"),
-    "named": gettext_lazy("named only"),
-    "kept": gettext_lazy("kept"),
-}
-
-
-def facts_of(receipt: condense.Receipt) -> list[Fact]:
-    """Return the findings of a receipt in its order."""
-    facts = []
-    for index, finding in enumerate(receipt.findings):
-        source, verdict, words = finding.source, finding.verdict, str(_VERDICTS[finding.verdict])
-        if finding.denied:
-            words = _("named only, with a denial near it")
-        known = source.isdecimal() and len(source) <= _LONGEST_ID
-        pk = int(source) if known else None
-        instead = finding.context if verdict == "changed" else ""
-        facts.append(Fact(index, finding.quote, verdict, words, pk, finding.marked, instead))
-    return facts
-
-
-def fact_groups(receipt: condense.Receipt) -> list[FactGroup]:
-    """Return the facts by kind, the kind that lost most first, and in it those that were lost."""
-    facts: defaultdict[str, list[Fact]] = defaultdict(list)
-    for finding, fact in zip(receipt.findings, facts_of(receipt), strict=True):
-        facts[finding.kind].append(fact)
-    order, groups = list(_VERDICTS), []
-    for kind in receipt.tallies:
-        alike = sorted(facts[kind], key=lambda fact: order.index(fact.state))
-        kept = [fact for fact in alike if fact.state == "kept"]
-        others = alike[: len(alike) - len(kept)]
-        groups.append(FactGroup(str(_FACT_KINDS[kind]), alike, others, kept))
-    return groups
-
-
-def facts_kept(receipt: condense.Receipt) -> str:
-    """Return the number of facts by verdict in a sentence, "" without facts."""
-    total = receipt.total
-    if not total.total:
-        return ""
-    told = {"kept": total.kept, "count": total.total}
-    if total.kept == total.total:
-        return _("{count:,} fact kept", "All {count:,} facts kept", **told)
-    said = _("{kept:,} of {count:,} fact kept", "{kept:,} of {count:,} facts kept", **told)
-    others = [
-        (total.lost, _("{count:,} lost", "{count:,} lost", count=total.lost)),
-        (total.changed, _("{count:,} changed", "{count:,} changed", count=total.changed)),
-        (
-            total.recoverable,
-            _("{count:,} recoverable", "{count:,} recoverable", count=total.recoverable),
-        ),
-        (total.named, _("{count:,} named only", "{count:,} named only", count=total.named)),
-    ]
-    rest = in_a_row([words for count, words in others if count])
-    return _("{kept}; {others}", kept=said, others=rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ import condense
 from chatapp.condensing import undo
 from chatapp.models import Condensation, Message, message_store
 from chatapp.page.markdown import SENTENCES, fill_sentences, render_markdown
-from chatapp.page.transcript.labels import FROM_ORIGINALS, Fact, facts_of
+from chatapp.page.transcript.labels import FROM_ORIGINALS
 from chatapp.page.transcript.message_parts import Part, TextPart
+from chatapp.page.transcript.receipt_labels import Fact, facts_of
 from chatapp.page.transcript.row_builder import SHOWN_WITH, Builder
 from chatapp.page.transcript.rows import MessageRow, Row
 from chatapp.project.sentences import translate as _

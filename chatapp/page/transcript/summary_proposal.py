@@ -16,8 +16,9 @@ from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.models import Review, message_store
 from chatapp.models.calls import taken_by
 from chatapp.page.markdown import render_markdown
-from chatapp.page.transcript.labels import AttemptWords, FactGroup, fact_groups, facts_kept
+from chatapp.page.transcript.labels import AttemptWords
 from chatapp.page.transcript.originals import render_sourced
+from chatapp.page.transcript.receipt_labels import FactGroup, fact_groups, facts_kept
 from chatapp.page.transcript.summary_parts import SummaryPart, parts_of
 from chatapp.project.languages import in_words
 from chatapp.tools.workspace import Workspace
