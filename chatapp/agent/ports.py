@@ -114,6 +114,9 @@ class Toolbox(Protocol):
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools the model may call."""
 
+    def holds(self, path: str) -> bool:
+        """Return True if the tools could read this path now; reads the disk."""
+
     async def run(
         self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
     ) -> ToolOutcome:

@@ -11,12 +11,11 @@ from django.utils.module_loading import import_string
 import condense
 from chatapp.accounts.accounts import provider_for
 from chatapp.agent.model_call import ProviderSummarizer
-from chatapp.agent.ports import Provider
+from chatapp.agent.ports import Provider, Toolbox
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnSettings
 from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.storage.journal import ConversationJournal
-from chatapp.tools import WorkspaceToolbox
 
 HooksFor = Callable[[Path], condense.Hooks]
 
@@ -82,7 +81,7 @@ def situation_of(
     terms: TurnSettings,
     effective: Sequence[condense.Message],
     size: condense.TokenCount,
-    toolbox: WorkspaceToolbox,
+    toolbox: Toolbox,
     **rest: Any,
 ) -> condense.Situation:
     """Return the situation of a conversation that is ``effective``, with ``rest`` in it."""

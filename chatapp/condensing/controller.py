@@ -13,7 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
-from chatapp.agent.ports import ModelRequest, Provider
+from chatapp.agent.ports import ModelRequest, Provider, Toolbox
 from chatapp.condensing import background_drafts
 from chatapp.condensing.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE, AttemptLog
 from chatapp.condensing.condenser_setup import condenser_for, situation_of
@@ -26,7 +26,6 @@ from chatapp.conversations.locks import with_unpinned
 from chatapp.models import Condensation, message_store
 from chatapp.models.database import reading
 from chatapp.storage.journal import ConversationJournal
-from chatapp.tools import WorkspaceToolbox
 from condense import noop
 
 log = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class ContextController:
     """
 
     def __init__(
-        self, journal: ConversationJournal, *, toolbox: WorkspaceToolbox, provider: Provider
+        self, journal: ConversationJournal, *, toolbox: Toolbox, provider: Provider
     ) -> None:
         self.journal = journal
         self.toolbox = toolbox

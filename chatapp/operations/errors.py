@@ -92,10 +92,6 @@ def saving() -> Iterator[None]:
         raise not_saved(error) from error
 
 
-class BadFrame(Exception):
-    """The browser sent something that is not part of the protocol."""
-
-
 class BadArchive(Exception):
     """A file is no backup, or is damaged; the text is one sentence for a person."""
 

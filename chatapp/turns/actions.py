@@ -20,7 +20,14 @@ from chatapp.agent import events
 from chatapp.conversations.composer.slash_commands import bring, is_built_in
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import BackgroundDraft, Conversation, Turn, TurnRequest, message_store
+from chatapp.models import (
+    BackgroundDraft,
+    Conversation,
+    Question,
+    Turn,
+    TurnRequest,
+    message_store,
+)
 from chatapp.models.database import reading
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
@@ -28,9 +35,10 @@ from chatapp.page.live import hints, incoming_frames, outgoing_frames
 from chatapp.page.live.channel import channel
 from chatapp.page.live.live_views import views
 from chatapp.project.sentences import translate as _
+from chatapp.storage import approvals
 from chatapp.tools.command_syntax import called_in
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import start_message, stop_unclaimed
+from chatapp.turns.lifecycle import enqueue_turn, start_message, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
@@ -273,6 +281,14 @@ def check_drafts(conversations: "Iterable[uuid.UUID] | QuerySet[Any, Any]") -> N
     found = BackgroundDraft.objects.filter(conversation__in=conversations)
     for pk in found.values_list("conversation", flat=True):
         enqueue("check_draft", conversation=str(pk))
+
+
+def answer_question(question: Question, decision: str, words: str) -> None:
+    """Store a person's decision, and have the turn read it that waits; raise Refused."""
+    approvals.answer_question(
+        question=question, decision=decision, words=words, enqueue=enqueue_turn
+    )
+    announce_answer(question.turn.conversation_id)
 
 
 def announce_answer(conversation_id: uuid.UUID) -> None:

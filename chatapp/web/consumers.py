@@ -180,7 +180,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return None
         try:
             command = incoming_frames.decode(text_data or "")
-        except errors.BadFrame:
+        except incoming_frames.BadFrame:
             said = _("This page is out of date. Reload it.")
             return await self._reply(outgoing_frames.refused(said))
         pk = self.conversation.pk

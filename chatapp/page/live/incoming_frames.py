@@ -17,7 +17,6 @@ from typing import Any
 
 import condense
 from chatapp.conversations.context.condense_requests import CondenseRequest, Scope
-from chatapp.operations.errors import BadFrame
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
@@ -30,6 +29,10 @@ LONGEST_FOCUS = 2_000
 
 # Ids in one frame; how many a message may have is the service's to say.
 MOST_ATTACHMENTS = 1_000
+
+
+class BadFrame(Exception):
+    """The browser sent something that is not part of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)

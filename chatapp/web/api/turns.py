@@ -36,7 +36,6 @@ from chatapp.page.transcript.message_parts import result_text
 from chatapp.project import logs
 from chatapp.project.languages import in_words, reader
 from chatapp.project.sentences import translate as _
-from chatapp.storage import approvals
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import check_turns, enqueue_turn
 from chatapp.web.api import conversations, schemas
@@ -236,10 +235,7 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
-    approvals.answer_question(
-        question=question, decision=said.decision, words=said.words, enqueue=enqueue_turn
-    )
-    actions.announce_answer(pk)
+    actions.answer_question(question, said.decision, said.words)
     question.refresh_from_db()
     return question
 

@@ -16,7 +16,6 @@ from chatapp.operations import errors
 from chatapp.page.transcript import summary_proposal
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
-from chatapp.storage import approvals
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
@@ -28,13 +27,11 @@ def answer_question(request: Request, own: Conversation, question_pk: int) -> Ht
     """Allow or deny a tool, or send the model an answer; the turn goes on at once."""
     questions = Question.objects.select_related("turn")
     suggestion = request.POST.get("suggestion", "")
-    approvals.answer_question(
-        question=get_object_or_404(questions, pk=question_pk, turn__conversation=own),
-        decision=approvals.ANSWER if suggestion else request.POST.get("decision", ""),
-        words=suggestion or request.POST.get("words", ""),
-        enqueue=enqueue_turn,
+    actions.answer_question(
+        get_object_or_404(questions, pk=question_pk, turn__conversation=own),
+        "answer" if suggestion else request.POST.get("decision", ""),
+        suggestion or request.POST.get("words", ""),
     )
-    actions.announce_answer(own.pk)
     return done(request, event="question-answered", to=reverse("chat", args=[own.pk]))
 
 
