@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -21,40 +22,10 @@ from condense.worker_process import WorkerProcess
 MARKDOWN = "markdown"
 _WORKER = Path(__file__).with_name("worker.py")
 
-# Each language but Markdown has a grammar and the query file queries/<language>.scm.
-LANGUAGES: dict[str, tuple[str, ...]] = {
-    "c": ("c",),
-    "c_sharp": ("cs",),
-    "cpp": ("cpp", "cc", "cxx", "h", "hpp", "hh", "hxx"),  # a C header is valid C++, nearly always
-    "css": ("css",),
-    "elisp": ("el",),
-    "elixir": ("ex", "exs"),
-    "elm": ("elm",),
-    "embedded_template": ("ejs", "erb"),
-    "go": ("go",),
-    "html": ("htm", "html"),
-    "java": ("java",),
-    "javascript": ("cjs", "js", "jsx", "mjs"),
-    "json": ("json",),
-    "kotlin": ("kt", "kts"),
-    "lua": ("lua",),
-    MARKDOWN: ("markdown", "md"),
-    "ocaml": ("ml",),
-    "ocaml_interface": ("mli",),
-    "php": ("php",),
-    "python": ("py", "pyi"),
-    "ruby": ("rb",),
-    "rust": ("rs",),
-    "scala": ("sc", "scala"),
-    "solidity": ("sol",),
-    "swift": ("swift",),
-    "tlaplus": ("tla",),
-    "toml": ("toml",),
-    "tsx": ("tsx",),
-    "typescript": ("cts", "mts", "ts"),
-    "vue": ("vue",),
-    "zig": ("zig",),
-}
+# The endings of file names, by language.
+LANGUAGES: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("languages.toml").read_text("utf-8")
+)
 # Roo Code shows nothing shorter. Here that holds for what has no signature: objects, elements,
 # tables. A short function is called as often as a long one, and its line says all about it.
 LEAST_ROWS = 4

@@ -128,9 +128,9 @@ def test_every_make_target_and_command_that_a_document_names_exists() -> None:
 
 
 def test_the_numbers_of_the_ladder_and_of_a_crash_are_those_of_the_code() -> None:
-    """Window, share, distance, signs of life, silence, drafts: as the architecture tells them."""
+    """Window, share, distance, signs of life, silence, drafts: as the document tells them."""
     policy = condense.Policy()
-    text = " ".join(read("docs/architecture.md").split())
+    text = " ".join(read("docs/internals.md").split())
     assert f"a window under {policy.small_window:,} tokens is only truncated" in text
     assert policy.least_progress == 0.1
     assert "Each rung must take a tenth of the history away" in text

@@ -11,31 +11,9 @@ from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import Converter
 
-# What formulas are drawn with: no link, no style, no colour, which a theme could make unreadable,
-# no foreign content, and no size but of spaces, so that nothing is drawn in another place.
-TAGS: dict[str, set[str]] = {
-    "math": {"display"},
-    "menclose": {"notation"},
-    "mfrac": {"linethickness"},
-    "mi": {"mathvariant"},
-    "mo": {
-        "fence", "form", "largeop", "lspace", "maxsize", "minsize", "movablelimits", "rspace",
-        "stretchy",
-    },
-    "mover": {"accent"},
-    "mspace": {"width"},
-    "mstyle": {"displaystyle", "scriptlevel"},
-    "mtable": {"displaystyle"},
-    "mtd": {"columnalign"},
-    "mtext": {"mathvariant"},
-    "munder": {"accentunder"},
-} | {
-    name: set()
-    for name in (
-        "mn", "mpadded", "mphantom", "mroot", "mrow", "msqrt", "msub", "msubsup", "msup", "mtr",
-        "munderover",
-    )
-}  # fmt: skip
+_TABLE = tomllib.loads(Path(__file__).with_name("mathml.toml").read_text("utf-8"))
+# What formulas are drawn with: elements, and the attributes of each.
+TAGS = {element: {*attributes} for element, attributes in _TABLE.items()}
 
 # Elements inside elements: what people write stays under twenty.
 _MAX_DEPTH = 60

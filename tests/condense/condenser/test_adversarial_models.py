@@ -9,9 +9,10 @@ import pytest
 import condense
 from condense.history.effective_history import replace_hidden
 from condense.summaries.writer import PARALLEL
-from condense.testing import EchoSummarizer, RecordingLog, WordCounter
+from condense.testing import RecordingLog, WordCounter
 from tests.condense.bench import PAID, WINDOW, Bench, talk
 from tests.condense.dialogues import call, result, situation, user
+from tests.condense.fakes import EchoSummarizer
 
 HUGE = "word " * 100_000
 

@@ -12,9 +12,10 @@ import pytest
 import condense
 from condense.facts.texts import plain_text
 from condense.history.effective_history import InForce
-from condense.testing import RepeatingSummarizer, WordCounter
+from condense.testing import WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user
+from tests.condense.fakes import RepeatingSummarizer
 
 # Without the one that this model's provider has not, so that it is not chosen for nothing.
 RUNGS = [one.name for one in condense.built_in_strategies() if one.name != "provider"]

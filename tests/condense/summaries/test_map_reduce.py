@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import condense
-from condense.testing import EchoSummarizer, RepeatingSummarizer, ScriptedSummarizer, WordCounter
+from condense.testing import ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
+from tests.condense.fakes import EchoSummarizer, RepeatingSummarizer
 
 WINDOW = 10_000
 LONG = chat(40, words=500)

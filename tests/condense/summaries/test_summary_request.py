@@ -29,10 +29,11 @@ from condense import (
     load_prompt,
     shape_request,
 )
-from condense.testing import RepeatingSummarizer, ScriptedSummarizer
+from condense.testing import ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
+from tests.condense.fakes import RepeatingSummarizer
 
 
 async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction() -> None:

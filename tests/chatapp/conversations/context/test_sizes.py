@@ -17,13 +17,13 @@ from chatapp.conversations.context.sizes import wants_drafts
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Preferences, Profile, message_store
 from chatapp.tools import WorkspaceToolbox
-from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.claude import converse
 from tests.chatapp.condensing.scripted_controller import ScriptedController
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
 from tests.chatapp.sockets import open_page
+from tests.condense.fakes import EchoSummarizer
 from tests.records import append_many
 from tests.standin.metering import measure
 from tests.standin.server import Standin
