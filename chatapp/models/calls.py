@@ -23,6 +23,14 @@ from chatapp.models.turns import Turn
 
 # The newest calls of all, among which those of one profile are looked for.
 LOOKED_AT = 1_000
+# The tokens of a call's prompt, as far as its provider reported them.
+PROMPT = models.F("tokens_input") + models.F("tokens_cache_read") + models.F("tokens_cache_write")
+# The number of calls, and the tokens that they read and wrote.
+_COUNTS = {
+    "calls": models.Count("pk"),
+    "tokens_in": models.Sum(PROMPT),
+    "tokens_out": models.Sum("tokens_output"),
+}
 
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
@@ -30,11 +38,8 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
     def per_turn(self) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
         """Return turns with their calls, tokens read and written, cost in USD, and estimates."""
-        prompt = models.F("tokens_input") + models.F("tokens_cache_read")
         sums = {
-            "calls": models.Count("pk"),
-            "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
-            "tokens_out": models.Sum("tokens_output"),
+            **_COUNTS,
             "total": models.Sum("cost"),
             "guesses": models.Count("pk", filter=Q(usage_measured=False)),
         }
@@ -51,15 +56,12 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
         None if no call has it.
         """
-        prompt = models.F("tokens_input") + models.F("tokens_cache_read")
         measured = Q(usage_measured=True)
         told = Q(seconds_to_first__lt=models.F("seconds"))
         writing = models.F("seconds") - models.F("seconds_to_first")
         written = models.Sum(Cast("tokens_output", models.FloatField()), filter=told)
         sums = {
-            "calls": models.Count("pk"),
-            "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
-            "tokens_out": models.Sum("tokens_output"),
+            **_COUNTS,
             "per_second": written / models.Sum(writing, filter=told),
             "measured": fields.UsdSum("cost", where=measured),
             "estimated": fields.UsdSum("cost", where=~measured),

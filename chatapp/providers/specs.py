@@ -1,8 +1,11 @@
 """Specs of vendors and models, which forms, settings and checks read."""
 
 import re
+import tomllib
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import condense
 
@@ -30,6 +33,23 @@ class ModelSpec:
         """Limits, prices and lack of image input, by their names in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         return {**limits, "text_only": not self.images, **_figures(self.prices)}
+
+
+def read_models(spec: str) -> tuple[ModelSpec, ...]:
+    """Return the models that ``models.toml`` lists, in the folder of the module ``spec``."""
+    listed = tomllib.loads(Path(spec).with_name("models.toml").read_text("utf-8"))
+    return tuple([_model(**one) for one in listed["models"]])
+
+
+def _model(*, window: int, prices: str, long: str = "", **about: Any) -> ModelSpec:
+    """Return a model; ``long`` has the size of a long prompt, and factors of its prices."""
+    above, *factors = long.split() or [""]
+    surcharge = condense.Surcharge(int(above), *map(Decimal, factors)) if above else None
+    return ModelSpec(
+        context_window=window,
+        prices=condense.Prices(*map(Decimal, prices.split()), surcharge),
+        **about,
+    )
 
 
 @dataclass(frozen=True, slots=True)

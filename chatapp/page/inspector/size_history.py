@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from chatapp.conversations.context.sizes import CondensingPoint
 from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.models.calls import PROMPT
 
 # The latest, each the end of a turn or a drop.
 STEPS = 200
@@ -113,9 +113,8 @@ def draw_size_history(conversation: Conversation) -> SizeHistory | None:
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:
     """Yield the calls for an answer whose prompt the provider measured."""
-    prompt = F("tokens_input") + F("tokens_cache_read") + F("tokens_cache_write")
     calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
-    found = calls.annotate(prompt=prompt).filter(prompt__gt=0)
+    found = calls.annotate(prompt=PROMPT).filter(prompt__gt=0)
     rows: Iterable[Any] = found.values_list("pk", "turn", "created_at", "prompt")
     for pk, turn, when, tokens in rows:
         yield Moment(when, tokens, tokens, turn=turn or f"call {pk}", call=pk)

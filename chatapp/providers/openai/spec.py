@@ -1,17 +1,7 @@
-"""OpenAI's models, and the servers that speak its API at an address of their own.
-
-The figures are those that gateways list for OpenAI's models, read on 2026-11-22; a cache write is
-billed above the price of input since GPT-6. Prices are USD per million tokens. Other servers have
-prices of their own: a profile for them starts without any.
-"""
-
-from decimal import Decimal
+"""OpenAI's provider, and the servers that speak its API at an address of their own."""
 
 import condense
-from chatapp.providers.specs import ModelSpec, Preset, ProviderSpec
-
-_WINDOW, _MAX_OUTPUT = 1_050_000, 128_000
-_LONG = condense.Surcharge(272_000, Decimal(2), Decimal("1.5"), Decimal(2), Decimal(2))
+from chatapp.providers.specs import Preset, ProviderSpec, read_models
 
 SPEC = ProviderSpec(
     name="openai",
@@ -26,15 +16,7 @@ SPEC = ProviderSpec(
     takes_effort=True,
     takes_temperature=True,
     format="chatapp.providers.openai.request:ChatFormat",
-    models=(
-        ModelSpec(
-            "gpt-6.1-sol",
-            "GPT-6.1 Sol",
-            _WINDOW,
-            _MAX_OUTPUT,
-            condense.Prices(Decimal(2), Decimal(10), Decimal("0.1"), Decimal("2.5"), _LONG),
-        ),
-    ),
+    models=read_models(__file__),
     presets=(
         Preset("OpenRouter", "https://openrouter.ai/api/v1"),
         Preset("Groq", "https://api.groq.com/openai/v1"),
