@@ -133,7 +133,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.update(hidden=_is_hidden())
 
     def with_condensed(self) -> Self:
-        """Add ``condensed``: True if a summary, or the marker of a part's, stands for it."""
+        """Add ``condensed``: True if a summary, or a condensed part's marker, stands for it."""
         part = _stands_for("truncation_id", "truncation_parent", condensation__kind="condensed")
         return self.annotate(condensed=_stands_for("condense_id", "condense_parent") | part)
 

@@ -183,7 +183,7 @@ def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
 
 
 def why_unreached(error: httpx2.HTTPError) -> str:
-    """Return a sentence for people."""
+    """Return the reason that a server could not be reached, as a sentence for people."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):

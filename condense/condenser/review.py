@@ -23,8 +23,8 @@ class Proposal:
     """A reduction that is ready, and not applied yet.
 
     A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
-    converts estimated tokens to the unit of the reduction's sizes. If a model's summary was
-    ``refused``, that is used, changed or written again, and the reduction replaces it otherwise.
+    converts estimated tokens to the unit of the reduction's sizes. ``refused`` is a model's summary
+    that a validator rejected: a person may use, change or rewrite it, or the reduction replaces it.
     """
 
     reduction: Reduction

@@ -173,7 +173,7 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
 
 
 class Writer:
-    """One attempt's way to the model; every call goes on the kit's bill."""
+    """Calls the model for one attempt; the kit's bill adds up the calls."""
 
     def __init__(self, gauge: Gauge, kit: Kit) -> None:
         self.gauge = gauge

@@ -65,7 +65,7 @@ class CondenseRequest:
         return cls(nonce, said["focus"], said["review"], scope, said["idle"])
 
 
-NO_WISH = CondenseRequest(uuid.UUID(int=0))
+NO_REQUEST = CondenseRequest(uuid.UUID(int=0))
 
 
 def keep_request(turn: Turn, wish: CondenseRequest) -> None:
@@ -76,9 +76,9 @@ def keep_request(turn: Turn, wish: CondenseRequest) -> None:
 
 
 def read_request(turn: Turn) -> CondenseRequest:
-    """Return the request that a turn was opened for, NO_WISH if none is known."""
+    """Return the request that a turn was opened for, NO_REQUEST if none is known."""
     row = turn.requests.filter(nonce=turn.nonce).first() if turn.condenses else None
-    return CondenseRequest.from_json(row.nonce, row.details) if row else NO_WISH
+    return CondenseRequest.from_json(row.nonce, row.details) if row else NO_REQUEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.agent.prompts import ABOUT, BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
-from chatapp.conversations.context.condense_requests import NO_WISH, CondenseRequest
+from chatapp.conversations.context.condense_requests import NO_REQUEST, CondenseRequest
 from chatapp.conversations.toolbox.toolbox import folder_of, offered
 from chatapp.models import (
     Conversation,
@@ -297,7 +297,7 @@ class TurnContext(TurnSettings):
 
     turn: Turn
     question: condense.Message | None = None
-    wish: CondenseRequest = NO_WISH
+    wish: CondenseRequest = NO_REQUEST
     zone: str = ""
     wishes: CondenseRequests = field(default_factory=CondenseRequests, compare=False, repr=False)
 
@@ -318,7 +318,7 @@ def read_run(
     *,
     turn: Turn,
     question: condense.Message | None = None,
-    wish: CondenseRequest = NO_WISH,
+    wish: CondenseRequest = NO_REQUEST,
 ) -> TurnContext:
     """Return the context of a run in a conversation as it is now; raise Refused if none begins."""
     if conversation.deleted_at:

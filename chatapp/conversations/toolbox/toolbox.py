@@ -153,7 +153,7 @@ def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy
 def toolbox_for(
     folder: Path, conversation: Conversation | None, profile: Profile
 ) -> WorkspaceToolbox:
-    """Return the tools of a conversation for a folder; a blank one's for none.
+    """Return the tools of a conversation for a folder; None stands for a new conversation.
 
     In files that others see, no MCP server runs as a command.
     """

@@ -168,7 +168,7 @@ class RequestWriter(Learning):
 
 
 def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
-    """Return the bytes of a message, and of its rules as one of the system behind it."""
+    """Return the bytes of a message, and of a system message with its rules behind it."""
     said = _without_marks(message.to_api())
     content = said["content"]
     late = [one for one in content if one.get("type") == _APART] if type(content) is list else []

@@ -132,7 +132,7 @@ class Pool:
 
 
 async def _end(opening: "asyncio.Task[Connection]") -> None:
-    """Close a connection, or have it not be opened any more."""
+    """Close a connection, or cancel its opening."""
     if not opening.done():
         opening.cancel()
         await asyncio.wait([opening])

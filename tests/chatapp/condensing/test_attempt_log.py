@@ -17,7 +17,7 @@ from chatapp.condensing import background_drafts
 from chatapp.condensing.attempt_log import AttemptLog, told_by
 from chatapp.condensing.draft_writer import DraftLog, basis_of
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.condense_requests import NO_WISH
+from chatapp.conversations.context.condense_requests import NO_REQUEST
 from chatapp.models import BackgroundDraft, Condensation, Conversation, message_store
 from chatapp.project.languages import Reader, in_words
 from condense.testing import ScriptedSummarizer
@@ -128,7 +128,7 @@ async def test_attempts_are_counted_as_the_record_names_them(
     assert isinstance(log.audience, RecordingAudience)
     assert len(log.audience.of(events.CondensingFellBack)) == 1
     assert [one.kind for one in log.audience.of(events.CondensingEnded)] == ["truncated"]
-    log = await log_in(AttemptLog, conversation, wish=replace(NO_WISH, while_idle=True))
+    log = await log_in(AttemptLog, conversation, wish=replace(NO_REQUEST, while_idle=True))
     await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
     log = await log_in(AttemptLog, conversation)
     with pytest.raises(condense.Vetoed):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp.condensing import undo
 from chatapp.conversations.context.condense_requests import (
-    NO_WISH,
+    NO_REQUEST,
     CondenseRequest,
     Scope,
     find_ends,
@@ -249,8 +249,8 @@ def test_only_a_condensation_was_opened_for_a_request(conversation: Conversation
     turn = ask(conversation)
     asked = {"nonce": turn.nonce, "details": CondenseRequest(turn.nonce).to_json()}
     TurnRequest.objects.ask("condense", conversation_id=conversation.pk, **asked)
-    assert read_request(turn) is NO_WISH
+    assert read_request(turn) is NO_REQUEST
     lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
     older = turns_without_message.open_condensing(conversation=conversation, nonce=uuid.uuid4())
     assert older
-    assert read_request(older) is NO_WISH
+    assert read_request(older) is NO_REQUEST
