@@ -47,7 +47,9 @@ def _model(*, window: int, prices: str, long: str = "", **about: Any) -> ModelSp
     surcharge = condense.Surcharge(int(above), *map(Decimal, factors)) if above else None
     return ModelSpec(
         context_window=window,
-        prices=condense.Prices(*map(Decimal, prices.split()), surcharge),
+        prices=condense.Prices(
+            **dict(zip(PRICED, map(Decimal, prices.split()), strict=True)), surcharge=surcharge
+        ),
         **about,
     )
 

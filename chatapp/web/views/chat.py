@@ -1,6 +1,6 @@
 """One conversation: its page, its transcript in parts, and its answering profile.
 
-Also its messages: their texts, the end of a part to condense, and pins.
+Also its messages: their texts, and the end of a part to condense.
 """
 
 import uuid
@@ -12,13 +12,13 @@ from django.shortcuts import get_object_or_404, render
 import condense
 from chatapp.accounts import accounts, new_profiles
 from chatapp.condensing import costs
-from chatapp.conversations import conversations, forgotten_passages, pins
+from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import find_ends
 from chatapp.conversations.context.turn_context import read_todo
 from chatapp.models import Conversation, Profile, message_index, message_store
 from chatapp.models.errors import IndexDamaged
 from chatapp.page.live.status_panel import context_state
-from chatapp.page.transcript import pinned, row_pages, rows
+from chatapp.page.transcript import row_pages, rows
 from chatapp.project.languages import in_words
 from chatapp.project.search import Query
 from chatapp.project.sentences import translate as _
@@ -180,56 +180,3 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
     forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
     context = {"first": seq, "ends": forecast, "usual": usual}
     return render(request, "chat/_range.html", context)
-
-
-@in_conversation("GET")
-def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
-    """Show the pins, their size, and a form for a rule."""
-    context = {
-        "conversation": conversation,
-        "pins": pinned.pin_lines(conversation),
-        "longest": pins.LONGEST_RULE,
-        "take": pins.what_pins_take(conversation),
-        "claimed": pinned.claimed_rules(conversation),
-    }
-    return render(request, "chat/_pins.html", context)
-
-
-@in_conversation("POST", resting=True)
-def pin_rule(request: Request, conversation: Conversation) -> HttpResponse:
-    """Have the model keep a rule of the user's own."""
-    pins.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def adopt_rules(request: Request, conversation: Conversation) -> HttpResponse:
-    """Give the model the rules of an imported file as the user's own."""
-    pins.adopt_rules(conversation=conversation)
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Have the model keep a message word for word, or a selected part of its text."""
-    if (selected := request.POST.get("selected")) is None:
-        pins.pin_message(conversation=conversation, seq=seq)
-    else:
-        pins.pin_selection(conversation=conversation, seq=seq, selected=selected)
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def unpin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Let a message be summarised like any other again."""
-    pins.unpin_message(conversation=conversation, seq=seq)
-    return announce(request, conversation)
-
-
-@in_conversation("POST", resting=True)
-def forget(request: Request, conversation: Conversation) -> HttpResponse:
-    """Forget a passage in all messages, or all of one message."""
-    text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
-    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
-    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=number)
-    return announce(request, conversation)

@@ -1,0 +1,62 @@
+"""What the model keeps word for word, and what it forgets, in one conversation."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from chatapp.conversations import forgotten_passages, pins
+from chatapp.models import Conversation
+from chatapp.page.transcript import pinned
+from chatapp.web.views.common import Request, announce, in_conversation
+
+
+@in_conversation("GET")
+def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
+    """Show the pins, their size, and a form for a rule."""
+    context = {
+        "conversation": conversation,
+        "pins": pinned.pin_lines(conversation),
+        "longest": pins.LONGEST_RULE,
+        "take": pins.what_pins_take(conversation),
+        "claimed": pinned.claimed_rules(conversation),
+    }
+    return render(request, "chat/_pins.html", context)
+
+
+@in_conversation("POST", resting=True)
+def pin_rule(request: Request, conversation: Conversation) -> HttpResponse:
+    """Have the model keep a rule of the user's own."""
+    pins.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def adopt_rules(request: Request, conversation: Conversation) -> HttpResponse:
+    """Give the model the rules of an imported file as the user's own."""
+    pins.adopt_rules(conversation=conversation)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Have the model keep a message word for word, or a selected part of its text."""
+    if (selected := request.POST.get("selected")) is None:
+        pins.pin_message(conversation=conversation, seq=seq)
+    else:
+        pins.pin_selection(conversation=conversation, seq=seq, selected=selected)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def unpin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Let a message be summarised like any other again."""
+    pins.unpin_message(conversation=conversation, seq=seq)
+    return announce(request, conversation)
+
+
+@in_conversation("POST", resting=True)
+def forget(request: Request, conversation: Conversation) -> HttpResponse:
+    """Forget a passage in all messages, or all of one message."""
+    text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
+    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
+    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=number)
+    return announce(request, conversation)
