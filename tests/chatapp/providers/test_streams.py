@@ -23,6 +23,7 @@ TOOLS = tuple(ToolSpec(name, name, {"type": "object"}) for name in ("list_files"
 WHERE = '{"path": "."}'
 LISTED = (("list_files", {"path": "."}),)
 DONE = b"data: [DONE]\n\n"
+JSON = "application/json"
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,17 @@ MESSAGE = (
     b'{"type": "message", "content": [{"type": "text", "text": "alpha beta gamma"}],'
     b' "stop_reason": "end_turn", "usage": {"input_tokens": 1}}'
 )
+# Chunks that say nothing.
+ODD: list[Any] = [
+    [],
+    7,
+    {"choices": [7]},
+    {"choices": [{"delta": 7}]},
+    {"choices": [{"delta": {"content": 7, "tool_calls": [7, {"function": 7}], "reasoning": []}}]},
+    {"choices": [{"delta": {"tool_calls": "a", "content": [7, {"type": "thinking"}]}}]},
+    {"id": 7, "choices": [{"finish_reason": 7}]},
+    {"usage": [], "choices": None},
+]
 
 FRAMING = [
     Row("one newline", spoken(end="\n"), WORDS),
@@ -184,12 +196,12 @@ FRAMING = [
     Row("no end at the end", [*HALF, event(LAST, end="")], "half all"),
     Row("on one line", [b"".join(spoken(end="")) + b"\n\n"], WORDS),
     Row("on one line, without their names", [event(A, end="") + STOP.removeprefix(b"data: ")], "a"),
-    Row("labelled as JSON", spoken(), WORDS, kind="application/json"),
+    Row("labelled as JSON", spoken(), WORDS, kind=JSON),
     Row("labelled as text", spoken(), WORDS, kind="text/plain; charset=utf-8"),
     Row("not labelled", spoken(), WORDS, kind=""),
     Row("lines of JSON", spoken(begin="", end="\n")[:-1], WORDS, kind="application/x-ndjson"),
     Row("lines of JSON, labelled as a stream", spoken(begin="", end="\r\n"), WORDS),
-    Row("not streamed", [event(whole(), begin="", end="")], WORDS, kind="application/json"),
+    Row("not streamed", [event(whole(), begin="", end="")], WORDS, kind=JSON),
     Row("not streamed, in lines", [json.dumps(whole(), indent=1).encode()], WORDS),
     Row("not streamed, as an event", [event(whole()), DONE], WORDS),
     Row("a list of chunks", [event([A, chunk("stop", content="b")], begin="")], "ab"),
@@ -198,12 +210,29 @@ FRAMING = [
     Row("an empty chunk first", [event(NO_CHOICES), *spoken()], WORDS),
     Row("no choices first", [event({"choices": None, "usage": None}), *spoken()], WORDS),
     Row("half", [*HALF], "half ", error="broke off"),
+    Row("an end without a reason", [*HALF, DONE], "half "),
+    *[
+        Row(
+            f"whole, without an end: {text}",
+            [sent],
+            text,
+            error="broke off",
+            again=not text,
+            kind=JSON,
+        )
+        for text in ("One", "")
+        for sent in [event({"choices": [{"message": {"content": text}}]}, begin="", end="")]
+    ],
+    *[
+        Row(f"odd: {odd}", [event(chunk(content="So")), event(odd), *ended(content=".")], "So.")
+        for odd in ODD
+    ],
     Row("a page", [b"<!doctype html>\n<html>Sign in</html>"], error="not as a model does"),
     Row("claude, one newline", [b"".join(claude("a", "b")).replace(b"\n\n", b"\n")], "ab", door=0),
     Row("claude, a byte at a time", [bytes([b]) for b in b"".join(claude(SMILE))], SMILE, door=0),
     Row("claude, no stop", claude("a")[:-1], "a", door=0),
     Row("claude, another server's end", [*claude("a")[:-1], DONE], "a", door=0),
-    Row("claude, not streamed", [MESSAGE], WORDS, kind="application/json", door=0),
+    Row("claude, not streamed", [MESSAGE], WORDS, kind=JSON, door=0),
     Row("claude, no end", [b"".join(claude("a")).rstrip()], "a", door=0),
 ]
 
@@ -217,6 +246,11 @@ BALANCE = {"status_code": 1008, "status_msg": "insufficient balance"}
 REFUSED = {"object": "error", "message": LONG, "type": "BadRequestError", "code": 400}
 FOUND = [{"loc": ["body"], "msg": LONG}]
 FINE = {**A, "base_resp": {"status_code": 0, "status_msg": ""}}
+FULL_WINDOW = {
+    "error": {"code": 400, "type": "exceed_context_size_error", "message": "exceeds the context"}
+}
+TEMPERATURE = {"code": 400, "type": "invalid_request_error", "message": "temperature: unknown"}
+ERROR, OWN = "event: error\ndata: ", "problem"
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}}
 ERRORS = [
     failed("in a choice", chunk("error", more=BOOM), "upstream boom", 502),
@@ -249,7 +283,7 @@ ERRORS = [
         [b'{"error":{"message":"quota is gone","code":"insufficient_quota"}}'],
         error="quota is gone",
         status=402,
-        kind="application/json",
+        kind=JSON,
     ),
     failed("behind a gateway", {"error": BEHIND}, "boom", 502),
     Row(
@@ -261,9 +295,24 @@ ERRORS = [
     failed("filtered", chunk("content_filter"), "declined", after=HALF),
     failed("sensitive", chunk("sensitive"), "declined", after=HALF),
     Row("named", [b'event: error\ndata: {"message": "boom"}\n\n'], error="boom", again=True),
-    Row("an end in capitals", spoken(reason="MAX_TOKENS"), WORDS, reason="max_tokens"),
+    *[
+        Row(f"an end: {given}", spoken(reason=given), WORDS, reason=meant)
+        for given, meant in (
+            *(("stop", "end_turn"), ("STOP", "end_turn"), ("eos", "end_turn")),
+            *(("length", "max_tokens"), ("MAX_TOKENS", "max_tokens"), ("weather", "weather")),
+        )
+    ],
     failed("a code alone", {"error": {"code": "rate_limit_exceeded"}}, "rate_limit_exceeded", 429),
-    Row("an unknown end", spoken(reason="weather"), WORDS, reason="weather"),
+    failed("overflow after words", FULL_WINDOW, "exceeds", overflow=True, after=HALF),
+    Row(
+        "not streamed",
+        [json.dumps(FULL_WINDOW).encode()],
+        error="exceeds",
+        overflow=True,
+        kind=JSON,
+    ),
+    # It is not asked for again without what was refused: the words would come twice.
+    failed("refused after words", {"error": TEMPERATURE}, "temperature", after=HALF),
     Row(
         "claude, an error",
         [*claude("half ")[:3], event(OVERLOADED)],
@@ -273,7 +322,34 @@ ERRORS = [
         door=0,
     ),
     Row("claude, another server's", [event({"detail": LONG})], error="4096", overflow=True, door=0),
-    Row("claude, an end", claude("half ", reason="error"), "half ", error="error", door=0),
+    *[
+        Row(
+            f"claude, {reason}",
+            claude("half ", reason=reason),
+            "half ",
+            error=words,
+            overflow=full,
+            door=0,
+        )
+        for reason, words, full in (
+            ("error", "error", False),
+            ("refusal", "declined", False),
+            ("model_context_window_exceeded", "did not fit", True),
+        )
+    ],
+    *[
+        Row(
+            f"claude, {body}",
+            [*claude("half ")[:3], event(body, begin=ERROR)],
+            "half ",
+            error=OWN,
+            door=0,
+        )
+        for body in ("null", '{"error": []}')
+    ],
+    Row(
+        "claude, another kind", [b'{"status": "ok"}'], error="Check the base URL", kind=JSON, door=0
+    ),
 ]
 
 EMPTY, CUT = "empty answer", "longest allowed length"
@@ -299,7 +375,10 @@ CITED = {
     "search_results": [{"url": "https://x.org/1", "title": "X"}],
 }
 NOTED = [{"type": "url_citation", "url_citation": {"url": "https://x.org/", "title": "A [b]"}}]
-PARTS = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "So"}]
+SO = {"type": "text", "text": "So."}
+THOUGHTS = [
+    {"type": "thinking", "thinking": one} for one in ("Hm.", [{"type": "text", "text": "Hm."}])
+]
 SHAPES = [
     Row("pictures", ended(content="Here", images=[PICTURE]), "Here", pictures=1),
     Row("a picture alone", ended(images=[PICTURE]), pictures=1),
@@ -352,7 +431,20 @@ SHAPES = [
     ),
     Row("refusal", ended(refusal="I can't."), "I can't."),
     Row("a message", [event(whole("Hi.")), DONE], "Hi."),
-    Row("parts", ended(content=PARTS), "So", "Hm."),
+    *[Row(f"parts: {one}", ended(content=[one, SO]), "So.", "Hm.") for one in THOUGHTS],
+    *[
+        Row(
+            f"thoughts: {name}",
+            [
+                *(event(chunk(**{name: said})) for said in ("\n", "\nHm. ")),
+                event(chunk(reasoning="Well.", reasoning_content="Well.")),
+                *spoken("So."),
+            ],
+            "So.",
+            "Hm. Well.",
+        )
+        for name in ("reasoning", "reasoning_content")
+    ],
     *[
         Row(name, [event({"choices": one}) for one in choices], said)
         for name, said, *choices in (
@@ -429,6 +521,10 @@ INVALID = [
     ("two calls", '{"path": "a"}{"path": "b"}'),
     ("a list", "[1]"),
     ("text", "list the files"),
+    # Python reads it, and gives up where an input is too deep.
+    ("no number", '{"start_line": NaN}'),
+    ("deep", "[" * 100_000),
+    ("deep objects", '{"a": ' * 100_000),
 ]
 BEGIN, END = '{"path": ', '"."}'
 HARMLESS = [
@@ -520,11 +616,14 @@ NAMES = (
     *("list_files<|constrain|>json", "list_files()", "list-files", "listFiles"),
     "list_files<|channel|>commentary",
 )
-BOTH, FLY = (*LISTED, *LISTED), "functions.fly"
+BOTH, FLY, LIMIT = (*LISTED, *LISTED), "functions.fly", "max_tokens"
 BRACES, OTHER, UNREAD = (
     (("list_files", {name: read}),)
     for name, read in (("path", "{{"), ("path", "b"), ("_unparsed", ""))
 )
+NULL = {"index": 0, "id": "a", "function": {"name": "list_files", "arguments": None}}
+# Until its arguments are whole, a name that comes with each piece names one call.
+NAMED, TEXT = ("", '{"path": "{}', '"', "}"), (("list_files", {"path": "{}"}),)
 CALLED = {"index": 0, "id": "a", "function": {"name": "list_files", "parameters": {"path": "."}}}
 START = piece("list_", "", index=0, id="a")
 CHOICE = {
@@ -547,12 +646,19 @@ CALLS = [
         if all(isinstance(one, str) for one in given)
     ],
     *[
-        Row(f"arguments: {name}", argued(raw), calls=(("list_files", {"_unparsed": raw}),))
+        Row(f"{name}, door {door}", sent, calls=(("list_files", {"_unparsed": raw}),), door=door)
         for name, raw in INVALID
+        for door, sent in enumerate((used(raw), argued(raw)))
     ],
-    Row("nothing before the limit", argued("", reason="length"), calls=UNREAD),
-    Row("whole at the limit", argued(WHERE, reason="length"), calls=LISTED),
-    Row("claude, nothing before the limit", used(reason="max_tokens"), calls=UNREAD, door=0),
+    Row("nothing before the limit", argued("", reason="length"), calls=UNREAD, reason=LIMIT),
+    Row("whole at the limit", argued(WHERE, reason="length"), calls=LISTED, reason=LIMIT),
+    Row(
+        "claude, nothing before the limit",
+        used(reason="max_tokens"),
+        calls=UNREAD,
+        reason=LIMIT,
+        door=0,
+    ),
     Row("braces that begin alike", argued("{", '"path": "', "{", "{", '"}'), calls=BRACES),
     Row(
         "repeated at the end",
@@ -576,6 +682,38 @@ CALLS = [
             ("two with one id", BOTH, first(id="a"), first(index=1, id="a")),
             ("a gap", BOTH, first(id="a"), first(index=2, id="b")),
             ("no places", BOTH, *[piece("list_files", WHERE, id=one) for one in "ab"]),
+            (
+                "no places, in parts",
+                BOTH,
+                piece("list_files", BEGIN, id="a"),
+                piece(None, END),
+                piece("list_files", WHERE, id="b"),
+            ),
+            (
+                "in turns",
+                (*LISTED, ("write_file", {})),
+                first("", id="a"),
+                piece("write_file", "", index=1, id="b"),
+                later(BEGIN),
+                piece(None, "{}", index=1),
+                later(END),
+            ),
+            ("name and id in each piece", LISTED, first(BEGIN, id="a"), first(END, id="a")),
+            ("null for no word", (("list_files", {}),), NULL),
+            *[
+                (
+                    f"a name in each piece: {more}",
+                    TEXT,
+                    *[piece("list_files", one, **more) for one in NAMED],
+                )
+                for more in ({"index": 0}, {})
+            ],
+            (
+                "a name in each piece, and calls after it",
+                (*TEXT, *LISTED, ("write_file", {})),
+                *[piece("list_files", one) for one in (*NAMED, BEGIN, END)],
+                piece("write_file", "{}"),
+            ),
             *[
                 (f"place {one!r}", LISTED, first(BEGIN, index=one, id="a"), later(END, index=one))
                 for one in (None, "0", 0.0)
@@ -591,6 +729,11 @@ CALLS = [
             ("a late name", LISTED, later(BEGIN, id="a"), first(END)),
         )
     ],
+    Row(
+        "two in one piece",
+        [event(chunk(tool_calls=[piece(one, "{}") for one in ("list_files", "write_file")])), STOP],
+        calls=(("list_files", {}), ("write_file", {})),
+    ),
     *[Row(f"name {name!r}", argued(WHERE, name=name), calls=LISTED) for name in NAMES],
     Row("claude, a name", used(WHERE, name="functions.list_files"), calls=LISTED, door=0),
     Row("an unknown name", argued(WHERE, name=FLY), calls=((FLY, {"path": "."}),)),
@@ -622,7 +765,7 @@ CALLS = [
         "written in a refusal",
         [json.dumps({"error": FAILED}).encode()],
         calls=LISTED,
-        kind="application/json",
+        kind=JSON,
         code=400,
     ),
 ]
@@ -638,7 +781,7 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
     wrong: dict[str, object] = {}
     for row in TABLES[table]:
         standin.then(Answer(row.sent, row.kind, row.code, row.headers))
-        shown, failed_ = "", None
+        shown, output, failed_ = "", "", None
         last = events.ReplyCompleted((), "", condense.Usage())
         began: list[tuple[str, str]] = []
         try:
@@ -648,6 +791,8 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
                         shown += said
                     case events.ToolUseStarted(id_, name):
                         began.append((id_, name))
+                    case events.OutputStreamed(said):
+                        output += said
                     case events.ReplyCompleted():
                         last = one
         except ProviderError as error:
@@ -666,10 +811,12 @@ async def test_an_answer_is_what_the_server_means(table: str, standin: Standin) 
             "seen": bool(row.calls) or shown.strip() == row.text.strip(),
             "kept": bool(row.error) or kept == row.text.strip(),
             "calls": [(one.name, one.input) for one in calls] == [*row.calls],
+            "output": all(one.get("_unparsed", "") in output for _, one in row.calls),
             "ids": len({one.id for one in calls}) == len(calls) and began in ([], names),
             "pictures": pictures == row.pictures,
             "thought": row.thought in ("", *thoughts),
-            "reason": row.reason in ("", last.stop_reason),
+            "reason": last.stop_reason
+            == (row.reason or ("tool_use" if row.calls else last.stop_reason)),
         }
         if not all(holds.values()):
             wrong[row.name] = [name for name, is_so in holds.items() if not is_so], failed_, last
