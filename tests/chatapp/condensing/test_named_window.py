@@ -13,8 +13,8 @@ from chatapp.accounts.new_profiles import set_window
 from chatapp.models import Condensation, Conversation, Profile
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.runs import bar_of
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
@@ -34,10 +34,7 @@ def conversation(
     # One word is summary enough here.
     settings.CONDENSE_DEFAULT_HOOKS = False
     conversation = converse(alice, anthropic_standin, context_window=60_000, max_output=8_000)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, "word " * 100), text)
-    conversation.messages.filter(role="user").update(tokens=2_500)
-    return conversation
+    return talk_long(conversation, "word " * 100, tokens=2_500)
 
 
 async def test_it_holds_in_the_conversation_at_once_and_is_offered_to_the_profile(

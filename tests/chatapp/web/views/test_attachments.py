@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 import condense
@@ -65,6 +66,19 @@ def test_nothing_in_a_file_ends_it(put: Put, browser: Client) -> None:
     assert shown.text == hostile
     assert shown["Content-Type"] == "text/plain; charset=utf-8"
     assert shown["Content-Disposition"].startswith("attachment")
+
+
+def test_what_was_sent_is_served_by_its_place(
+    put: Put, talk: Conversation, browser: Client
+) -> None:
+    """Nothing is where no message, and where none of its parts, is."""
+    put("a.txt", b"Hello")
+    sent = (condense.TextBlock("Look"), *condense.content_from_api([waiting().block]))
+    message_store.append_message(talk.pk, condense.Message("user", sent), tokens=1)
+    places = {(1, 1): HTTPStatus.OK, (1, 2): HTTPStatus.NOT_FOUND, (2, 0): HTTPStatus.NOT_FOUND}
+    for place, status in places.items():
+        shown = browser.get(reverse("message_block", args=[talk.pk, *place]))
+        assert (shown.status_code, shown.content == b"Hello") == (status, status == HTTPStatus.OK)
 
 
 def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings) -> None:
