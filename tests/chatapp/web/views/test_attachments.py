@@ -94,9 +94,9 @@ def test_what_the_model_of_a_conversation_could_not_read_is_refused(
     put: Put, conversation: Conversation, talk: Conversation
 ) -> None:
     """Before it is sent: what its window could not hold, and an image where it sees none."""
-    long = b"One word after another. " * 4_000
+    long = b"One word after another. " * 3_000
     answer = put("a.txt", long, to=conversation).text
-    assert "“a.txt” is too long for Offline: it takes about 20,0" in answer
+    assert "“a.txt” is too long for Offline: it takes about 15,0" in answer
     for name, data in (("a.txt", long), ("a.png", make_png())):
         assert put(name, data, to=talk).status_code == HTTPStatus.OK
     Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
