@@ -225,11 +225,12 @@ def test_only_the_owners_other_profiles_can_be_chosen(
 
 @pytest.fixture
 def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+    alice: User,
+    anthropic_standin: Standin,
+    settings: pytest_django.Settings,
+    short_summaries: None,
 ) -> Conversation:
     """A conversation of some 9,000 tokens, which condenses at 12,000 of 24,000."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     settings.CONDENSE_IDLE_AFTER = 0
     Preferences.objects.filter(owner=alice).update(threshold=50, condense_idle=True)
     limits = {"context_window": 24_000, "max_output": 4_000}

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -27,12 +26,8 @@ OFFER = "This model takes 9,000 tokens, your profile says 60,000."
 
 
 @pytest.fixture
-def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
-) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation whose profile says much more than its model takes."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     conversation = converse(alice, anthropic_standin, context_window=60_000, max_output=8_000)
     return talk_long(conversation, "word " * 100, tokens=2_500)
 

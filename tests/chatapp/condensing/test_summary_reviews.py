@@ -8,7 +8,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
@@ -38,17 +37,14 @@ from tests.chatapp.turns.approval_steps import restart
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("short_summaries"),
+]
 
 FIRST = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
 SECOND = "<summary>The port is 8124, said the user.</summary>"
 Status = Review.Status
-
-
-@pytest.fixture(autouse=True)
-def _short_summaries(settings: Settings) -> None:
-    """Let a summary of one sentence pass."""
-    settings.CONDENSE_DEFAULT_HOOKS = False
 
 
 @pytest.fixture

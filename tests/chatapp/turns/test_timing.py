@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -39,12 +38,8 @@ LIST = ToolCall("list_files", {})
 
 
 @pytest.fixture
-def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
-) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation of some 9,000 tokens in a window of 12,000, of which 10,600 may be used."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     return talk_long(converse(alice, anthropic_standin, context_window=12_000, max_output=200))
 
 
