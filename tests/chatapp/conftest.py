@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models import F, Q, QuerySet
 from django.test import Client
+from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations
@@ -105,6 +106,12 @@ def standin(transactional_db: None, anthropic_standin: Standin) -> Iterator[Stan
     """The provider, whose requests are all in order."""
     yield anthropic_standin
     assert not anthropic_standin.problems
+
+
+@pytest.fixture
+def short_summaries(settings: Settings) -> None:
+    """Let a summary of one sentence pass."""
+    settings.CONDENSE_DEFAULT_HOOKS = False
 
 
 @pytest.fixture

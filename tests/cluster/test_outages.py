@@ -56,18 +56,23 @@ def stop_while_words_are_shown(stage: Stage, told: Told) -> None:
             page.until_words(one, place + 50)
 
 
+def outlive(outage: Callable[[Stage, Told], None], stage: Stage, told: Told, **also: int) -> None:
+    """Have an outage: each turn goes on in its process, and pages show every word."""
+    before = (pids(stage), owners(stage, told))
+    outage(stage, told)
+    check_all(stage, told)
+    assert (pids(stage), owners(stage, told)) == before
+    page = stage.begin(one := story(9), web=2, **also)
+    page.until_words(one, 9)
+
+
 @in_both
 @pytest.mark.parametrize("outage", [restart, stop_while_words_are_shown])
 def test_a_restart_of_postgresql_hands_over_no_turn(
     stage: Stage, told: Told, outage: Callable[[Stage, Told], None]
 ) -> None:
-    """Each goes on in its process, which mends its connections; pages show every word."""
-    before = (pids(stage), owners(stage, told))
-    outage(stage, told)
-    check_all(stage, told)
-    assert (pids(stage), owners(stage, told)) == before
-    page = stage.begin(one := story(9), web=2)
-    page.until_words(one, 9)
+    """Each goes on in its process, which mends its connections."""
+    outlive(outage, stage, told)
 
 
 @contextlib.contextmanager
@@ -210,12 +215,7 @@ def test_without_redis_turns_go_on_and_pages_catch_up(
     stage: Stage, told: Told, outage: Callable[[Stage, Told], None]
 ) -> None:
     """No turn is handed over, no process starts again, and no page ever shows a gap."""
-    before = (pids(stage), owners(stage, told))
-    outage(stage, told)
-    check_all(stage, told)
-    assert (pids(stage), owners(stage, told)) == before
-    page = stage.begin(one := story(9), web=2, also=1)
-    page.until_words(one, 9)
+    outlive(outage, stage, told, also=1)
 
 
 @in_cluster

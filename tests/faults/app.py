@@ -48,8 +48,12 @@ def _note_reading() -> None:
     keep = partial_replies.keep
 
     def keep_and_note(number: int, read: Callable[[], Any], **details: Any) -> None:
+        loop = threading.get_ident()
+
         def note_and_read() -> Any:
-            _read_at.append(time.monotonic())
+            # What closes a call reads its draft as well, in another thread, and stores no other.
+            if threading.get_ident() == loop:
+                _read_at.append(time.monotonic())
             return read()
 
         keep(number, note_and_read, **details)

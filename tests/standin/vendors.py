@@ -102,133 +102,75 @@ class Vendor:
         return own or violations({**body, "messages": plain})
 
 
+def _short_ids(body: Body) -> str:
+    ids = [call["id"] for _, one in _replies(body) for call in one["tool_calls"]]
+    return IDS if any(len(one) != 9 for one in ids) else ""
+
+
+def _few_tools(body: Body) -> str:
+    return ARRAY if len(body.get("tools", ())) > 2 else ""
+
+
+CONTENT, DETAILS, ALL = "reasoning_content", "reasoning_details", frozenset(REASONING)
+# What they say, word for word.
 BACK = "The `reasoning_content` in the thinking mode must be passed back to the API."
-ALL = frozenset(REASONING)
+RANGE = "Invalid max_tokens value, the valid range of max_tokens is [1, 800]"
+MISSING = (
+    "thinking is enabled but reasoning_content is missing in assistant tool call message at index "
+    "{}"
+)
+UNSUPPORTED = (
+    "'messages.{index}' : for 'role:assistant' the following must be satisfied"
+    "[('messages.{index}' : property '{key}' is unsupported)]"
+)
+EXTRA = "body.messages.{index}.assistant.{key}: Extra inputs are not permitted"
+IDS = "Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9."
+PRESERVED = (
+    "Provider returned error Models require reasoning details to be preserved in each request: "
+    "reasoning_details is missing."
+)
+FIELD = (
+    'Invalid JSON payload received. Unknown name "{}" at '
+    "'tools[0].function_declarations[0].parameters': Cannot find field."
+)
+ONE_IMAGE = "At most 1 image(s) may be provided in one request."
+NO_TOOLS = "registry.ollama.ai/m:1b does not support tools"
+NULL = "Invalid 'content': 'content' field must be a string or an array of objects."
+SAMPLERS = "Failed to initialize samplers: failed to parse grammar"
+INSTEAD = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+ARRAY = (
+    "Invalid 'tools': array too long. Expected an array with maximum length 2, but got an array "
+    "with length 3 instead."
+)
 
 VENDORS = (
     # anomalyco/opencode#25356; we0-dev/we0#56
-    Vendor(
-        "deepseek",
-        "reasoning_content",
-        (
-            needs("reasoning_content", BACK),
-            at_most(
-                "max_tokens",
-                800,
-                "Invalid max_tokens value, the valid range of max_tokens is [1, 800]",
-            ),
-        ),
-        ALL,
-    ),
+    Vendor("deepseek", CONTENT, (needs(CONTENT, BACK), at_most("max_tokens", 800, RANGE)), ALL),
     # earendil-works/pi#4178, theopenco/llmgateway#2093: not an empty one either
-    Vendor(
-        "kimi",
-        "reasoning_content",
-        (
-            needs(
-                "reasoning_content",
-                "thinking is enabled but reasoning_content is missing in assistant tool call "
-                "message at index {}",
-            ),
-        ),
-        ALL,
-    ),
+    Vendor("kimi", CONTENT, (needs(CONTENT, MISSING),), ALL),
     # VicBilibily/GCMP#171: MiMo, whose words are those of DeepSeek
-    Vendor("mimo", "reasoning_content", (needs("reasoning_content", BACK),), ALL),
+    Vendor("mimo", CONTENT, (needs(CONTENT, BACK),), ALL),
     # janhq/jan#8136
-    Vendor(
-        "groq",
-        "reasoning",
-        (
-            takes_none(
-                "'messages.{index}' : for 'role:assistant' the following must be satisfied"
-                "[('messages.{index}' : property '{key}' is unsupported)]"
-            ),
-        ),
-        ALL,
-    ),
+    Vendor("groq", "reasoning", (takes_none(UNSUPPORTED),), ALL),
     # charmbracelet/crush#1590
-    Vendor(
-        "mistral",
-        "reasoning_content",
-        (
-            takes_none("body.messages.{index}.assistant.{key}: Extra inputs are not permitted"),
-            lambda body: (
-                "Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9."
-                if any(
-                    len(call["id"]) != 9 for _, one in _replies(body) for call in one["tool_calls"]
-                )
-                else ""
-            ),
-        ),
-        ALL,
-        422,
-    ),
+    Vendor("mistral", CONTENT, (takes_none(EXTRA), _short_ids), ALL, 422),
     # LibreChat-AI/agents#37: a model of Google's behind the gateway
-    Vendor(
-        "openrouter",
-        "reasoning_details",
-        (
-            needs(
-                "reasoning_details",
-                "Provider returned error Models require reasoning details to be preserved in each "
-                "request: reasoning_details is missing.",
-            ),
-        ),
-        ALL,
-    ),
+    Vendor("openrouter", DETAILS, (needs(DETAILS, PRESERVED),), ALL),
     # router-for-me/CLIProxyAPI#97, openswarm-ai/openswarm#24
-    Vendor(
-        "gemini",
-        "",
-        (
-            schemas(
-                r'"(\$schema|additionalProperties|anyOf)"',
-                'Invalid JSON payload received. Unknown name "{}" at '
-                "'tools[0].function_declarations[0].parameters': Cannot find field.",
-            ),
-        ),
-    ),
+    Vendor("gemini", "", (schemas(r'"(\$schema|additionalProperties|anyOf)"', FIELD),)),
     # vllm-project/vllm#17092; its templates: vllm-project/vllm#6862
-    Vendor(
-        "vllm",
-        "reasoning",
-        (images(1, "At most 1 image(s) may be provided in one request."), alternates),
-        ALL,
-    ),
+    Vendor("vllm", "reasoning", (images(1, ONE_IMAGE), alternates), ALL),
     # ollama/ollama: server/routes.go, "does not support tools"
-    Vendor("ollama", "", (lacks("tools", "registry.ollama.ai/m:1b does not support tools"),)),
+    Vendor("ollama", "", (lacks("tools", NO_TOOLS),)),
     # lmstudio-ai/lmstudio-bug-tracker#261
-    Vendor(
-        "lm studio",
-        "",
-        (no_null("Invalid 'content': 'content' field must be a string or an array of objects."),),
-    ),
+    Vendor("lm studio", "", (no_null(NULL),)),
     # ggml-org/llama.cpp#27580
-    Vendor(
-        "llama.cpp",
-        "reasoning_content",
-        (schemas('"pattern"', "Failed to initialize samplers: failed to parse grammar"),),
-        ALL,
-    ),
+    Vendor("llama.cpp", CONTENT, (schemas('"pattern"', SAMPLERS),), ALL),
     # openai/openai-python#2046; zed-industries/zed#42393
-    Vendor(
-        "azure",
-        "",
-        (
-            lacks(
-                "max_tokens",
-                "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-                "'max_completion_tokens' instead.",
-            ),
-            lambda body: (
-                "Invalid 'tools': array too long. Expected an array with maximum length 2, but "
-                "got an array with length 3 instead."
-                if len(body.get("tools", ())) > 2
-                else ""
-            ),
-        ),
-    ),
+    Vendor("azure", "", (lacks("max_tokens", INSTEAD), _few_tools)),
 )
 
 

@@ -15,7 +15,7 @@ from chatapp.accounts import accounts, server_profiles
 from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import Conversation, McpServer, Preferences, ServerSettings
 from tests.chatapp.claude import answered_by
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns.approval_steps import answer, until_asked
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -81,37 +81,31 @@ async def test_a_tool_that_is_denied_is_neither_offered_nor_run(
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_tool_that_is_denied_while_a_turn_runs_runs_no_more(
-    conversation: Conversation, alice: User, written: Read, anthropic_standin: Standin
+    conversation: Conversation, written: Read, anthropic_standin: Standin, page: Page
 ) -> None:
     """Although the turn began when it was allowed."""
     await Conversation.objects.filter(pk=conversation.pk).aupdate(tool_policies=ALLOWED)
     gate = Gate()
     anthropic_standin.then(Reply("I do.", tools=WRITE.tools, gate=gate), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write")
-        assert await asyncio.to_thread(gate.wait_until_reached)
-        await sync_to_async(deny)("write_file")
-        gate.open()
-        await page.until_idle()
+    await page.say("Write")
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    await sync_to_async(deny)("write_file")
+    gate.open()
+    await page.until_idle()
     assert not written()
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_approval_runs_no_tool_that_is_denied_since_it_was_asked_for(
-    conversation: Conversation,
-    alice: User,
-    browser: Client,
-    written: Read,
-    anthropic_standin: Standin,
+    browser: Client, written: Read, anthropic_standin: Standin, page: Page
 ) -> None:
     """A question may wait for days."""
     anthropic_standin.then(WRITE, Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Write")
-        question = await until_asked(page)
-        await sync_to_async(deny)("write_file")
-        await answer(browser, question, "once")
-        await page.until_idle()
+    await page.say("Write")
+    question = await until_asked(page)
+    await sync_to_async(deny)("write_file")
+    await answer(browser, question, "once")
+    await page.until_idle()
     assert not written()
 
 

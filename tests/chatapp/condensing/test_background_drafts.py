@@ -66,12 +66,8 @@ EVERYWHERE = pytest.mark.parametrize("writer", ["here", "elsewhere"], indirect=T
 
 
 @pytest.fixture
-def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
-) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation of some 9,000 tokens; at 12,000 it condenses, and from 9,600 on it drafts."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     Preferences.objects.filter(owner=alice).update(threshold=50, draft_ahead="always")
     conversation = converse(alice, anthropic_standin, context_window=24_000, max_output=4_000)
     return talk_long(conversation)

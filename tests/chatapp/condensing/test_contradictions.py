@@ -15,7 +15,7 @@ from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.condensing.review_steps import answer, until_shown
 from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.web.api.programs import bearer
 from tests.standin.behaviours import UNAUTHORIZED, Behaviour, Reply
 from tests.standin.server import Standin
@@ -38,7 +38,7 @@ def conversation(alice: User, standin: Standin) -> Conversation:
 
 
 async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, page: Page
 ) -> None:
     """The profile has it checked; its calls are calls of the try, with a purpose of their own."""
     writer = await sync_to_async(answered_by)(alice, "anthropic", "claude-opus-5", standin.url)
@@ -46,12 +46,11 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
         find_contradictions=True, summaries_by=writer
     )
     standin.then(WRONG, FOUND, WRONG, FOUND)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", review=True)
-        review = await until_shown(page)
-        assert REASON in str(page.frames)
-        await answer(browser, review, "accept", summary=review.shown)
-        await page.until_idle()
+    await page.send("condense.start", review=True)
+    review = await until_shown(page)
+    assert REASON in str(page.frames)
+    await answer(browser, review, "accept", summary=review.shown)
+    await page.until_idle()
     whole = await Condensation.objects.aget(made_for=None)
     refused = await Condensation.objects.aget(made_for=whole)
     calls = [one async for one in refused.calls.order_by("pk")]
@@ -89,20 +88,15 @@ async def test_a_summary_that_contradicts_the_facts_is_refused_at_every_door(
     ],
 )
 async def test_a_check_without_an_answer_is_noted(
-    conversation: Conversation,
-    alice: User,
-    standin: Standin,
-    answered: Behaviour | None,
-    noted: str,
+    standin: Standin, answered: Behaviour | None, noted: str, page: Page
 ) -> None:
     """The summary applies, also where the budget ends before the check."""
     await Preferences.objects.aupdate(find_contradictions=True)
     standin.then(WRONG, *([answered] * 9 if answered else ()))
     if answered is None:
         await Conversation.objects.aupdate(budget=Decimal("0.01"))
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
+    await page.send("condense.start")
+    await page.until_idle()
     made = await Condensation.objects.aget()
     assert (made.status, made.summary) == ("succeeded", "The shop listens on port 9090.")
     assert noted in " ".join(made.notes)

@@ -34,7 +34,7 @@ from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import ended, run_in
 from tests.chatapp.scripted_turns import ask, end
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -225,11 +225,12 @@ def test_only_the_owners_other_profiles_can_be_chosen(
 
 @pytest.fixture
 def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+    alice: User,
+    anthropic_standin: Standin,
+    settings: pytest_django.Settings,
+    short_summaries: None,
 ) -> Conversation:
     """A conversation of some 9,000 tokens, which condenses at 12,000 of 24,000."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     settings.CONDENSE_IDLE_AFTER = 0
     Preferences.objects.filter(owner=alice).update(threshold=50, condense_idle=True)
     limits = {"context_window": 24_000, "max_output": 4_000}
@@ -239,15 +240,14 @@ def conversation(
 
 
 async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    anthropic_standin: Standin, page: Page
 ) -> None:
     """Once, in a turn of its own, and on record as what it is."""
     anthropic_standin.then(Reply("Yes."), Reply(SUMMARY))
-    async with open_page(conversation, alice) as page:
-        await page.say("And now?")
-        await page.until_idle()
-        await page.until("status.changed", text="Condensing context…")
-        await page.until_idle()
+    await page.say("And now?")
+    await page.until_idle()
+    await page.until("status.changed", text="Condensing context…")
+    await page.until_idle()
     attempt = await Condensation.objects.aget()
     assert (attempt.trigger, attempt.status) == ("idle", "succeeded")
     calls = [one.purpose async for one in ModelCall.objects.order_by("pk")]

@@ -4,7 +4,6 @@ The provider is the strict stand-in through the real SDK; each request must be o
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ from chatapp.models import Condensation, Conversation, Preferences, Profile, mes
 from chatapp.web.forms.preferences import PreferencesForm
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Reply, ToolCall
-from tests.standin.rules import blocks_of, violations
+from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,14 +44,6 @@ SUMMARY = Reply("<analysis>Short.</analysis><summary>They looked at the lexer.</
 REFUSAL = Reply("<analysis>No.</analysis><summary>I'm sorry, I can't help with that.</summary>")
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 NOTES = "Nothing to see here. " * 400  # so that there is something to gain
-
-
-@pytest.fixture
-def standin(transactional_db: None) -> Iterator[Standin]:
-    """The provider; in the end, its requests are held against the rules."""
-    with Standin() as server:
-        yield server
-    assert [violations(request.body) for request in server.requests] == [[]] * len(server.requests)
 
 
 @pytest.fixture
@@ -87,18 +78,17 @@ def seen(conversation: Conversation) -> str:
 
 
 async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
-    conversation: Conversation, alice: User, browser: Client, standin: Standin
+    conversation: Conversation, browser: Client, standin: Standin, page: Page
 ) -> None:
     """On record and on the row with what was left out and why; an undo shows what was there."""
     standin.then(*reading(SUMMARY, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        await page.say("What does the lexer do?")
-        await page.until_idle()
-        before = await sync_to_async(seen)(conversation)
-        await page.send("condense.start")
-        await page.until_idle()
-        await page.say("Go on.")
-        await page.until_idle()
+    await page.say("What does the lexer do?")
+    await page.until_idle()
+    before = await sync_to_async(seen)(conversation)
+    await page.send("condense.start")
+    await page.until_idle()
+    await page.say("Go on.")
+    await page.until_idle()
     texts = sent(standin)
     assert "They looked at the lexer." in texts[0]
     assert BLOCK in texts
@@ -132,19 +122,19 @@ async def test_so_is_an_automatic_one_and_one_that_the_provider_forced(
     trigger: str,
     strategy: str,
     folds: bool,
+    page: Page,
 ) -> None:
     """Roo Code leaves the files out there; and the facts, where no model writes a summary."""
     wanted = {"attach_files": folds, "check_summaries": folds}
     await Preferences.objects.filter(owner=alice).aupdate(**wanted)
     standin.then(*reading(*behaviours, Reply("Noted.")))
-    async with open_page(conversation, alice) as page:
-        await page.say("What does the lexer do?")
-        await page.until_idle()
-        if trigger == "auto":
-            own = Profile.objects.filter(pk=conversation.profile_id)
-            await own.aupdate(context_window=20_000, threshold=5)
-        await page.say("Go on.")
-        await page.until_idle()
+    await page.say("What does the lexer do?")
+    await page.until_idle()
+    if trigger == "auto":
+        own = Profile.objects.filter(pk=conversation.profile_id)
+        await own.aupdate(context_window=20_000, threshold=5)
+    await page.say("Go on.")
+    await page.until_idle()
     assert (BLOCK in sent(standin)) == folds
     record = await Condensation.objects.aget(status="succeeded")
     assert (record.trigger, record.strategy) == (trigger, strategy)

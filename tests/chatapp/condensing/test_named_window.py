@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -13,8 +12,8 @@ from chatapp.accounts.new_profiles import set_window
 from chatapp.models import Condensation, Conversation, Profile
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.runs import bar_of
-from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
@@ -27,17 +26,10 @@ OFFER = "This model takes 9,000 tokens, your profile says 60,000."
 
 
 @pytest.fixture
-def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
-) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation whose profile says much more than its model takes."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     conversation = converse(alice, anthropic_standin, context_window=60_000, max_output=8_000)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, "word " * 100), text)
-    conversation.messages.filter(role="user").update(tokens=2_500)
-    return conversation
+    return talk_long(conversation, "word " * 100, tokens=2_500)
 
 
 async def test_it_holds_in_the_conversation_at_once_and_is_offered_to_the_profile(

@@ -17,7 +17,7 @@ from chatapp.page.transcript import labels, row_pages
 from chatapp.page.transcript.rows import CondensationRow
 from tests.chatapp.condensing.findings import finding
 from tests.chatapp.conftest import Say, reduction_of, summarise
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.records import record_for
 
 
@@ -124,15 +124,14 @@ def fill(say: Say) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_condensation_stores_its_receipt(
-    conversation: Conversation, alice: User, say: Say
+    conversation: Conversation, say: Say, page: Page
 ) -> None:
     """Probed from what it hides, and looked for in what the model reads afterwards."""
     await sync_to_async(fill)(say)
-    async with open_page(conversation, alice) as page:
-        await page.say("The port must be 4711.")
-        await page.until_idle()
-        await page.send("condense.start")
-        await page.until_idle()
+    await page.say("The port must be 4711.")
+    await page.until_idle()
+    await page.send("condense.start")
+    await page.until_idle()
     record = await Condensation.objects.aget(conversation=conversation)
     texts = {one.text: one.state for one in record.receipt.findings}
     assert texts["The port must be 4711."] == "kept"

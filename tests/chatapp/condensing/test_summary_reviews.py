@@ -8,7 +8,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import Settings
 
 from chatapp.accounts import accounts
 from chatapp.agent.errors import TurnEnded
@@ -38,17 +37,14 @@ from tests.chatapp.turns.approval_steps import restart
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("short_summaries"),
+]
 
 FIRST = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
 SECOND = "<summary>The port is 8124, said the user.</summary>"
 Status = Review.Status
-
-
-@pytest.fixture(autouse=True)
-def _short_summaries(settings: Settings) -> None:
-    """Let a summary of one sentence pass."""
-    settings.CONDENSE_DEFAULT_HOOKS = False
 
 
 @pytest.fixture
@@ -127,40 +123,38 @@ async def test_a_page_that_opens_later_shows_the_summary_that_waits(
 
 
 async def test_sentences_without_a_source_are_marked_before_the_summary_applies(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, standin: Standin, browser: Client, page: Page
 ) -> None:
     """As the record marks them later; also in a person's own words, and the page asks for it."""
     mark = '<span class="unsupported">not in the originals</span>'
     said = "They gave the number 4711 first. Then they gave the number 4712."
     read = sync_to_async(browser.get)
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, f"<summary>{said}</summary>")
-        path = f"/c/{conversation.pk}/reviews/{review.pk}/figures/"
-        assert f'hx-get="{path}"' in str(page.frames)
-        marked = (await read(path)).text
-        assert marked.count(mark) == 2
-        assert "source-mark" not in marked
-        own = "Then they gave the number 4712."
-        held = await answer(browser, review, "", "figures/", summary=own, edit="on")
-        assert f'hx-get="{path}"' in held.text
-        marked = (await read(path)).text
-        assert (marked.count(mark), "4711" in marked) == (1, False)
-        await answer(browser, review, "accept", summary=own)
-        await page.until_idle()
+    review = await begin(page, standin, f"<summary>{said}</summary>")
+    path = f"/c/{conversation.pk}/reviews/{review.pk}/figures/"
+    assert f'hx-get="{path}"' in str(page.frames)
+    marked = (await read(path)).text
+    assert marked.count(mark) == 2
+    assert "source-mark" not in marked
+    own = "Then they gave the number 4712."
+    held = await answer(browser, review, "", "figures/", summary=own, edit="on")
+    assert f'hx-get="{path}"' in held.text
+    marked = (await read(path)).text
+    assert (marked.count(mark), "4711" in marked) == (1, False)
+    await answer(browser, review, "accept", summary=own)
+    await page.until_idle()
     record = f"/c/{conversation.pk}/condensations/{review.condensation_id}/?sources=1"
     assert (await read(record)).text.count(mark) == 1
     assert (await read(path)).status_code == 204
 
 
 async def test_a_persons_words_apply_and_are_on_record_as_theirs(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, page: Page
 ) -> None:
     """Who, when, and what they changed; the chain tells of it, and holds."""
     own = "The port is 9000.\r\nTabs, not spaces."
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        assert (await answer(browser, review, "accept", summary=own)).status_code == 204
-        await page.until_idle()
+    review = await begin(page, standin, FIRST)
+    assert (await answer(browser, review, "accept", summary=own)).status_code == 204
+    await page.until_idle()
     attempt = await attempt_of(conversation)
     assert attempt.summary == "The port is 9000.\nTabs, not spaces."
     text = await sync_to_async(seen)(conversation)
@@ -182,17 +176,16 @@ async def test_a_persons_words_apply_and_are_on_record_as_theirs(
 
 
 async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kept(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, standin: Standin, browser: Client, page: Page
 ) -> None:
     """The second request asks for it; the record has both drafts and both calls."""
-    async with open_page(conversation, alice) as page:
-        first = await begin(page, standin, FIRST, SECOND)
-        sent = await answer(browser, first, "again", focus="the port number")
-        assert sent.status_code == 204
-        second = await until_shown(page)
-        assert (second.ordinal, second.shown) == (2, "The port is 8124, said the user.")
-        await answer(browser, second, "accept", summary=second.shown)
-        await page.until_idle()
+    first = await begin(page, standin, FIRST, SECOND)
+    sent = await answer(browser, first, "again", focus="the port number")
+    assert sent.status_code == 204
+    second = await until_shown(page)
+    assert (second.ordinal, second.shown) == (2, "The port is 8124, said the user.")
+    await answer(browser, second, "accept", summary=second.shown)
+    await page.until_idle()
     assert "the port number" in str(standin.requests[-1].body["messages"][-1])
     attempt = await attempt_of(conversation)
     assert (attempt.summary, attempt.focus) == (second.shown, "the port number")
@@ -205,62 +198,59 @@ async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kep
 
 
 async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, standin: Standin, browser: Client, page: Page
 ) -> None:
     """Whatever clock strikes at that very moment."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        turn = await Turn.objects.aget(condensations=review.condensation)
-        await answer(browser, review, "discard")
-        own = Review.objects.filter(pk=review.pk)
-        await sync_to_async(own.change)(applies_at=review.shown_at)
-        run = await sync_to_async(run_in)(conversation, turn)
-        reviewer = SummaryReviewer(journal_of(run, Nobody()))
-        # The turn may be over by now.
-        with contextlib.suppress(TurnEnded):
-            await sync_to_async(reviewer._expire)(review)
-        await page.until_idle()
+    review = await begin(page, standin, FIRST)
+    turn = await Turn.objects.aget(condensations=review.condensation)
+    await answer(browser, review, "discard")
+    own = Review.objects.filter(pk=review.pk)
+    await sync_to_async(own.change)(applies_at=review.shown_at)
+    run = await sync_to_async(run_in)(conversation, turn)
+    reviewer = SummaryReviewer(journal_of(run, Nobody()))
+    # The turn may be over by now.
+    with contextlib.suppress(TurnEnded):
+        await sync_to_async(reviewer._expire)(review)
+    await page.until_idle()
     assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
 async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client
+    conversation: Conversation, standin: Standin, browser: Client, page: Page
 ) -> None:
     """An empty one, and one that is larger than what it stands for; figures follow the words."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        short = await answer(browser, review, "", "figures/", summary="x")
-        long = await answer(browser, review, "", "figures/", summary="many words " * 300)
-        assert short.status_code == long.status_code == 200
-        assert short.content != long.content
-        empty = await answer(browser, review, "accept", summary=" \n")
-        assert (empty.status_code, b"empty" in empty.content) == (422, True)
-        large = await answer(browser, review, "accept", summary="many words " * 20_000)
-        assert (large.status_code, b"not get smaller" in large.content) == (422, True)
-        assert (await answer(browser, review, "nonsense")).status_code == 422
-        now = await Review.objects.aget()
-        assert (now.status, now.text) == (Status.PENDING, "")
-        await page.send("turn.stop")
-        await page.until_idle()
-        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
+    review = await begin(page, standin, FIRST)
+    short = await answer(browser, review, "", "figures/", summary="x")
+    long = await answer(browser, review, "", "figures/", summary="many words " * 300)
+    assert short.status_code == long.status_code == 200
+    assert short.content != long.content
+    empty = await answer(browser, review, "accept", summary=" \n")
+    assert (empty.status_code, b"empty" in empty.content) == (422, True)
+    large = await answer(browser, review, "accept", summary="many words " * 20_000)
+    assert (large.status_code, b"not get smaller" in large.content) == (422, True)
+    assert (await answer(browser, review, "nonsense")).status_code == 422
+    now = await Review.objects.aget()
+    assert (now.status, now.text) == (Status.PENDING, "")
+    await page.send("turn.stop")
+    await page.until_idle()
+    assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
 
 
 async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, bob: User
+    conversation: Conversation, standin: Standin, browser: Client, bob: User, page: Page
 ) -> None:
     """Only the first answer counts: another tab is told so, and another user finds nothing."""
     stranger = Client()
     await sync_to_async(stranger.force_login)(bob)
-    async with open_page(conversation, alice) as page:
-        before = await sync_to_async(seen)(conversation)
-        review = await begin(page, standin, FIRST)
-        assert (await answer(stranger, review, "accept")).status_code == 404
-        assert (await answer(stranger, review, "", "figures/")).status_code == 404
-        assert (await answer(browser, review, "discard")).status_code == 204
-        assert (await answer(browser, review, "discard")).status_code == 204
-        late = await answer(browser, review, "accept")
-        assert (late.status_code, b"another tab" in late.content) == (422, True)
-        await page.until_idle()
+    before = await sync_to_async(seen)(conversation)
+    review = await begin(page, standin, FIRST)
+    assert (await answer(stranger, review, "accept")).status_code == 404
+    assert (await answer(stranger, review, "", "figures/")).status_code == 404
+    assert (await answer(browser, review, "discard")).status_code == 204
+    assert (await answer(browser, review, "discard")).status_code == 204
+    late = await answer(browser, review, "accept")
+    assert (late.status_code, b"another tab" in late.content) == (422, True)
+    await page.until_idle()
     attempt = await attempt_of(conversation)
     assert attempt.status == "cancelled"
     assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
@@ -302,14 +292,13 @@ def automatic(conversation: Conversation, alice: User) -> Preferences:
 
 
 async def test_an_automatic_one_applies_when_nobody_answers_in_time(
-    conversation: Conversation, alice: User, standin: Standin, automatic: Preferences
+    conversation: Conversation, standin: Standin, automatic: Preferences, page: Page
 ) -> None:
     """And the record says that nobody did."""
     await Preferences.objects.aupdate(review_seconds=0)
     standin.then(Reply(FIRST), Reply("Done."))
-    async with open_page(conversation, alice) as page:
-        await page.say("Go on.")
-        await page.until_idle()
+    await page.say("Go on.")
+    await page.until_idle()
     review = await Review.objects.aget()
     assert (review.status, review.answered_by_id) == (Status.EXPIRED, None)
     assert (await attempt_of(conversation)).status == "succeeded"
@@ -346,22 +335,21 @@ async def test_an_automatic_one_tells_of_the_surroundings_where_that_is_wanted(
 
 
 async def test_an_automatic_one_waits_for_whoever_changes_it_and_the_turn_goes_on(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+    conversation: Conversation, standin: Standin, browser: Client, automatic: object, page: Page
 ) -> None:
     """From the first letter on, on all pages; then with the person's words in its request."""
-    async with open_page(conversation, alice) as page:
-        review = await go_on(page, standin)
-        assert review.applies_at
-        assert "data-applies" in page.frames[-1]["condensing"]
-        held = await answer(browser, review, "", "figures/", summary="Own w")
-        assert b'id="review-applies"' in held.content
-        shown = (await page.until("panel.changed"))["condensing"]
-        assert "data-applies" not in shown
-        assert f'data-review="{review.pk}"' in shown
-        now = await Review.objects.aget()
-        assert (now.status, now.applies_at) == (Status.PENDING, None)
-        await answer(browser, review, "accept", summary="Own words.")
-        await page.until_idle()
+    review = await go_on(page, standin)
+    assert review.applies_at
+    assert "data-applies" in page.frames[-1]["condensing"]
+    held = await answer(browser, review, "", "figures/", summary="Own w")
+    assert b'id="review-applies"' in held.content
+    shown = (await page.until("panel.changed"))["condensing"]
+    assert "data-applies" not in shown
+    assert f'data-review="{review.pk}"' in shown
+    now = await Review.objects.aget()
+    assert (now.status, now.applies_at) == (Status.PENDING, None)
+    await answer(browser, review, "accept", summary="Own words.")
+    await page.until_idle()
     assert "Own words." in str(standin.requests[-1].body["messages"])
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
     assert not await sync_to_async(problems)(conversation)
@@ -409,24 +397,22 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
 
 
 async def test_what_is_answered_in_another_process_is_heard(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, standin: Standin, page: Page
 ) -> None:
     """It can't wake a turn of this one, which looks by itself every few seconds."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin, FIRST)
-        say = sync_to_async(summary_reviews.answer_review)
-        await say(review=review, user=alice, decision="accept", summary="Own words.")
-        await running_turns.look_after()
-        await page.until_idle()
+    review = await begin(page, standin, FIRST)
+    say = sync_to_async(summary_reviews.answer_review)
+    await say(review=review, user=alice, decision="accept", summary="Own words.")
+    await running_turns.look_after()
+    await page.until_idle()
     assert (await attempt_of(conversation)).summary == "Own words."
 
 
 async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
-    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+    conversation: Conversation, standin: Standin, browser: Client, automatic: object, page: Page
 ) -> None:
     """Its request is sent as it was, and the same turn does not try again."""
-    async with open_page(conversation, alice) as page:
-        await answer(browser, await go_on(page, standin), "discard")
-        await page.until_idle()
+    await answer(browser, await go_on(page, standin), "discard")
+    await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1

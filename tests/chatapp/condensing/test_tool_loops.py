@@ -1,7 +1,6 @@
 """A threshold between the tool calls of one turn: it waits, and the limit does not."""
 
 import pytest
-import pytest_django
 from django.contrib.auth.models import User
 
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
@@ -16,10 +15,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def conversation(alice: User, standin: Standin, settings: pytest_django.Settings) -> Conversation:
+def conversation(alice: User, standin: Standin, short_summaries: None) -> Conversation:
     """A conversation of some 9,000 tokens; it condenses at 12,000, and must at 17,600."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
     Preferences.objects.filter(owner=alice).update(threshold=50, draft_ahead="never")
     return talk_long(converse(alice, standin, context_window=24_000, max_output=4_000))
 

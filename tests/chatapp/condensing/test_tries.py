@@ -23,7 +23,7 @@ from tests.chatapp.audited import condense_on_record, problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.condensing.conftest import talk_long
 from tests.chatapp.condensing.review_steps import answer, until_shown
-from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.sockets import Page
 from tests.chatapp.web.api.programs import bearer
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -72,15 +72,15 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
     standin: Standin,
     browser: Client,
     settings: Settings,
+    page: Page,
 ) -> None:
     """Cost and work are one sum, the person's time is apart, the reason is the rule's."""
     settings.ALLOW_METRICS = True
     before = await sync_to_async(metrics)()
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin)
-        await sync_to_async(put_back)(review)
-        await answer(browser, review, "accept", summary=review.shown)
-        await page.until_idle()
+    review = await begin(page, standin)
+    await sync_to_async(put_back)(review)
+    await answer(browser, review, "accept", summary=review.shown)
+    await page.until_idle()
     whole = await Condensation.objects.select_related("message").aget(made_for=None)
     refused = await Condensation.objects.aget(made_for=whole)
     assert (whole.cost, refused.cost) == (0, whole.whole_cost)
@@ -123,37 +123,39 @@ async def test_a_refused_try_is_part_of_the_attempt_at_every_door(
 
 
 async def test_a_rating_with_a_word_is_told_to_the_next_summary(
-    conversation: Conversation, alice: User, bob: User, standin: Standin, browser: Client
+    conversation: Conversation,
+    alice: User,
+    bob: User,
+    standin: Standin,
+    browser: Client,
+    page: Page,
 ) -> None:
     """Its owner gives it, and takes it back; it is at every door and on the record."""
     standin.then(Reply("<summary>All of it.</summary>"))
     await sync_to_async(accounts.preferences_of)(alice)
     await Preferences.objects.aupdate(check_summaries=False)
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start")
-        await page.until_idle()
-        attempt = await Condensation.objects.aget()
-        path = f"/c/{conversation.pk}/condensations/{attempt.pk}/rating/"
-        given = {"rating": "-1", "words": "It lost <b>Ines</b>."}
-        post = sync_to_async(browser.post)
-        htmx = {"HX-Request": "true"}
-        assert (await post(path, {"rating": "7"}, headers=htmx)).status_code == 422
-        assert (await post(path, given)).status_code == 302
-        other = Client()
-        await sync_to_async(other.force_login)(bob)
-        assert (await sync_to_async(other.post)(path, given)).status_code == 404
-        read = sync_to_async(browser.get)
-        for address in ("/condensations/", f"/c/{conversation.pk}/"):
-            assert (
-                "You found it bad: It lost &lt;b&gt;Ines&lt;/b&gt;." in (await read(address)).text
-            )
-        assert (await read("/condensations/?as=json")).json()[0]["rating"] == -1
-        await sync_to_async(talk_long)(conversation)
-        standin.then(Reply("<summary>All of it, again.</summary>"))
-        await page.send("condense.start")
-        await page.until_idle()
-        asked = str(standin.requests[-1].body["messages"][-1])
-        assert "Bad: It lost <b>Ines</b>." in asked
+    await page.send("condense.start")
+    await page.until_idle()
+    attempt = await Condensation.objects.aget()
+    path = f"/c/{conversation.pk}/condensations/{attempt.pk}/rating/"
+    given = {"rating": "-1", "words": "It lost <b>Ines</b>."}
+    post = sync_to_async(browser.post)
+    htmx = {"HX-Request": "true"}
+    assert (await post(path, {"rating": "7"}, headers=htmx)).status_code == 422
+    assert (await post(path, given)).status_code == 302
+    other = Client()
+    await sync_to_async(other.force_login)(bob)
+    assert (await sync_to_async(other.post)(path, given)).status_code == 404
+    read = sync_to_async(browser.get)
+    for address in ("/condensations/", f"/c/{conversation.pk}/"):
+        assert "You found it bad: It lost &lt;b&gt;Ines&lt;/b&gt;." in (await read(address)).text
+    assert (await read("/condensations/?as=json")).json()[0]["rating"] == -1
+    await sync_to_async(talk_long)(conversation)
+    standin.then(Reply("<summary>All of it, again.</summary>"))
+    await page.send("condense.start")
+    await page.until_idle()
+    asked = str(standin.requests[-1].body["messages"][-1])
+    assert "Bad: It lost <b>Ines</b>." in asked
     headers = await sync_to_async(bearer)(alice)
     address = f"/api/conversations/{conversation.pk}/condensations/{attempt.pk}/rating"
     taken_back = await sync_to_async(Client().post)(
@@ -181,15 +183,15 @@ async def test_what_a_person_makes_of_a_refused_summary_is_on_record(
     sent: dict[str, str],
     status: str,
     strategy: str,
+    page: Page,
 ) -> None:
     """Who, and what: used as it is, changed, or left for the key facts."""
-    async with open_page(conversation, alice) as page:
-        review = await begin(page, standin)
-        for edit in ({}, {"edit": "on"}):
-            seen = await answer(browser, review, "", "figures/", summary=REFUSED, **edit)
-            assert ("help with that" in seen.text) == bool(edit)
-        assert (await answer(browser, review, decision, **sent)).status_code == 204
-        await page.until_idle()
+    review = await begin(page, standin)
+    for edit in ({}, {"edit": "on"}):
+        seen = await answer(browser, review, "", "figures/", summary=REFUSED, **edit)
+        assert ("help with that" in seen.text) == bool(edit)
+    assert (await answer(browser, review, decision, **sent)).status_code == 204
+    await page.until_idle()
     await review.arefresh_from_db()
     assert (review.status, review.answered_by_id) == (status, alice.pk)
     whole = await Condensation.objects.aget(made_for=None)

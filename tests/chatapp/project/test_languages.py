@@ -227,13 +227,8 @@ async def recorded_in(language: str, browser: Client, alice: User, standin: Stan
     gate, summary = Gate(), Reply("<summary>All that was said.</summary>")
     standin.then(
         *(Reply(tools=[call("write_file", path="a.txt", content="A")]), Reply("I see.")),
-        *(
-            Reply(f"<summary>{LONG}</summary>"),
-            UNAUTHORIZED,
-            Reply("It is", gate=gate),
-            *(Reply(""), Reply("")),
-            summary,
-        ),
+        *(Reply(f"<summary>{LONG}</summary>"), UNAUTHORIZED, Reply("It is", gate=gate)),
+        *(Reply(""), Reply(""), summary),
     )
     async with open_page(conversation, alice, language=language) as page:
         await page.say(PASSWORD)
@@ -295,18 +290,9 @@ ENGLISH = re.compile(r"[A-Za-z]{2,}(?: [A-Za-z]{2,})+")
 @pytest.mark.parametrize(
     "place",
     [
-        "account_login",
-        "account_signup",
-        "account_reset_password",
-        "account_change_password",
-        "account_email",
-        "account_logout",
-        "mfa_index",
-        "mfa_list_webauthn",
-        "mfa_add_webauthn",
-        "mfa_activate_totp",
-        "socialaccount_connections",
-        "socialaccount_login_error",
+        *("account_login", "account_signup", "account_reset_password", "account_change_password"),
+        *("account_email", "account_logout", "mfa_index", "mfa_list_webauthn", "mfa_add_webauthn"),
+        *("mfa_activate_totp", "socialaccount_connections", "socialaccount_login_error"),
         "socialaccount_login_cancelled",
     ],
 )
@@ -356,12 +342,8 @@ def test_what_is_borrowed_is_still_said_there() -> None:
 @pytest.mark.parametrize(
     ("language", "listed"),
     [
-        ("en", "a, b, and c"),
-        ("de", "a, b und c"),
-        ("ar", "a وb وc"),
-        ("ja", "a、b、c"),
-        ("zh-hans", "a、b和c"),
-        ("pt-br", "a, b e c"),
+        *(("en", "a, b, and c"), ("de", "a, b und c"), ("pt-br", "a, b e c")),
+        *(("ar", "a وb وc"), ("ja", "a、b、c"), ("zh-hans", "a、b和c")),
     ],
 )
 def test_things_are_listed_as_the_language_lists_them(language: str, listed: str) -> None:

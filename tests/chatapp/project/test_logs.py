@@ -20,7 +20,7 @@ from chatapp.models import Conversation, Preferences
 from chatapp.operations import background_jobs
 from chatapp.project import logs
 from chatapp.project.logs import JsonFormatter, OneLineFormatter
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 
@@ -119,13 +119,12 @@ def break_down(_configuration: condense.Configuration) -> condense.Configuration
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_turn_that_fails_is_told_by_its_ids_and_not_by_its_words(
-    conversation: Conversation, alice: User, settings: Settings, lines: StringIO
+    conversation: Conversation, alice: User, settings: Settings, lines: StringIO, page: Page
 ) -> None:
     """Whose it was, and in which conversation, beside the place of what failed."""
-    async with open_page(conversation, alice) as page:
-        settings.CONDENSE_CONFIGURATION = f"{__name__}.break_down"
-        await page.say(SECRET)
-        await page.until("status.changed", turn="")
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.break_down"
+    await page.say(SECRET)
+    await page.until("status.changed", turn="")
     turn = await conversation.turns.aget()
     assert SECRET in turn.details
     told = [one for one in read(lines, "chatapp.turns") if one["level"] == "ERROR"]

@@ -74,6 +74,8 @@ async def test_each_section_holds_what_was_said_and_done() -> None:
         assert "Fix the login bug" in section(text, "Primary Request and Intent")
         assert "Question 7?" in section(text, "Primary Request and Intent")
         assert "Question 7?" in section(text, "Current Work")
+        assert "The agent answered: “Word 7" in section(text, "Current Work")
+        assert "Wait for the user's next message." in section(text, SECTIONS[-1])
         assert "without a language model" in text.partition("</analysis>")[0]
 
 
@@ -95,6 +97,7 @@ async def test_the_instruction_is_no_message_of_the_user() -> None:
         text = await summarise(*story)
         assert "system that runs the conversation" not in text
         assert "summar" not in section(text, "Primary Request and Intent").lower()
+        assert ("Answer the user." in section(text, SECTIONS[-1])) == (len(story) > len(STORY))
 
 
 async def test_a_summary_is_bounded() -> None:

@@ -12,8 +12,17 @@ from pytest_django import Settings
 
 import condense
 from chatapp.conversations import conversations
+from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.toolbox import toolbox
-from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
+from chatapp.models import (
+    Checkpoint,
+    Conversation,
+    Profile,
+    Question,
+    ToolRun,
+    Turn,
+    message_store,
+)
 from chatapp.page.transcript import row_pages
 from chatapp.page.transcript.message_parts import ToolCard
 from chatapp.page.transcript.rows import MessageRow
@@ -79,6 +88,8 @@ async def test_a_write_waits_for_a_person_who_sees_what_would_change(
     assert (folder / "a.txt").read_text() == "new\n"
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
     assert "Replaced the file" in result_of(standin)
+    # The files as they were before are kept.
+    assert await Checkpoint.objects.acount() == Checkpoints.are_possible()
 
 
 async def test_a_command_and_an_address_are_seen_as_they_are(

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import Settings
 
 from chatapp.models import Conversation, ModelCall, Preferences
 from tests.chatapp.claude import converse
@@ -149,9 +148,8 @@ WRITES: dict[str, tuple[str, str, Begin]] = {
 
 
 @pytest.fixture
-def conversation(alice: User, anthropic_standin: Standin, settings: Settings) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation of four messages, long enough to be condensed; its files may be written."""
-    settings.CONDENSE_DEFAULT_HOOKS = False
     conversation = converse(alice, anthropic_standin, context_window=16_000, max_output=1_000)
     Conversation.objects.update(tool_policies={"write_file": "allow"})
     return talk_long(conversation)

@@ -1,7 +1,5 @@
 """A model that calls a tool of an MCP server: a person allows it, and the turn goes on."""
 
-from collections.abc import Iterator
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -15,21 +13,16 @@ from chatapp.tools.mcp.pool import pool
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page
 from tests.chatapp.tools.mcp import offering
+from tests.chatapp.tools.mcp.conftest import SECRET, remote
 from tests.chatapp.turns.approval_steps import answer, result_of, until_asked
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
+__all__ = ["remote"]
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SECRET = "sesame-open-wide"
 ADD = ToolCall("tools__add", {"a": 40, "b": 2})
-
-
-@pytest.fixture
-def remote() -> Iterator[offering.AtAddress]:
-    """An MCP server at an address."""
-    with offering.AtAddress(offering.Offering(), token=SECRET) as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -25,7 +24,8 @@ from chatapp.models import (
 )
 from chatapp.turns import lifecycle
 from tests.chatapp.claude import converse
-from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.condensing.conftest import talk_long
+from tests.chatapp.scripted_turns import ask
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import OVERFLOW, UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -33,23 +33,14 @@ from tests.standin.server import Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
-LONG = " ".join(map(str, [*range(100, 725)] * 3))
 AWAITED = "Condenses after this step."
 LIST = ToolCall("list_files", {})
 
 
 @pytest.fixture
-def conversation(
-    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
-) -> Conversation:
+def conversation(alice: User, anthropic_standin: Standin, short_summaries: None) -> Conversation:
     """A conversation of some 9,000 tokens in a window of 12,000, of which 10,600 may be used."""
-    # One word is summary enough here.
-    settings.CONDENSE_DEFAULT_HOOKS = False
-    conversation = converse(alice, anthropic_standin, context_window=12_000, max_output=200)
-    for text in ("The first answer.", "The second answer."):
-        end(ask(conversation, LONG), text)
-    conversation.messages.filter(role="user").update(tokens=3_750)
-    return conversation
+    return talk_long(converse(alice, anthropic_standin, context_window=12_000, max_output=200))
 
 
 @asynccontextmanager

@@ -131,3 +131,15 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
 def test_a_title_is_the_reply_s_first_line_without_decoration(reply: str, title: str) -> None:
     """Whatever else a model writes around it."""
     assert read_title(reply) == title
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [("One\n two", "One two"), ("x" * 60, "x" * 60), (f"{'x' * 58} {'x' * 9}", f"{'x' * 58}…")],
+)
+def test_until_then_a_conversation_is_called_by_the_beginning_of_its_first_message(
+    conversation: Conversation, said: str, title: str
+) -> None:
+    """On one line, of sixty characters at most."""
+    ask(conversation, said)
+    assert Conversation.objects.get().title == title

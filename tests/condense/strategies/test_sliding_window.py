@@ -50,6 +50,9 @@ async def test_no_more_is_hidden_than_must_be() -> None:
     made = await truncate([user("word " * 800 + "END"), call(), result(), call("t2")], window=800)
     assert made.hidden == ("m1", "m2", "m3")
     assert texts(made.message)[-1].endswith("word END")
+    # What the model has not read goes in the end, too.
+    made = await truncate([user("Go."), call(), result(text="word " * 900)], window=800)
+    assert made.hidden == ("m1", "m2", "m3")
     made = await truncate([*chat(4, words=400), user("word " * 820)], window=1_050)
     assert made.hidden == ("m1", "m2", "m3", "m4")
     assert len(texts(made.message)) == 1

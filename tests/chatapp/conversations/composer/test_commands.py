@@ -64,6 +64,7 @@ def test_a_head_describes_the_command() -> None:
     command = read_command("review", f"{head}\nReview $1.\n---\nEnd.")
     assert command == Command("review", "Review $1.\n---\nEnd.", "Look [0m closely", "[file]")
     assert read_command("plain", "---\nno end").text == "---\nno end"
+    assert read_command("quote", "---\ndescription: '\n---\n").description == "'"
     assert len(read_command("long", f"---\ndescription: {'x' * 999}\n---\n").description) == 200
 
 

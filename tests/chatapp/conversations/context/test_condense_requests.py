@@ -29,7 +29,7 @@ from chatapp.turns import lifecycle, turns_without_message
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
 from tests.chatapp.scripted_turns import ask
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -136,25 +136,21 @@ def shown(user: User, conversation: Conversation) -> str:
     ],
 )
 async def test_a_scope_that_cannot_be_is_refused_with_the_reason(
-    conversation: Conversation, alice: User, scope: dict[str, Any], reason: str
+    scope: dict[str, Any], reason: str, page: Page
 ) -> None:
     """Before anything is asked of a model; the page stays as it was."""
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", **scope)
-        refused = await page.until("refused")
+    await page.send("condense.start", **scope)
+    refused = await page.until("refused")
     assert reason in str(refused)
     assert not await Condensation.objects.aexists()
 
 
 @pytest.mark.parametrize("scope", [{"first": "3"}, {"first": 1}, {"last": 2}])
-async def test_half_a_scope_is_no_command(
-    conversation: Conversation, alice: User, scope: dict[str, Any]
-) -> None:
+async def test_half_a_scope_is_no_command(scope: dict[str, Any], page: Page) -> None:
     """It must not become a condensation of everything."""
-    async with open_page(conversation, alice) as page:
-        await page.send("condense.start", nonce=str(uuid.uuid4()), **scope)
-        await page.send("ping")
-        await page.until("pong")
+    await page.send("condense.start", nonce=str(uuid.uuid4()), **scope)
+    await page.send("ping")
+    await page.until("pong")
     assert not await Condensation.objects.aexists()
 
 

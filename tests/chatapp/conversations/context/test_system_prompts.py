@@ -94,6 +94,8 @@ def test_what_can_t_be_read_as_instructions_is_none(
 
 def test_long_instructions_are_cut_and_say_so(conversation: Conversation, folder: Path) -> None:
     """They go along with every request."""
+    (folder / PROJECT_FILE).write_text("x" * LONGEST)
+    assert "is left out here" not in told(conversation)
     (folder / PROJECT_FILE).write_text("x" * (LONGEST + 1))
     system = told(conversation)
     assert f"{'x' * 10}\n[The rest of AGENTS.md is left out here: read the file.]" in system

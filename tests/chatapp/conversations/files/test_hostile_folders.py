@@ -140,7 +140,6 @@ def climb(conversation: Conversation, root: Path) -> Path:
 
 
 STATES = [link_it, link_above, demote, take_out, take_anothers, climb]
-Spoil = Callable[[Conversation, Path], Path]
 
 
 @pytest.fixture(params=STATES, ids=lambda one: one.__name__)

@@ -64,6 +64,12 @@ async def stumble(word: str) -> None:
     raise OperationalError(word)
 
 
+async def fail(word: str) -> None:
+    """Fail of itself."""
+    tell(began=word)
+    raise RuntimeError(word)
+
+
 async def turn(turn: str, attempt: int) -> None:
     """Run what a turn is to the worker."""
     tell(turn=turn, attempt=attempt)

@@ -68,14 +68,18 @@ def test_an_older_worker_leaves_a_job_that_it_does_not_know(start: Start) -> Non
 
 
 def test_a_job_is_run_again_that_the_database_was_away_for(start: Start) -> None:
-    """A while later, as often as that takes: the row of what it is of is there."""
-    known = ("say", "stumble")
+    """A while later, as often as that takes: the row of what it is of is there.
+
+    One that fails of itself would fail again: it is not run twice.
+    """
+    known = ("say", "stumble", "fail")
     writer, worker = start(jobs=known), start(1, jobs=known)
-    writer.ask({"enqueue": [job("stumble", "early"), job("say", "after")]}, "enqueued")
-    assert worker.hear("began") == "early"
+    jobs = [job("stumble", "early"), job("fail", "always"), job("say", "after")]
+    writer.ask({"enqueue": jobs}, "enqueued")
+    assert [worker.hear("began"), worker.hear("began")] == ["early", "always"]
     assert worker.hear("said") == "after"
     worker.end()
-    assert writer.ask("count", "jobs") == {"todo 1": 1}
+    assert writer.ask("count", "jobs") == {"todo 1": 1, "failed 1": 1}
 
 
 def test_a_worker_takes_jobs_as_soon_as_the_database_can_be_written_again(

@@ -63,8 +63,11 @@ class Reader:
 
 
 @pytest.fixture
-async def reader(conversation: Conversation) -> AsyncIterator[Reader]:
+async def reader(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Reader]:
     """A page past its snapshot, before the first look of its process, which hears no hint."""
+    monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_CATCHING_UP", 0)
     views = LiveViews()
     async with aclosing(views.watch(conversation, None)) as frames:
         reader = Reader(conversation, views, frames)
@@ -152,11 +155,8 @@ async def test_a_profile_that_answers_once_is_named_in_every_process(
     assert "<bdi>Once</bdi> is reading" in shown["html"]
 
 
-async def test_an_end_that_was_not_heard_is_shown(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_end_that_was_not_heard_is_shown(reader: Reader) -> None:
     """Nothing tells it any more: a page would show for ever that the turn runs."""
-    monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
     channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
     await reader.views.look()
@@ -170,10 +170,9 @@ async def test_an_end_that_was_not_heard_is_shown(
 
 @pytest.mark.parametrize(("stored", "unsaved"), [("Some", []), ("", ["Some words."])])
 async def test_text_whose_end_was_not_heard_is_unsaved_where_no_reply_is_stored(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch, stored: str, unsaved: list[str]
+    reader: Reader, stored: str, unsaved: list[str]
 ) -> None:
     """What a dead worker had saved of a reply stands in its row, and not twice."""
-    monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
     channel.open(turn.pk, turn.attempt).publish(events.TextStreamed("Some words."))
     await reader.views.look()
@@ -191,7 +190,6 @@ async def test_a_turn_that_is_heard_of_while_the_rows_are_read_is_not_taken_for_
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read is from before it began."""
-    monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_CATCHING_UP", 0)
     turn = await sync_to_async(ask)(reader.conversation)
     view = reader.views.views[reader.conversation.pk][languages.Reader()]
     loop = asyncio.get_running_loop()
@@ -210,7 +208,6 @@ async def test_the_next_turn_is_shown_where_the_end_of_the_last_was_not_heard(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever took over may tell of a new one only."""
-    monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_CATCHING_UP", 0)
     monkeypatch.setattr("chatapp.page.live.live_views.LONGEST_END", 0)
     first = await sync_to_async(ask)(reader.conversation)
     await reader.views.look()

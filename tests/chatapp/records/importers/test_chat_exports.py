@@ -137,6 +137,7 @@ def test_several_conversations_are_listed_with_what_is_missing(
     made = Conversation.objects.latest("source__imported_at")
     assert alone["Location"] == reverse("chat", args=[made.pk])
     assert "this file before" not in browser.get(alone["Location"]).text
+    assert "a.json" in browser.get(reverse("audit", args=[made.pk])).text
     again = browser.get(send(browser, ("b.json", CLAUDE[:1]))["Location"], follow=True).text
     assert "You imported this file before. That conversation is still there." in again
 

@@ -229,7 +229,7 @@ def approval_added(record: Conversation) -> None:
 
 
 class Forgery(NamedTuple):
-    """Acts one after another, and the sentence of the check, or else that of an older seal."""
+    """Acts one after another, and the sentence of the check, of an older seal, or of the guide."""
 
     acts: tuple[Act, ...]
     check: str = ""
@@ -237,161 +237,138 @@ class Forgery(NamedTuple):
     guide: str = ""
 
 
+def found(check: str, *acts: Act) -> Forgery:
+    """Return what the check says of."""
+    return Forgery(acts, check)
+
+
+def sealed(seal: str, *acts: Act) -> Forgery:
+    """Return what only an older seal says of."""
+    return Forgery(acts, "", seal, "a seal only")
+
+
+def unseen(guide: str, *acts: Act) -> Forgery:
+    """Return what nothing says of, as the guide does."""
+    return Forgery(acts, guide=guide)
+
+
 NO_FIT = "its hash does not fit"
 CHANGED = "Message 1 is not what entry 1 has on record."
 NO_DELETION = "tells of an erasure, and the account was not deleted."
 UNREADABLE = "can't be read"
-BY_SEAL_ONLY = "a seal only"
+FORGED, EMPTIED = changed(Message, content=FALSE), changed(Message, content=[])
+ALLOWED, RETOLD = changed(Question, status="allowed"), told_again(Condensation)
+AGAIN = entered("seal", {"message 1": audit.said("user", FALSE)})
+GONE = (erased, account_deleted, rows_gone)
+ENTRY_5 = "Message 1 is not what entry 5 has on record."
 FORGERIES = {
     # Entries.
-    "an entry's kind": Forgery((changed(AuditEntry, kind="seal"),), NO_FIT),
-    "its payload": Forgery((changed(AuditEntry, payload="{}"),), NO_FIT),
-    "its moment": Forgery((changed(AuditEntry, at=timezone.now()),), NO_FIT),
-    "its predecessor": Forgery((changed(AuditEntry, previous="0" * 64),), "does not follow"),
-    "its hash": Forgery((changed(AuditEntry, hash="0" * 64),), NO_FIT),
-    "an entry is gone": Forgery((without(2),), "Entry 2 is missing."),
-    "… and the next numbered anew": Forgery((without(2), renumbered), "does not follow"),
-    "the newest": Forgery((without(3), without(4)), "cut off: Entries 3 to 4 are missing."),
-    "… and the head": Forgery((cut_off,), "", "which was sealed, is missing.", BY_SEAL_ONLY),
-    "all": Forgery(
-        (lambda one: cut_off(one, 0),), "", "which was sealed, is missing.", BY_SEAL_ONLY
+    "an entry's kind": found(
+        f"Entry 1 is not what was written: {NO_FIT}.", changed(AuditEntry, kind="seal")
     ),
-    "all, written anew": Forgery((written_anew,), "", "is not the one that", BY_SEAL_ONLY),
-    "a head elsewhere": Forgery((changed(Conversation, audit_hash="0" * 64),), "as its newest"),
-    "no whole number as a head": Forgery(
-        (junk("conversation", "audit_number", "4.5"),), "cut off: Entry 5 is missing."
+    "its payload": found(NO_FIT, changed(AuditEntry, payload="{}")),
+    "its moment": found(NO_FIT, changed(AuditEntry, at=timezone.now())),
+    "its predecessor": found("does not follow", changed(AuditEntry, previous="0" * 64)),
+    "its hash": found(NO_FIT, changed(AuditEntry, hash="0" * 64)),
+    "an entry is gone": found("Entry 2 is missing.", without(2)),
+    "… and the next numbered anew": found("does not follow", without(2), renumbered),
+    "the newest": found("cut off: Entries 3 to 4 are missing.", without(3), without(4)),
+    "… and the head": sealed("which was sealed, is missing.", cut_off),
+    "all": sealed("which was sealed, is missing.", lambda one: cut_off(one, 0)),
+    "all, written anew": sealed("is not the one that", written_anew),
+    "a head elsewhere": found("as its newest", changed(Conversation, audit_hash="0" * 64)),
+    "no whole number as a head": found(
+        "cut off: Entry 5 is missing.", junk("conversation", "audit_number", "4.5")
     ),
-    "entries in another order": Forgery((reordered(AuditEntry, "number"),), "does not follow"),
-    "chains swapped": Forgery((swapped(AuditEntry),), "does not follow"),
-    "a number between": Forgery((junk("auditentry", "number", "number + 90"),), "are missing"),
-    "salts that are none": Forgery((junk("auditentry", "openings", "'7'"),), UNREADABLE),
-    "a kind nobody knows": Forgery((entered("pardon"),), UNREADABLE),
+    "entries in another order": found("does not follow", reordered(AuditEntry, "number")),
+    "chains swapped": found("does not follow", swapped(AuditEntry)),
+    "a number between": found("are missing", junk("auditentry", "number", "number + 90")),
+    "salts that are none": found(UNREADABLE, junk("auditentry", "openings", "'7'")),
+    "a kind nobody knows": found(UNREADABLE, entered("pardon")),
     **{
-        f"a decision told as a {kind}": Forgery(
-            (entered(kind, about="question 1", facts={}, texts=[]),), UNREADABLE
+        f"a decision told as a {kind}": found(
+            UNREADABLE, entered(kind, about="question 1", facts={}, texts=[])
         )
         for kind in ("pin", "seal")
     },
     # Messages.
-    "a message": Forgery((changed(Message, content=FALSE),), CHANGED),
-    "… and an erasure": Forgery((changed(Message, content=FALSE), entered("erasure")), CHANGED),
-    "… with names": Forgery((changed(Message, content=FALSE), erased), CHANGED),
-    "… of nobody": Forgery((entered("erasure"),), NO_DELETION),
-    "… without salts": Forgery(
-        (changed(Message, content=FALSE), erased, emptied()), "Message 1 can't be compared"
-    ),
-    "… and a deletion": Forgery(
-        (changed(Message, content=FALSE), erased, account_deleted, emptied()),
-        "Message 1 is not what entry 5 has on record.",
-    ),
-    "… on record again": Forgery(
-        (
-            changed(Message, content=FALSE),
-            entered("seal", {"message 1": audit.said("user", FALSE)}),
-        ),
-        CHANGED,
-    ),
-    "what nobody changed, on record again": Forgery(
-        (entered("seal", {"message 1": audit.said("user", FALSE)}),),
-        "Message 1 is not what entry 5 has on record.",
-    ),
-    "its role": Forgery((changed(Message, role="assistant"),), CHANGED),
-    "it is gone": Forgery((gone(Message),), "is gone"),
-    "… by an erasure": Forgery((erased, gone(Message)), "is gone"),
-    "… that names others": Forgery(
-        (
-            entered("erasure", erased=["message 2"]),
-            account_deleted,
-            rows_gone,
-        ),
+    "a message": found(CHANGED, FORGED),
+    "… and an erasure": found(CHANGED, FORGED, entered("erasure")),
+    "… with names": found(CHANGED, FORGED, erased),
+    "… of nobody": found(NO_DELETION, entered("erasure")),
+    "… without salts": found("Message 1 can't be compared", FORGED, erased, emptied()),
+    "… and a deletion": found(ENTRY_5, FORGED, erased, account_deleted, emptied()),
+    "… on record again": found(CHANGED, FORGED, AGAIN),
+    "what nobody changed, on record again": found(ENTRY_5, AGAIN),
+    "its role": found(CHANGED, changed(Message, role="assistant")),
+    "it is gone": found("is gone", gone(Message)),
+    "… by an erasure": found("is gone", erased, gone(Message)),
+    "… that names others": found(
         "Message 1, on record in entry 1, is gone.",
+        entered("erasure", erased=["message 2"]),
+        account_deleted,
+        rows_gone,
     ),
-    "… with an account": Forgery(
-        (erased, account_deleted, rows_gone, emptied()),
-        guide="Whoever writes to the database can delete an account as this server does",
+    "… with an account": unseen(
+        "Whoever writes to the database can delete an account as this server does", *GONE, emptied()
     ),
-    "… of an account that goes on": Forgery(
-        (
-            erased,
-            account_deleted,
-            rows_gone,
-            emptied(),
-            lambda _: User.objects.update(is_active=True),
-        ),
-        NO_DELETION,
+    "… of an account that goes on": found(
+        NO_DELETION, *GONE, emptied(), lambda _: User.objects.update(is_active=True)
     ),
-    "… that is to be deleted": Forgery(
-        (erased, account_deleted, rows_gone, put_off),
-        NO_DELETION,
-    ),
-    "… of one of them": Forgery(
-        (entered("erasure", erased=["message 1"]), account_deleted, emptied(), message_gone),
+    "… that is to be deleted": found(NO_DELETION, *GONE, put_off),
+    "… of one of them": found(
         "Message 2 is not what entry 5 has on record.",
+        entered("erasure", erased=["message 1"]),
+        account_deleted,
+        emptied(),
+        message_gone,
     ),
-    "an erasure of what is there": Forgery(
-        (erased, account_deleted), "Message 1 is not what entry 5 has on record."
+    "an erasure of what is there": found(ENTRY_5, erased, account_deleted),
+    "a deletion taken back": found(NO_DELETION, *GONE, emptied(), lambda _: raw(Deletion).delete()),
+    "emptied": found(CHANGED, EMPTIED),
+    "… with its salt": unseen(
+        "An emptied text whose salt is gone is not told from one that you have erased",
+        EMPTIED,
+        emptied("message 1"),
     ),
-    "a deletion taken back": Forgery(
-        (erased, account_deleted, rows_gone, emptied(), lambda _: raw(Deletion).delete()),
-        NO_DELETION,
+    "… and once more without one": found(
+        CHANGED, EMPTIED, entered("seal", {"message 1": FALSE}), newest_emptied
     ),
-    "emptied": Forgery((changed(Message, content=[]),), CHANGED),
-    "… with its salt": Forgery(
-        (changed(Message, content=[]), emptied("message 1")),
-        guide="An emptied text whose salt is gone is not told from one that you have erased",
+    "another salt": found(
+        "Message 1 is not what entry 1", changed(AuditEntry, openings={"message 1": "00" * 16})
     ),
-    "… and once more without one": Forgery(
-        (changed(Message, content=[]), entered("seal", {"message 1": FALSE}), newest_emptied),
-        CHANGED,
+    "its salt": found("Message 1 can't be compared", emptied("message 1")),
+    "words swapped": found("Message 2 is not what", reordered(Message, "seq")),
+    "messages swapped": found("Message 2 is not what", swapped(Message)),
+    "a message added": unseen("so they can be changed and added", message_added(4)),
+    "… as if on record": found(
+        "Message 4 is on no entry.", message_added(4), changed(Conversation, audit_seq=4)
     ),
-    "another salt": Forgery(
-        (changed(AuditEntry, openings={"message 1": "00" * 16}),), "Message 1 is not what entry 1"
-    ),
-    "its salt": Forgery((emptied("message 1"),), "Message 1 can't be compared"),
-    "words swapped": Forgery((reordered(Message, "seq"),), "Message 2 is not what"),
-    "messages swapped": Forgery((swapped(Message),), "Message 2 is not what"),
-    "a message added": Forgery((message_added(4),), guide="so they can be changed and added"),
-    "… as if on record": Forgery(
-        (message_added(4), changed(Conversation, audit_seq=4)), "Message 4 is on no entry."
-    ),
-    "as if not yet on record": Forgery((changed(Conversation, audit_seq=0),), "is gone"),
-    "its place": Forgery((changed(Message, position=9),), guide="places in reading order"),
-    "its tags": Forgery((changed(Message, undone=True),), guide="Tags"),
+    "as if not yet on record": found("is gone", changed(Conversation, audit_seq=0)),
+    "its place": unseen("places in reading order", changed(Message, position=9)),
+    "its tags": unseen("Tags", changed(Message, undone=True)),
     # Records.
-    "a decision": Forgery(
-        (changed(Question, status="allowed"),),
-        'has "allowed" as its status, where entry 2 has "denied".',
-    ),
-    "… told again": Forgery(
-        (changed(Question, status="allowed"), told_again(Question)), 'where entry 2 has "denied"'
-    ),
-    "… as if not yet made": Forgery(
-        (
-            told_again(Question, status="pending"),
-            changed(Question, status="allowed"),
-            told_again(Question),
-        ),
+    "a decision": found('has "allowed" as its status, where entry 2 has "denied".', ALLOWED),
+    "… told again": found('where entry 2 has "denied"', ALLOWED, told_again(Question)),
+    "… as if not yet made": found(
         'where entry 2 has "denied"',
+        told_again(Question, status="pending"),
+        ALLOWED,
+        told_again(Question),
     ),
-    "its reason": Forgery(
-        (changed(Question, answer="Yes."), told_again(Question)), "is not what entry 2 has"
+    "its reason": found(
+        "is not what entry 2 has", changed(Question, answer="Yes."), told_again(Question)
     ),
-    "a summary": Forgery(
-        (changed(Condensation, summary="Yes."), told_again(Condensation)),
-        "is not what entry 1 has",
+    "a summary": found("is not what entry 1 has", changed(Condensation, summary="Yes."), RETOLD),
+    "a number": found("where entry 1 has", changed(Condensation, tokens_before=7), RETOLD),
+    "an undo that nobody made": unseen(
+        "An entry that tells of what can happen", changed(Condensation, status="undone"), RETOLD
     ),
-    "a number": Forgery(
-        (changed(Condensation, tokens_before=7), told_again(Condensation)), "where entry 1 has"
-    ),
-    "an undo that nobody made": Forgery(
-        (changed(Condensation, status="undone"), told_again(Condensation)),
-        guide="An entry that tells of what can happen",
-    ),
-    "a record is gone": Forgery((gone(Question),), "is gone"),
-    "one is added": Forgery((approval_added,), guide="such as an approval, is not noticed"),
+    "a record is gone": found("is gone", gone(Question)),
+    "one is added": unseen("such as an approval, is not noticed", approval_added),
     # The database.
-    "a conversation": Forgery(
-        (lambda one: raw(Conversation).filter(pk=one.pk).delete(),), "", "is not there any more."
+    "a conversation": sealed(
+        "is not there any more.", lambda one: raw(Conversation).filter(pk=one.pk).delete()
     ),
 }
 

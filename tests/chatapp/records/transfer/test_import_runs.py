@@ -20,7 +20,7 @@ from pytest_django import Settings
 from chatapp.models import Conversation, ImportRun, Message, Process, Source
 from chatapp.models.import_runs import SILENCE
 from chatapp.operations import errors
-from chatapp.records.transfer import Begin, Piece, import_jobs
+from chatapp.records.transfer import Begin, Piece, Problem, import_jobs
 from chatapp.records.transfer.import_jobs import begin_import, find_import, find_running, run_import
 from tests.chatapp.observers import ELSEWHERE, live_elsewhere
 from tests.panics import PanicException
@@ -122,6 +122,22 @@ async def test_another_attempt_goes_on_where_one_was_left(alice: User) -> None:
     # Once it is over, another attempt does nothing.
     await run_import(str(run.pk), let_go)
     await check(["one", "two", "three"])
+
+
+def refuse(_form: str, _path: Path) -> Iterator[Piece]:
+    """Read two conversations of which nothing can be used."""
+    for title in ("one", "two"):
+        yield Begin(title)
+        yield from (Problem(number, "No.") for number in range(1, 6))
+
+
+async def test_of_a_refused_conversation_few_problems_are_kept(alice: User) -> None:
+    """All of the first one's; of a later one, the others are counted."""
+    run = await sync_to_async(sent)(alice)
+    await run_import(str(run.pk), refuse)
+    await run.arefresh_from_db()
+    kept = [(len(one["problems"]), one["left_out"]) for one in run.left_out]
+    assert (kept, run.unused) == ([(5, 0), (3, 2)], 2)
 
 
 async def test_an_attempt_that_another_one_replaced_imports_nothing_more(alice: User) -> None:

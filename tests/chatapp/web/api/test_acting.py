@@ -22,7 +22,7 @@ from chatapp.models import (
 )
 from tests.chatapp.runs import ended
 from tests.chatapp.scripted_turns import ask, end, seen
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.chatapp.web.api.programs import LONG, Manager, Sender, act, bearer, read
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -99,27 +99,26 @@ async def test_a_condensation_is_begun_once(
 
 @pytest.mark.django_db(transaction=True)
 async def test_going_back_and_taking_that_back(
-    sender: Sender, conversation: Conversation, manager: Manager, alice: User
+    sender: Sender, conversation: Conversation, manager: Manager, page: Page
 ) -> None:
     """Known by its key; an open page shows it at once, as it does a change of settings."""
     await sync_to_async(lambda: end(ask(conversation, "Why?"), "So."))()
     key = str(uuid.uuid4())
-    async with open_page(conversation, alice) as page:
-        for _twice in range(2):
-            made = await act(sender, "rewinds", to_seq=2, key=key)
-            told = made.json()
-            assert (made.status_code, told["id"], told["messages_hidden"]) == (201, key, 1)
+    for _twice in range(2):
+        made = await act(sender, "rewinds", to_seq=2, key=key)
+        told = made.json()
+        assert (made.status_code, told["id"], told["messages_hidden"]) == (201, key, 1)
+    await page.until("transcript.changed")
+    assert await sync_to_async(seen)(conversation) == ["Why?"]
+    for to_seq, status in ((2, 409), (0, 422)):
+        assert (await act(sender, "rewinds", to_seq=to_seq)).status_code == status
+    for _twice in range(2):
+        assert (await act(sender, f"rewinds/{key}/undo")).json()["undone_at"]
+    await page.until("transcript.changed")
+    for place in (f"profiles/{conversation.profile_id}", "settings"):
+        changed = await sync_to_async(manager.patch)(place, threshold=70)
+        assert changed.status_code == 200
         await page.until("transcript.changed")
-        assert await sync_to_async(seen)(conversation) == ["Why?"]
-        for to_seq, status in ((2, 409), (0, 422)):
-            assert (await act(sender, "rewinds", to_seq=to_seq)).status_code == status
-        for _twice in range(2):
-            assert (await act(sender, f"rewinds/{key}/undo")).json()["undone_at"]
-        await page.until("transcript.changed")
-        for place in (f"profiles/{conversation.profile_id}", "settings"):
-            changed = await sync_to_async(manager.patch)(place, threshold=70)
-            assert changed.status_code == 200
-            await page.until("transcript.changed")
     assert [one["id"] for one in (await act(sender, "rewinds", "GET")).json()["items"]] == [key]
     assert await sync_to_async(seen)(conversation) == ["Why?", "So."]
 

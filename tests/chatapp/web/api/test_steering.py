@@ -11,7 +11,7 @@ from chatapp.models import Condensation, Conversation, Review
 from tests.chatapp.audited import condense_on_record, entries, talk
 from tests.chatapp.condensing.review_steps import until_shown
 from tests.chatapp.scripted_turns import ask, end, seen
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import Page
 from tests.chatapp.web.api.programs import LONG, Manager, Sender, act
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
@@ -31,30 +31,29 @@ def _short_summaries(settings: Settings, conversation: Conversation) -> None:
 @pytest.mark.usefixtures("_short_summaries")
 @pytest.mark.django_db(transaction=True)
 async def test_a_summary_is_written_again_changed_and_accepted(
-    sender: Sender, conversation: Conversation, alice: User, anthropic_standin: Standin
+    sender: Sender, conversation: Conversation, alice: User, anthropic_standin: Standin, page: Page
 ) -> None:
     """As on the page: each word counts once, and the record says whose it was."""
     again = "<summary>The port is 8124.</summary>"
     anthropic_standin.then(Reply(SUMMARY), Reply(again))
-    async with open_page(conversation, alice) as page:
-        await act(sender, "condense", review=True)
-        await until_shown(page)
-        [shown] = (await act(sender, "reviews", "GET")).json()
-        assert (shown["shown"], shown["status"]) == ("The port is 8123.", "pending")
-        place = f"reviews/{shown['id']}/answer"
-        assert (await act(sender, place, decision="maybe")).status_code == 422
-        assert (await act(sender, place, decision="accept", summary=" ")).status_code == 409
-        answer = await act(sender, place, decision="again", focus="The port.")
-        assert (answer.json()["status"], answer.json()["focus"]) == ("again", "The port.")
-        await until_shown(page)
-        [second] = (await act(sender, "reviews", "GET")).json()
-        assert (second["ordinal"], second["shown"]) == (2, "The port is 8124.")
-        place = f"reviews/{second['id']}/answer"
-        for _twice in range(2):
-            answer = await act(sender, place, decision="accept", summary="Port 8125, I say.")
-            assert answer.json()["status"] == "edited"
-        assert (await act(sender, place, decision="discard")).status_code == 409
-        await page.until_idle()
+    await act(sender, "condense", review=True)
+    await until_shown(page)
+    [shown] = (await act(sender, "reviews", "GET")).json()
+    assert (shown["shown"], shown["status"]) == ("The port is 8123.", "pending")
+    place = f"reviews/{shown['id']}/answer"
+    assert (await act(sender, place, decision="maybe")).status_code == 422
+    assert (await act(sender, place, decision="accept", summary=" ")).status_code == 409
+    answer = await act(sender, place, decision="again", focus="The port.")
+    assert (answer.json()["status"], answer.json()["focus"]) == ("again", "The port.")
+    await until_shown(page)
+    [second] = (await act(sender, "reviews", "GET")).json()
+    assert (second["ordinal"], second["shown"]) == (2, "The port is 8124.")
+    place = f"reviews/{second['id']}/answer"
+    for _twice in range(2):
+        answer = await act(sender, place, decision="accept", summary="Port 8125, I say.")
+        assert answer.json()["status"] == "edited"
+    assert (await act(sender, place, decision="discard")).status_code == 409
+    await page.until_idle()
     assert "Port 8125, I say." in "".join(await sync_to_async(seen)(conversation))
     review = await Review.objects.aget(pk=second["id"])
     assert (review.text, review.answered_by_id) == ("Port 8125, I say.", alice.pk)
@@ -64,16 +63,15 @@ async def test_a_summary_is_written_again_changed_and_accepted(
 @pytest.mark.usefixtures("_short_summaries")
 @pytest.mark.django_db(transaction=True)
 async def test_a_summary_is_taken_as_it_is(
-    sender: Sender, conversation: Conversation, alice: User, anthropic_standin: Standin
+    sender: Sender, anthropic_standin: Standin, page: Page
 ) -> None:
     """Without a summary of one's own, the one that was shown is meant."""
     anthropic_standin.then(Reply(SUMMARY))
-    async with open_page(conversation, alice) as page:
-        await act(sender, "condense", review=True)
-        review = await until_shown(page)
-        answer = await act(sender, f"reviews/{review.pk}/answer", decision="accept")
-        assert answer.json()["status"] == "accepted"
-        await page.until_idle()
+    await act(sender, "condense", review=True)
+    review = await until_shown(page)
+    answer = await act(sender, f"reviews/{review.pk}/answer", decision="accept")
+    assert answer.json()["status"] == "accepted"
+    await page.until_idle()
     assert (await Condensation.objects.aget()).status == "succeeded"
 
 

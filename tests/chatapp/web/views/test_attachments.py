@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 import condense
@@ -67,6 +68,19 @@ def test_nothing_in_a_file_ends_it(put: Put, browser: Client) -> None:
     assert shown["Content-Disposition"].startswith("attachment")
 
 
+def test_what_was_sent_is_served_by_its_place(
+    put: Put, talk: Conversation, browser: Client
+) -> None:
+    """Nothing is where no message, and where none of its parts, is."""
+    put("a.txt", b"Hello")
+    sent = (condense.TextBlock("Look"), *condense.content_from_api([waiting().block]))
+    message_store.append_message(talk.pk, condense.Message("user", sent), tokens=1)
+    places = {(1, 1): HTTPStatus.OK, (1, 2): HTTPStatus.NOT_FOUND, (2, 0): HTTPStatus.NOT_FOUND}
+    for place, status in places.items():
+        shown = browser.get(reverse("message_block", args=[talk.pk, *place]))
+        assert (shown.status_code, shown.content == b"Hello") == (status, status == HTTPStatus.OK)
+
+
 def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings) -> None:
     """By the length of the request, and by that of the file where both together just fit."""
     settings.LARGEST_ATTACHMENT = 1
@@ -80,9 +94,9 @@ def test_what_the_model_of_a_conversation_could_not_read_is_refused(
     put: Put, conversation: Conversation, talk: Conversation
 ) -> None:
     """Before it is sent: what its window could not hold, and an image where it sees none."""
-    long = b"One word after another. " * 4_000
+    long = b"One word after another. " * 3_000
     answer = put("a.txt", long, to=conversation).text
-    assert "“a.txt” is too long for Offline: it takes about 20,0" in answer
+    assert "“a.txt” is too long for Offline: it takes about 15,0" in answer
     for name, data in (("a.txt", long), ("a.png", make_png())):
         assert put(name, data, to=talk).status_code == HTTPStatus.OK
     Profile.objects.filter(pk=talk.profile_id).update(text_only=True)

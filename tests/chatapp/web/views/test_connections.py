@@ -192,6 +192,8 @@ def test_an_unknown_model_needs_no_numbers_and_its_key_is_typed_once(
     browser.post(reverse("edit_profile", args=[profile.pk]), removed)
     profile.refresh_from_db()
     assert not profile.has_key
+    browser.post(reverse("new_profile"), {**sent, "name": "M", "max_output": 100})
+    assert Profile.objects.get(name="M").max_output == 100
 
 
 def test_a_model_on_this_machine_is_offered(

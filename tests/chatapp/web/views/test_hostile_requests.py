@@ -66,31 +66,17 @@ BODIES = {
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
 # What is there for everybody, and what names something by its number.
 FOR_ALL = {
-    "/sign-in/",
-    "/language/",
-    "/account/login/",
-    "/healthz",
-    "/readyz",
-    "/manifest.webmanifest",
+    *("/sign-in/", "/language/", "/account/login/", "/healthz", "/readyz", "/manifest.webmanifest"),
     # An empty page, and a script of a package.
-    "/preview/",
-    "/preview/mermaid.js",
+    *("/preview/", "/preview/mermaid.js"),
 }
 # Of accounts, too, all that says nothing of anybody.
 FOR_ALL |= {
     f"/account/{path}/"
     for path in (
-        "inactive",
-        "confirm-email",
-        "confirm-email/b",
-        "password/reset",
-        "password/reset/done",
-        "password/reset/key/a-b",
-        "password/reset/key/done",
-        "2fa/webauthn/login",
-        "3rdparty/login/cancelled",
-        "3rdparty/login/error",
-        "signup",
+        *("inactive", "confirm-email", "confirm-email/b", "password/reset", "password/reset/done"),
+        *("password/reset/key/a-b", "password/reset/key/done", "2fa/webauthn/login"),
+        *("3rdparty/login/cancelled", "3rdparty/login/error", "signup"),
     )
 }
 NUMBERED = re.compile(r"/\d+/")
