@@ -9,6 +9,7 @@ import logging
 import re
 import uuid
 from dataclasses import replace
+from functools import cache
 
 from django.template.loader import render_to_string
 
@@ -33,7 +34,11 @@ from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+@cache
+def _method_for(event: type[events.TurnEvent]) -> str:
+    """Return the name of the method that shows such an event."""
+    return "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
 
 class TurnView:
@@ -165,7 +170,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
+        await getattr(self, _method_for(type(event)))(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
