@@ -29,7 +29,7 @@ django.setup(set_prefix=False)
 
 from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
-from chatapp.models.database import reading  # noqa: E402 - the same
+from chatapp.models.database import reading, recovering  # noqa: E402 - the same
 from chatapp.operations.processes import joined  # noqa: E402 - the same
 from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.project.languages import choice_of  # noqa: E402 - needs a set-up Django
@@ -115,7 +115,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
-            load_sdks_when_idle(await reading(providers_in_use)())
+            load_sdks_when_idle(await recovering(providers_in_use)())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()

@@ -34,6 +34,9 @@ from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
+# A share of the window: by less, the bar does not change while an answer is waited for.
+LEAST_NEWS = 0.001
+
 
 @cache
 def _method_for(event: type[events.TurnEvent]) -> str:
@@ -62,6 +65,8 @@ class TurnView:
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
+        # The size of the context in the newest panel, None if it was read from the database.
+        self._shown_size: int | None = None
         # The newest message's seq, 0 for none, and the newest event of each of its tool calls.
         self._newest_seq = 0
         self._tools: dict[str, events.ToolStarted | events.ToolFinished] = {}
@@ -145,8 +150,10 @@ class TurnView:
             self._terms = await reading(read_terms)(self.conversation_id, self.turn)
         shown = self.condensing, self.notice
         if self._terms and self._context:
+            self._shown_size = self._context.tokens
             drawn = await panel_of(self._terms, self._context, *shown)
         else:
+            self._shown_size = None
             drawn = await reading(read_panel)(self.conversation_id, *shown)
         # More may have been written, and told, while the rest was drawn.
         return drawn | written_of(self.condensing)
@@ -298,7 +305,10 @@ class TurnView:
     async def _context_changed(self, event: events.ContextChanged) -> None:
         self._context = event
         if not self._is_final_reply:
-            await self.show_panel()
+            shown = self._shown_size
+            # Less is not seen in the bar, and comes with the next panel: the turn's end has one.
+            if shown is None or abs(event.tokens - shown) >= LEAST_NEWS * event.window:
+                await self.show_panel()
             await self._show_awaited()
 
     async def _stream_discarded(self, _event: events.StreamDiscarded) -> None:
