@@ -12,8 +12,9 @@ import django
 from asgiref.sync import sync_to_async
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import OriginValidator, WebsocketDenier
-from channels.sessions import SessionMiddlewareStack
+from channels.sessions import CookieMiddleware
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
@@ -28,7 +29,7 @@ django.setup(set_prefix=False)
 
 from chatapp.accounts.accounts import providers_in_use  # noqa: E402 - needs a set-up Django
 from chatapp.gateway.application import ROOT, gateway  # noqa: E402 - the same
-from chatapp.models.database import reading  # noqa: E402 - the same
+from chatapp.models.database import reading, recovering  # noqa: E402 - the same
 from chatapp.operations.processes import joined  # noqa: E402 - the same
 from chatapp.project.garbage import keep_collections_short  # noqa: E402 - needs a set-up Django
 from chatapp.project.languages import choice_of  # noqa: E402 - needs a set-up Django
@@ -114,7 +115,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
             start_clearing()
             looking = asyncio.create_task(try_to_look_for_due())
             keep_collections_short()
-            load_sdks_when_idle(await reading(providers_in_use)())
+            load_sdks_when_idle(await recovering(providers_in_use)())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             looking.cancel()
@@ -152,10 +153,12 @@ async def enter_own_origin(application: Any, scope: Any, receive: Any, send: Any
 async def enter_as_user(application: Any, scope: Any, receive: Any, send: Any) -> None:
     """Give the application the user of a socket's session, and their chosen language.
 
-    Channels' own middleware would query in the thread of the writers, and wait for each of them.
+    Channels' own middleware would query in the thread of the writers, and wait for each of them; it
+    would also look with each frame whether the session changed.
     """
-    user = await reading(user_of)(scope["session"])
-    known = {"user": user, "language": choice_of(user, scope["cookies"])}
+    session = SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
+    user = await reading(user_of)(session)
+    known = {"session": session, "user": user, "language": choice_of(user, scope["cookies"])}
     await application({**scope, **known}, receive, send)
 
 
@@ -179,7 +182,7 @@ def _scheme(scope: Any, headers: dict[bytes, bytes]) -> str:
 
 
 pages = OneThreadHandler()
-_sockets = SessionMiddlewareStack(partial(enter_as_user, URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
+_sockets = CookieMiddleware(partial(enter_as_user, URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
 application = ProtocolTypeRouter(
     {
         "http": partial(enter_only_server, enter_by_path),

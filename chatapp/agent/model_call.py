@@ -27,6 +27,14 @@ from chatapp.agent.ports import (
 from condense import noop
 
 THINKING = "thinking"
+# The type of block that an event's text is of; some of them begin one.
+PIECES: Mapping[type, str] = {
+    events.TextStreamed: "text",
+    events.ThinkingStarted: THINKING,
+    events.ThinkingStreamed: THINKING,
+    events.OutputStreamed: "tool_use",
+    events.ToolUseStarted: "tool_use",
+}
 REFUSED = noop("The provider refused a part of the request, and was asked again without it.")
 
 
@@ -154,19 +162,17 @@ class StreamedCall:
                 self.usage = usage
             case events.StreamDiscarded():
                 self._written.clear()
-        if piece := _piece_of(event):
-            type_, text, names = piece
+        if type_ := PIECES.get(type(event)):
             if self._to_first is None:
                 self._to_first = max(0.0, time.monotonic() - self._started)
-            if begins := names is not None or self._last_type != type_:
+            begins = isinstance(event, events.ThinkingStarted | events.ToolUseStarted)
+            if begins := begins or not self._written or self._written[-1].type != type_:
                 yield from self._end_thinking()
-                self._written.append(_Block(type_, names or {}))
-            self._written[-1].pieces.append(text)
+                is_call = isinstance(event, events.ToolUseStarted)
+                names = {"id": event.id, "name": event.name} if is_call else {}
+                self._written.append(_Block(type_, names))
+            self._written[-1].pieces.append(getattr(event, "text", ""))
             self.journal.keep_partial_reply(self.number, self.draft, at_once=begins)
-
-    @property
-    def _last_type(self) -> str:
-        return self._written[-1].type if self._written else ""
 
     def draft(self) -> PartialReply:
         """Return the reply so far, in the form that is stored."""
@@ -174,9 +180,10 @@ class StreamedCall:
 
     def _end_thinking(self) -> Iterator[events.ThinkingEnded]:
         """Record the duration of thinking and yield its end, if the last block is thinking."""
-        if self._last_type == THINKING and (last := self._written[-1]).seconds is None:
-            last.seconds = last.measured()
-            yield events.ThinkingEnded(last.seconds)
+        for last in self._written[-1:]:
+            if last.type == THINKING and last.seconds is None:
+                last.seconds = last.measured()
+                yield events.ThinkingEnded(last.seconds)
 
     def _timed(self, content: Sequence[condense.Block]) -> tuple[condense.Block, ...]:
         """Return a reply's blocks, each thought with the seconds that it took."""
@@ -211,22 +218,6 @@ class StreamedCall:
             seconds_to_first=self._to_first,
             facts=self._facts,
         )
-
-
-def _piece_of(event: events.StreamEvent) -> tuple[str, str, Mapping[str, str] | None] | None:
-    """Return a piece of a reply: its block's type, the text, and names if it begins a block."""
-    match event:
-        case events.TextStreamed(text):
-            return "text", text, None
-        case events.ThinkingStarted():
-            return THINKING, "", {}
-        case events.ThinkingStreamed(text):
-            return THINKING, text, None
-        case events.OutputStreamed(text):
-            return "tool_use", text, None
-        case events.ToolUseStarted(id_, name):
-            return "tool_use", "", {"id": id_, "name": name}
-    return None
 
 
 @dataclass(frozen=True, slots=True)

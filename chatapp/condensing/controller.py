@@ -70,8 +70,11 @@ class ContextController:
 
     async def figures(self, history: Sequence[condense.Message]) -> events.ContextChanged:
         """Return the figures of ``history``, which is the model's context now."""
-        size = await self.weigh(history)
-        return await compute([one.content for one in history], figures_of, self.run, history, size)
+
+        def figures() -> events.ContextChanged:
+            return figures_of(self.run, history, self.scale.weigh(history))
+
+        return await compute([one.content for one in history], figures)
 
     async def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of ``history``, with system prompt and tools."""
@@ -130,7 +133,6 @@ class ContextController:
             or run.turn.waits
             or is_draft_near(run, size.value, budget)
         ):
-            log.debug("%s, %d messages: not due", budget.describe(size.value), len(history))
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)
@@ -302,8 +304,9 @@ class ContextController:
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, counted by the provider if that may matter."""
         size, run, scale = await self.weigh(history), self.run, self.scale
-        close = size.value >= CLOSE * run.budget(history).condenses_at
-        if scale.measured_tokens is not None or not (self._may_count and history and close):
+        if scale.measured_tokens is not None or not (self._may_count and history):
+            return size
+        if size.value < CLOSE * run.budget(history).condenses_at:
             return size
         self._may_count = False
         images = self.provider.model.supports_images

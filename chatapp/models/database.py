@@ -66,7 +66,7 @@ def recovering[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 class Statement:
     """A statement with its values; ``take`` makes the result of its columns and rows.
 
-    SQLite may have none for it; then ``sql`` is "".
+    SQLite may have none for it; then ``sql`` is "", and the result None.
     """
 
     sql: str
@@ -86,7 +86,7 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
         for piece_ in filter(None, pieces):
             made = [one if isinstance(one, Statement) else one() for one in piece_]
             if not made[0].sql:
-                found.append(made[0].take((), []))
+                found.append(None)
                 continue
             values = [value for one in made for value in one.values]
             for at, value in enumerate(values):
@@ -309,7 +309,7 @@ def changing(
 def next_key(model: type[models.Model]) -> Statement:
     """Return a statement for the key of a later row, None if only its insertion has it."""
     if not is_shared():
-        return Statement("", take=lambda *_nothing: None)
+        return Statement("")
     table = model._meta.db_table  # noqa: SLF001 - Django's documented API
     return Statement("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table], only)
 

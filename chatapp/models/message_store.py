@@ -107,9 +107,11 @@ _FOR_TURN = (
 )
 
 
-_HAS_MEANINGS = (
-    ", EXISTS (SELECT 1 FROM chatapp_meanings WHERE conversation_id = c.id "
-    "AND LENGTH(centre) > 0) AS has_meanings"
+_OWN = (
+    "SELECT c.*, u.*, EXISTS (SELECT 1 FROM chatapp_meanings WHERE conversation_id = c.id "
+    "AND LENGTH(centre) > 0) AS has_meanings FROM chatapp_conversation c "
+    "JOIN auth_user u ON u.id = c.owner_id "
+    "WHERE c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
 )
 
 
@@ -117,22 +119,25 @@ def whole(where: str, *values: Any, more: str = "") -> Statement:
     """Return a statement for conversations with their owners, profiles and the profiles' rows."""
     kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
     read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
-    return replace(read, take=lambda *found: [_complete(row) for row in read.take(*found)])
+
+    def take(*found: Any) -> list[Conversation]:
+        rows: list[Conversation] = read.take(*found)
+        for row in rows:
+            if profile := row.profile:
+                profile.owner = row.owner
+                # The event loop's thread could not read these; most profiles have none of them.
+                if profile.origin_id or profile.summaries_by_id or profile.condensing_prompt_id:
+                    named = ("origin", "summaries_by__origin", "condensing_prompt")
+                    prefetch_related_objects([profile], *named)
+        return rows
+
+    return replace(read, take=take)
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:
     """Return a conversation as it is now, with its owner, its profile and the profile's rows."""
     row: Conversation
     ((row,),) = together(whole("c.id = %s", pk))
-    return row
-
-
-def _complete(row: Conversation) -> Conversation:
-    if row.profile:
-        row.profile.owner = row.owner
-        # The event loop's thread could not read these.
-        named = ("origin", "summaries_by__origin", "condensing_prompt")
-        prefetch_related_objects([row.profile], *named)
     return row
 
 
@@ -154,9 +159,8 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
 
 @Asked
 def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
-    """Return a user's conversation, its owner and its profile as they are now, None without one."""
-    where = "c.id = %s AND c.owner_id = %s AND c.deleted_at IS NULL"
-    read = whole(where, pk, owner_id, more=_HAS_MEANINGS)
+    """Return a user's conversation and its owner as they are now, None without one."""
+    read = select.query(Conversation, _OWN, pk, owner_id, owner=User)
     return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
 
 

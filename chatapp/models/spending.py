@@ -82,7 +82,7 @@ class Limits(NamedTuple):
     @property
     def are_set(self) -> bool:
         """True if anything limits the conversation's cost."""
-        return any(one is not None for one in (self.limit, self.monthly, self.allowance))
+        return (self.limit, self.monthly, self.allowance) != (None, None, None)
 
 
 def limits_of(

@@ -18,7 +18,7 @@ import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement, clock, lock, locking, now, select, together
+from chatapp.models.database import Asked, Statement, clock, lock, locking, select, together
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
@@ -55,7 +55,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
     def unclaimed(self, older_than: float) -> Self:
         """Return turns that have had work, but no process, for so many seconds."""
-        since = now() - timedelta(seconds=older_than)
+        since = Now() - timedelta(seconds=older_than)
         free = self.unfinished().filter(owner="", offered_at__lte=since)
         return free.exclude(pk__in=Turn.objects.asking().values("pk"))
 

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connections
 
 from chatapp.accounts import users
 from chatapp.models import BackgroundDraft, Deletion, ImportRun, ModelCall, Source, Turn
-from chatapp.models.database import now
+from chatapp.models.database import now, recovering
 from chatapp.operations.background_jobs import enqueue
 from chatapp.records.maintenance import backups, erasure
 from chatapp.turns import actions
@@ -38,7 +37,7 @@ async def try_to_look_for_due(after: float = 0.0) -> None:
     """Call ``look_for_due`` as soon as the database can be written."""
     while True:
         try:
-            await sync_to_async(look_for_due)(after)
+            await recovering(look_for_due)(after)
         except DatabaseError as error:
             log.warning("accounts that are due can't be looked for yet: %s", error)
         else:

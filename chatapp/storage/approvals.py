@@ -40,12 +40,11 @@ class Approvals:
         run: TurnContext,
         *,
         toolbox: WorkspaceToolbox,
-        checkpoints: Checkpoints,
         saver: RetriedWrites,
         audience: Audience,
     ) -> None:
-        """Take the run, its tools and checkpoints, the saver of rows, and the audience."""
-        self.checkpoints = checkpoints
+        """Take the run, its tools, the saver of rows, and the audience."""
+        self.checkpoints = Checkpoints(toolbox.root)
         self._kept = 0
         self.run = run
         self.toolbox = toolbox

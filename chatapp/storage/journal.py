@@ -110,6 +110,8 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
+        # The newest call, as it was stored when it was opened.
+        self.opened = ModelCall()
         # The effective history at the start, if it was read already.
         self.first: Sequence[condense.Message] | None = None
 
@@ -132,17 +134,14 @@ class ConversationJournal:
 
         Raises SpendingLimitReached, and TurnEnded if the turn goes on but ended elsewhere.
         """
-        number, written = await self.saver.save(self._open_call, opening)
-        self.requests.written = written
-        return number
+        self.opened, self.requests.written = await self.saver.save(self._open_call, opening)
+        return self.opened.pk
 
-    def _open_call(self, opening: CallOpening) -> tuple[int, Written]:
-        run = self.run
-        estimate, media = self._estimate(opening.purpose, opening.sent)
+    def _open_call(self, opening: CallOpening) -> tuple[ModelCall, Written]:
+        run, sent, is_answer = self.run, opening.sent, opening.purpose is Purpose.CHAT
         profile = run.writer if opening.purpose in _WRITERS else run.profile
         goes = []
         if self.calls.goes_on:
-            is_answer = opening.purpose is Purpose.CHAT
             doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
             goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
         pk, compared = run.conversation.pk, self.requests.compare(opening.request)
@@ -166,11 +165,11 @@ class ConversationJournal:
                 provider=profile.provider,
                 model=profile.model,
                 usage_measured=False,
-                tokens_estimated=estimate,
-                tokens_media=media,
+                tokens_estimated=self.scale.overhead + sum_tokens(sent) if is_answer else None,
+                tokens_media=condense.count_media(sent) if is_answer else 0,
             )
             written = self.requests.store(call, opening.request, compared, stored)
-        return call.pk, written
+        return call, written
 
     def _hold(self, number: int = 0) -> None:
         """Hold the turn that goes on, so that the transaction may write; forget the call if not."""
@@ -251,11 +250,10 @@ class ConversationJournal:
         if entry and entry.size:
             self.scale.measure(entry.size, row.seq)
             self.previous_reply = entry.call.facts.reply_id
-            sent = entry.call.sent
-            contents = [one.content for one in sent]
-            estimate, media = await compute(contents, self._estimate, entry.call.purpose, sent)
-            if estimate is not None:
-                self.scale.observe(estimate, entry.usage.prompt, media=media)
+            opened = self.opened
+            if opened.tokens_estimated is not None:
+                prompt, media = entry.usage.prompt, opened.tokens_media
+                self.scale.observe(opened.tokens_estimated, prompt, media=media)
         return message_store.to_engine(row)
 
     def _append(
@@ -369,11 +367,3 @@ class ConversationJournal:
             tokens = await asyncio.to_thread(sum_tokens, call.sent)
             usage = replace(usage, input=self.scale.overhead + tokens)
         return _Entry(call, usage, measured, usage.total if call.is_whole and measured else 0)
-
-    def _estimate(
-        self, purpose: Purpose, sent: Sequence[condense.Message]
-    ) -> tuple[int | None, int]:
-        """Return a prompt's estimated tokens before calibration, and those of images and PDFs."""
-        if purpose is not Purpose.CHAT:
-            return None, 0
-        return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 # Seconds before each new try: a lock is soon given back, and a disk may get room again.
 WAITS = (0.5, 2.0, 5.0, 10.0)
+UNSAVED = noop("The server could not save what was written. {why}")
+UNREAD = noop("The server could not read what is stored. {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,11 @@ class RetriedWrites:
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of ``write``, one transaction, retried; raise OperationalError."""
-        told = noop("The server could not save what was written. {why}")
-        return await self._retry(partial(sync_to_async(write), *args, **kwargs), told)
+        return await self._retry(partial(sync_to_async(write), *args, **kwargs), UNSAVED)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
-        told = noop("The server could not read what is stored. {why}")
-        return await self._retry(partial(reading(read), *args, **kwargs), told)
+        return await self._retry(partial(reading(read), *args, **kwargs), UNREAD)
 
     async def _retry[T](self, work: Callable[[], Awaitable[T]], told: str) -> T:
         for attempt, seconds in enumerate(WAITS, 2):

@@ -6,6 +6,7 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -279,7 +280,7 @@ class RequestLog:
             head_id=fragments[request.head],
             digest=request.digest,
         )
-        together(insert.query(call), lambda: _manifest_of(call, manifest))
+        together(insert.query(call), partial(_manifest_of, call, manifest))
         return Written(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:

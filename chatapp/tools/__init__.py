@@ -61,7 +61,7 @@ class WorkspaceToolbox:
         policies: Mapping[str, Policy] = _NONE,
         foreign: Mapping[str, "RemoteTool"] = _NONE,
     ) -> None:
-        self._root = root
+        self.root = root
         self._offers: Offers = {
             Workspace: lambda _line: self._workspace,
             WritableWorkspace: lambda _line: self._workspace,
@@ -79,7 +79,7 @@ class WorkspaceToolbox:
     @cached_property
     def _workspace(self) -> WritableWorkspace:
         """The folder's files, for the first call that works with them."""
-        return WritableWorkspace(self._root)
+        return WritableWorkspace(self.root)
 
     def policy(self, name: str) -> Policy:
         """Return the user's policy for a tool: run, ask or deny; an unknown tool is denied."""

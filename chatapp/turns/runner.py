@@ -30,7 +30,6 @@ from chatapp.condensing.controller import ContextController
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.toolbox.toolbox import folder_of, toolbox_for
 from chatapp.models import Turn, TurnRequest, message_store
 from chatapp.models.calls import measured_prompts, pace_of
@@ -149,8 +148,7 @@ class TurnLoop(AgentLoop):
             message_store.effective_rows.query(pk),
         )
         provider = provider_for(profile)
-        folder = folder_of(run.conversation)
-        toolbox = toolbox_for(folder, run.conversation, profile)
+        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, profile)
         vars(run)["tools"] = toolbox.specs
         scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
         saver = RetriedWrites(audience)
@@ -166,7 +164,6 @@ class TurnLoop(AgentLoop):
         )
         self.run_context, self.saver, self.files = run, saver, toolbox
         journal.ending, journal.first = ending, journal.learn(history)
-        self.checkpoints = Checkpoints(folder)
 
     @cached_property
     @override
@@ -175,7 +172,6 @@ class TurnLoop(AgentLoop):
         return Approvals(
             self.run_context,
             toolbox=self.files,
-            checkpoints=self.checkpoints,
             saver=self.saver,
             audience=self.audience,
         )

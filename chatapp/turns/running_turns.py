@@ -67,7 +67,7 @@ class RunningTurns:
         self._tasks: set[asyncio.Task[None]] = set()
         self._looks = 0
         # True if a turn of this process may be on record as unfinished although it does not run.
-        self._may_hold = True
+        self._may_hold = False
         self._asked: float | None = None
         self._looking: asyncio.Task[None] | None = None
         # How often somebody was gone, and how often by when nothing was left of them.
@@ -306,7 +306,7 @@ class RunningTurns:
             if self.cleared_up:
                 return
             sizes.warm_up()
-            await sync_to_async(processes.begin)()
+            await recovering(processes.begin)()
             # What only one process can use is left by all others, and closed before anybody comes.
             await self._recover(crash_recovery.MOST if settings.CLUSTER else None)
             self.cleared_up = True

@@ -156,16 +156,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 if code := await reading(self._look)():
                     return code
                 looked = time.monotonic()
-            await self.send(text)
+            await self._send(text)
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
         return await reading(self._look)()
 
-    @override
-    async def send(self, *args: Any, **options: Any) -> None:
+    async def _send(self, text: str) -> None:
         """Send to the page; ignore a closed connection, since ``disconnect`` follows."""
         with suppress(Disconnected, OSError):
-            await super().send(*args, **options)
+            await self.base_send({"type": "websocket.send", "text": text})
 
     @override
     async def disconnect(self, code: int) -> None:
@@ -197,7 +196,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _reply(self, frame: outgoing_frames.Frame) -> None:
         for text in outgoing_frames.encode(frame):
-            await self.send(text)
+            await self._send(text)
 
     async def _begin(self, command: incoming_frames.Command) -> None:
         """Carry out a command, or reply with the reason of its refusal.

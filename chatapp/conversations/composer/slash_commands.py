@@ -91,9 +91,8 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
         blocks += await reading(_directive_in)(conversation, text, strict=strict)
     if "@" in text:
         blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
-    tokens = await compute([text], COUNTER.count, text)
-    if blocks:
-        tokens += await compute([tuple(blocks)], COUNTER.count, tuple(blocks))
+    contents: list[condense.Content] = [text, tuple(blocks)]
+    tokens = await compute(contents, lambda: sum(map(COUNTER.count, contents)))
     if conversation.has_meanings:
         await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)

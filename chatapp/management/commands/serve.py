@@ -15,7 +15,7 @@ from channels.routing import get_default_application
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -156,6 +156,8 @@ class Command(BaseCommand):
         # By now the addresses have loaded all pages.
         keep_collections_short()
         load_sdks_when_idle(accounts.providers_in_use())
+        # The event loop asks nothing itself.
+        connections.close_all()
         tell(gettext_noop("Open this link to sign in:"))
         say((settings.PUBLIC_URL or address(settings.HOST, port)) + link)
         if not (IS_CHECKOUT or read_text("DATA_DIR", "")):

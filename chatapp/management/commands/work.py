@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 from django.utils.module_loading import import_string
 
 from chatapp import checks
@@ -50,6 +51,8 @@ class Command(BaseCommand):
             hide_environment()
         sizes.warm_up()
         load_sdks(accounts.providers_in_use())
+        # This thread asks nothing more.
+        connections.close_all()
         new_loop = import_string("uvloop.new_event_loop") if find_spec("uvloop") else None
         runner = asyncio.Runner(loop_factory=new_loop)
         keep_collections_short()

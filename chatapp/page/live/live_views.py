@@ -102,7 +102,6 @@ class LiveView:
         if before and not before.done():
             await asyncio.wait({before}, timeout=LONGEST_END)
             before.cancel()
-        self.reader.enter()
         self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
         if question:
             asked = events.MessageAppended(question, "user")
@@ -226,7 +225,6 @@ class LiveView:
         if turn != self.followed:
             await self.catch_up()
         elif is_unclaimed:
-            self.reader.enter()
             self.turn_view.wait_for_worker()
         elif turn is None and before and before[0] != revision and before[1] == self.turns:
             # It was changed, and by no turn; a page that was told has nothing to fetch.
@@ -240,7 +238,6 @@ class LiveView:
         self, show: Callable[P, Awaitable[None]], *told: P.args, **how: P.kwargs
     ) -> None:
         """Await ``show``; log its errors, since they must not end the turn."""
-        self.reader.enter()
         try:
             await show(*told, **how)
         except Exception:
@@ -317,7 +314,8 @@ class LiveViews:
     def hear(self, hint: hints.Hint) -> None:
         """Pass a hint to the views that it concerns."""
         for view in self._concerned(hint):
-            view.hear(hint)
+            with view.reader.reading():
+                view.hear(hint)
 
     def _concerned(self, hint: hints.Hint) -> list[LiveView]:
         match hint:
@@ -355,7 +353,8 @@ class LiveViews:
         """Show changes of the rows whose hints were missed."""
         for pk, revision, turn, is_unclaimed in await reading(_states)([*self.views]):
             for view in [*self.views.get(pk, {}).values()]:
-                await view.look(revision, turn, is_unclaimed=is_unclaimed)
+                with view.reader.reading():
+                    await view.look(revision, turn, is_unclaimed=is_unclaimed)
 
 
 def _find_unfinished(conversation_id: uuid.UUID) -> Turn | None:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 import uuid
+from functools import cache
 
 from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
@@ -31,7 +32,14 @@ from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+# A share of the window: by less, the bar does not change while an answer is waited for.
+LEAST_NEWS = 0.001
+
+
+@cache
+def _method_for(event: type[events.TurnEvent]) -> str:
+    """Return the name of the method that shows such an event."""
+    return "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
 
 class TurnView:
@@ -55,6 +63,8 @@ class TurnView:
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
+        # The size of the context in the newest panel, None if it was read from the database.
+        self._shown_size: int | None = None
         self._row = NewestRow(conversation_id)
         # Whether the newest message ends the turn; its row is shown when the turn has ended.
         self._is_final_reply = False
@@ -136,8 +146,10 @@ class TurnView:
             self._terms = await reading(read_terms)(self.conversation_id, self.turn)
         shown = self.condensing, self.notice
         if self._terms and self._context:
+            self._shown_size = self._context.tokens
             drawn = await panel_of(self._terms, self._context, *shown)
         else:
+            self._shown_size = None
             drawn = await reading(read_panel)(self.conversation_id, *shown)
         # More may have been written, and told, while the rest was drawn.
         return drawn | written_of(self.condensing)
@@ -161,7 +173,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
+        await getattr(self, _method_for(type(event)))(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
@@ -287,7 +299,10 @@ class TurnView:
     async def _context_changed(self, event: events.ContextChanged) -> None:
         self._context = event
         if not self._is_final_reply:
-            await self.show_panel()
+            shown = self._shown_size
+            # Less is not seen in the bar, and comes with the next panel: the turn's end has one.
+            if shown is None or abs(event.tokens - shown) >= LEAST_NEWS * event.window:
+                await self.show_panel()
             await self._show_awaited()
 
     async def _stream_discarded(self, _event: events.StreamDiscarded) -> None:

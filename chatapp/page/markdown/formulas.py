@@ -12,7 +12,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from chatapp.page.markdown.spaceless import SPACELESS
+from chatapp.page.markdown.extensions import SPACELESS
 
 # Key in the environment: the first line at which a formula may begin whose end did not come yet.
 UNDECIDED = "undecided_line"

@@ -24,14 +24,12 @@ from markdown_it.utils import OptionsDict
 from pygments.token import STANDARD_TYPES
 
 from chatapp.page.markdown.code_colors import highlight_code, read_language
+from chatapp.page.markdown.extensions import DRAWN, LAYOUT, know_scripts, place_tags, widen_fences
 from chatapp.page.markdown.footnotes import add_footnotes, link_notes
 from chatapp.page.markdown.formulas import add_formulas, is_display, source
-from chatapp.page.markdown.html_tags import DRAWN, LAYOUT, place_tags
 from chatapp.page.markdown.marked_sentences import SENTENCES, part_sentences
 from chatapp.page.markdown.mathml import TAGS as FORMULA_TAGS
 from chatapp.page.markdown.mathml import to_mathml
-from chatapp.page.markdown.nested_fences import widen_fences
-from chatapp.page.markdown.spaceless import know_scripts
 from chatapp.project.sentences import translate
 
 Environment = dict[str, Any]

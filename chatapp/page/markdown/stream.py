@@ -15,10 +15,9 @@ from markdown_it.token import Token
 
 from chatapp.page.markdown import safe_html
 from chatapp.page.markdown.code_colors import read_language
+from chatapp.page.markdown.extensions import SPACELESS, widen_fences
 from chatapp.page.markdown.footnotes import MAY_COME, NOTES
 from chatapp.page.markdown.formulas import UNDECIDED, find_open
-from chatapp.page.markdown.nested_fences import widen_fences
-from chatapp.page.markdown.spaceless import SPACELESS
 
 # Characters: a longer run without a space is no word that anyone waits for.
 _LONGEST_WORD = 200
