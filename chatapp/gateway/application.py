@@ -128,8 +128,8 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
         if not work.done():
             work.cancel()
             await asyncio.wait({work})
-        if work.cancelled():
-            recording.end(GONE)
+        if not recording.is_over:
+            recording.end(GONE if work.cancelled() else UNREACHED)
 
 
 def _admit(call: Call) -> ApiToken:
@@ -217,11 +217,10 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
             async for chunk in answer.content.iter_any():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 recording.take(chunk)
-                # A server that only writes does not look at others.
-                await asyncio.sleep(0)
             recording.end()
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
+        recording.end(str(error))
         raise Refusal(403, in_words(str(error))) from error
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)

@@ -23,7 +23,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
 from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.providers.stream_errors import said_in
-from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
+from chatapp.storage.partial_replies import PAUSE, RetriedWrites, kept_draft, partial_replies
 from chatapp.turns import actions
 from condense import noop
 
@@ -37,6 +37,8 @@ UNREAD = noop("The answer was passed on, and could not be read here.")
 # Of an error's text so much is kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
+# Seconds that a request waits for its record where the database is locked.
+PATIENCE = 10.0
 
 
 @dataclass(eq=False, slots=True)
@@ -59,23 +61,26 @@ class Recording:
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def outgoing(self) -> bytes:
-        """Return the body to send: the client's, but for folds and recalled passages."""
-        changes = self.request.token.mode != ApiToken.Mode.RECORD
-        if changes and self.is_kept:
+        """Return the body to send: the client's, but for folds and recalled passages.
+
+        The request is on record then, so that a crash loses none that was sent.
+        """
+        is_changed = self.request.token.mode != ApiToken.Mode.RECORD
+        if self.is_kept:
             self._task = _start(self)
-            await self._opened.wait()
-        elif changes and self.counting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._opened.wait(), None if is_changed else PATIENCE)
+        elif is_changed and self.counting:
             with suppress(Exception):
                 self._sent = await reading(counted)(self.request)
         return self.request.raw if self._sent is None else self._sent
 
     def take(self, chunk: bytes) -> None:
-        """Take in a piece of the answer that has gone out; with the first one the record begins."""
+        """Take in a piece of the answer that has gone out."""
         if self.is_kept:
             self._first = time.monotonic() if self._first is None else self._first
             self._chunks.append(chunk)
             self._more.set()
-            self._task = self._task or _start(self)
 
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
@@ -101,7 +106,7 @@ class Recording:
             if self.is_over and not self._chunks:
                 return
             if not self.is_over:
-                await async_tasks.tick()
+                await async_tasks.tick(PAUSE)
 
     async def run(self) -> None:
         """Store the request, drafts of the answer twice a second, and its end."""
@@ -128,13 +133,13 @@ class Recording:
         await reading(actions.announce_change)(opened.conversation.pk)
 
     async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
-        await asyncio.to_thread(lambda: request.body)
         await reading(lambda: request.history)()
         talk, is_new = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
+        self._opened.set()
         await reading(actions.announce_change)(talk.pk)
         if is_new:
             actions.announce_list(request.owner.pk)

@@ -82,6 +82,8 @@ def _with_history(
     rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
+        if not HistoryLink.are_any(part):
+            continue
         found = rows.filter(digest__in=part).order_by("message__conversation__updated_at")
         by = defaultdict[bytes, list[Message]](list)
         for link in found:
@@ -129,10 +131,12 @@ def _is_alike(conversation: Conversation, request: Request) -> bool:
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:
-    made: Conversation = insert(Conversation(owner=request.owner, profile=request.profile))
-    columns = {"program": request.program, "session": request.name.session}
+    at = timezone.now() if parent else None
+    made: Conversation = insert(
+        Conversation(owner=request.owner, profile=request.profile, archived_at=at)
+    )
+    columns = {"program": request.program, "session": request.name.session, "parent": parent}
     insert(ClientConversation(conversation=made, dialect=request.dialect.name, **columns))
-    _put_beside(made, parent)
     return made
 
 

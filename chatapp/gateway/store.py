@@ -60,22 +60,22 @@ class Opened:
 
 def open_call(request: Request, conversation: Conversation) -> Opened:
     """Store the new messages of a request and its call, before the answer is there."""
-    entries = request.history.entries
+    entries, log = request.history.entries, _log_of(conversation.pk)
     with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
         # What a client asks for its own use is no part of the talk.
         aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
         rewriter = Rewriter(request, locked)
-        seqs = [0] * len(entries) if aside else _take(locked, rewriter)
+        seqs = [0] * len(entries) if aside else _take(locked, rewriter, log)
         made = rewriter.rewrite(is_folded=aside != "summary")
         purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
         call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        log, sent = _log_of(locked.pk), _as_sent(request, seqs, made)
-        new = [one for one in seqs if one and not log.knows(one)]
-        log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
+        sent = _as_sent(request, seqs, made)
+        if new := [one for one in seqs if one and not log.knows(one)]:
+            log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
         call.pk, stored = together(next_key(ModelCall), log.looking(compared))
         written = log.store(call, sent, compared, stored)
@@ -89,7 +89,7 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
     return Opened(request, locked, call, digest, body, view, problem)
 
 
-def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
+def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int]:
     """Store the new messages of a history; return the number of each of its messages, or 0.
 
     Where the two part, what is stored is set aside: as a version, or as a history that the client
@@ -98,7 +98,8 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     entries = rewriter.entries
     links = HistoryLink.objects.filter(message__conversation=locked)
     links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
-    known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
+    links = links.order_by("message__seq") if locked.last_seq else ()
+    known = {bytes(one.digest): one.message for one in links}
     common = _in_common(entries, known)
     aside = [known[one.digest] for one in entries[common:] if one.digest in known]
     if aside and _brought_back(locked, aside[-1].rewind_parent):
@@ -116,7 +117,7 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     said = [one for one in fresh if not one.is_told]
     recalled = rewriter.recall() if said else ()
     seqs += [
-        _append(locked, one, *(recalled if one in said[-1:] else ())) if one.content else 0
+        _append(locked, log, one, *(recalled if one in said[-1:] else ())) if one.content else 0
         for one in fresh
     ]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
@@ -148,6 +149,8 @@ def _part(
     locked: Conversation, common: Sequence[Entry], known: Mapping[bytes, Message], fresh: int
 ) -> None:
     """Set aside the stored messages behind the common beginning of two histories."""
+    if not locked.last_seq:
+        return
     last = known[common[-1].digest].seq if common else 0
     shown = locked.messages.in_force()
     tail = shown.filter(seq__gt=last, history_link__isnull=False).order_by("seq").first()
@@ -161,10 +164,13 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
+def _append(
+    locked: Conversation, log: RequestLog, entry: Entry, *recalled: dict[str, Any]
+) -> int:
     content = [*entry.content, *recalled]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
+    log.learn([row])
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
     if entry.role == "user" and not locked.title and message.words:

@@ -45,6 +45,13 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
             return self.basic_error(413, b"Content Too Large", said)
         return super().process()
 
+    @override
+    def handle_reply(self, message: Message) -> None:
+        """Send a piece at once: to have the reactor do it costs as much again."""
+        super().handle_reply(message)
+        if message.get("more_body") and self.channel:
+            self.channel.transport.doWrite()
+
 
 # The factory of Daphne has no other place where its class of requests is named.
 http_protocol.WebRequest = LimitedRequest

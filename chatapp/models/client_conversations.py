@@ -10,6 +10,7 @@ from django.db import models
 
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import execute, insert
 from chatapp.models.messages import Message
 from chatapp.providers import request_bytes
 
@@ -80,6 +81,13 @@ class HistoryLink(models.Model):
     def __str__(self) -> str:
         return bytes(self.digest).hex()
 
+    @staticmethod
+    def are_any(digests: Sequence[bytes]) -> bool:
+        """Return True if any of these is stored, whoever's it is; most requests ask this first."""
+        places = ", ".join(["%s"] * len(digests))
+        sql = f"SELECT 1 FROM chatapp_historylink WHERE digest IN ({places}) LIMIT 1"  # noqa: S608 - places of values
+        return bool(execute(sql, *digests))
+
     @classmethod
     def newest_in(cls, conversation_id: Any) -> bytes | None:
         """Return the digest of a conversation's whole history, None without any."""
@@ -92,7 +100,7 @@ class HistoryLink(models.Model):
     def put_behind(cls, before: bytes, message: Message, view: bytes = b"") -> None:
         """Put a stored message behind the history with this digest."""
         digest = cls.digest_behind(before, message.role, message.content)
-        cls.objects.create(message=message, digest=digest, view=view)
+        insert(cls(message=message, digest=digest, view=view))
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:
