@@ -52,10 +52,8 @@ def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Con
     """
     with transaction.atomic():
         sql = f"SELECT * FROM chatapp_conversation WHERE id = %s{locking()}"  # noqa: S608 - a constant
-        found: list[Conversation] = select(Conversation, sql, conversation.pk)
-        if not found:
-            raise Conversation.DoesNotExist
-        yield found[0]
+        (found,) = select(Conversation, sql, conversation.pk)
+        yield found
         if keeps_pins and conversation.pins.exists():
             broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
             if broken:

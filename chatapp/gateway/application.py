@@ -215,6 +215,7 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
             kept = [one for one in answer.raw_headers if one[0].lower() not in HOP_BY_HOP]
             await send({"type": "http.response.start", "status": answer.status, "headers": kept})
             async for chunk in answer.content.iter_any():
+                await recording.keep_in_line()
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 recording.take(chunk)
             recording.end()

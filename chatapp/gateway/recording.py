@@ -37,7 +37,9 @@ UNREAD = noop("The answer was passed on, and could not be read here.")
 # Of an error's text so much is kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
-# Seconds that a request waits for its record where the database is locked.
+# Seconds after which a request that waits for its answer is stored meanwhile …
+SOON = 0.05
+# … and those that it waits for its record where the database is locked.
 PATIENCE = 10.0
 
 
@@ -61,33 +63,45 @@ class Recording:
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def outgoing(self) -> bytes:
-        """Return the body to send: the client's, but for folds and recalled passages.
-
-        The request is on record then, so that a crash loses none that was sent.
-        """
-        is_changed = self.request.token.mode != ApiToken.Mode.RECORD
+        """Return the body to send: the client's, but for folds and recalled passages."""
+        changes = self.request.token.mode != ApiToken.Mode.RECORD
         if self.is_kept:
-            self._task = _start(self)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._opened.wait(), None if is_changed else PATIENCE)
-        elif is_changed and self.counting:
+            _unstored.add(self)
+            asyncio.get_running_loop().call_later(SOON, self._begin)
+            await self.keep_in_line(least=int(not changes))
+        elif changes and self.counting:
             with suppress(Exception):
                 self._sent = await reading(counted)(self.request)
         return self.request.raw if self._sent is None else self._sent
 
+    async def keep_in_line(self, least: int = 1) -> None:
+        """Wait until this request is stored, if more than the ``least`` others wait for that.
+
+        What a client reads of many answers at once thus outlives a crash, and one alone is as fast
+        as it can be.
+        """
+        if self in _unstored and len(_unstored) > least:
+            self._begin()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._opened.wait(), PATIENCE if least else None)
+
     def take(self, chunk: bytes) -> None:
-        """Take in a piece of the answer that has gone out."""
+        """Take in a piece of the answer that has gone out; by the first one the record begins."""
         if self.is_kept:
             self._first = time.monotonic() if self._first is None else self._first
             self._chunks.append(chunk)
             self._more.set()
+            self._begin()
 
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
             self.lost, self.is_over = lost, True
             self._more.set()
-            self._task = self._task or _start(self)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._task = self._task or _start(self)
 
     @property
     def is_stream(self) -> bool:
@@ -118,7 +132,7 @@ class Recording:
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
         finally:
-            self._opened.set()
+            self._note_stored()
         await self._more.wait()
         ended = Ended(request.dialect.reply())
         try:
@@ -139,11 +153,15 @@ class Recording:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
-        self._opened.set()
+        self._note_stored()
         await reading(actions.announce_change)(talk.pk)
         if is_new:
             actions.announce_list(request.owner.pk)
         return opened
+
+    def _note_stored(self) -> None:
+        self._opened.set()
+        _unstored.discard(self)
 
     async def _follow(self, ended: "Ended", number: int) -> None:
         """Take the answer in to its end, and keep drafts of it."""
@@ -226,7 +244,8 @@ def _error_in(body: bytes) -> str:
     return body.decode(errors="replace")[:LONGEST_ERROR]
 
 
-# The recordings of this process.
+# The recordings of this process, and those whose request is not stored.
+_unstored: set[Recording] = set()
 _running: dict[asyncio.Task[None], Recording] = {}
 
 

@@ -31,7 +31,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, next_key, now, together
+from chatapp.models.database import changing, insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
@@ -80,7 +80,7 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         call.pk, stored = together(next_key(ModelCall), log.looking(compared))
         written = log.store(call, sent, compared, stored)
         used = {"used_at": now(), "program": request.program}
-        ApiToken.objects.filter(pk=request.token.pk).update(**used)
+        together(changing(ApiToken, request.token.pk, **used))
     log.written = written
     root = naming.root_of(request.owner.pk, request.dialect.name)
     digest = entries[-1].digest if entries else root
@@ -96,10 +96,11 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
     has replaced. A version that the client went back to is shown again.
     """
     entries = rewriter.entries
-    links = HistoryLink.objects.filter(message__conversation=locked)
-    links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
-    links = links.order_by("message__seq") if locked.last_seq else ()
-    known = {bytes(one.digest): one.message for one in links}
+    known: dict[bytes, Message] = {}
+    if locked.last_seq:
+        links = HistoryLink.objects.filter(message__conversation=locked)
+        links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
+        known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
     common = _in_common(entries, known)
     aside = [known[one.digest] for one in entries[common:] if one.digest in known]
     if aside and _brought_back(locked, aside[-1].rewind_parent):
@@ -164,9 +165,7 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(
-    locked: Conversation, log: RequestLog, entry: Entry, *recalled: dict[str, Any]
-) -> int:
+def _append(locked: Conversation, log: RequestLog, entry: Entry, *recalled: dict[str, Any]) -> int:
     content = [*entry.content, *recalled]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
@@ -175,7 +174,7 @@ def _append(
         insert(HistoryLink(message=row, digest=entry.digest))
     if entry.role == "user" and not locked.title and message.words:
         locked.title = title_of(message.words)
-        Conversation.objects.filter(pk=locked.pk).update(title=locked.title)
+        together(changing(Conversation, locked.pk, title=locked.title))
     return row.seq
 
 

@@ -10,7 +10,7 @@ from django.db import models
 
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import execute, insert
+from chatapp.models.database import insert
 from chatapp.models.messages import Message
 from chatapp.providers import request_bytes
 
@@ -80,13 +80,6 @@ class HistoryLink(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.digest).hex()
-
-    @staticmethod
-    def are_any(digests: Sequence[bytes]) -> bool:
-        """Return True if any of these is stored, whoever's it is; most requests ask this first."""
-        places = ", ".join(["%s"] * len(digests))
-        sql = f"SELECT 1 FROM chatapp_historylink WHERE digest IN ({places}) LIMIT 1"  # noqa: S608 - places of values
-        return bool(execute(sql, *digests))
 
     @classmethod
     def newest_in(cls, conversation_id: Any) -> bytes | None:

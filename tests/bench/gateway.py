@@ -69,7 +69,9 @@ def measure_gateway() -> Iterator[Row]:
             here, opened = asyncio.run(_stream(server, passed))
             through, alone = asyncio.run(_first(passed)), asyncio.run(_first(direct))
         least = json.loads(printed("tests.bench.bare", url, str(SESSIONS), PACED))
-    yield Row(f"1,000 events through the gateway, {SESSIONS} at once", here, "ms", 0.6, BARE, least["cpu"])
+    yield Row(
+        f"1,000 events through the gateway, {SESSIONS} at once", here, "ms", 0.6, BARE, least["cpu"]
+    )
     yield Row("… opened and closed", opened, "ms", 30)
     yield Row("… until the first word", through - alone, "ms", 5)
 
