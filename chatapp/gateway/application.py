@@ -163,6 +163,8 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
     token, dialect = _admit(call), call.dialect
     if call.path not in dialect.paths | dialect.beside:
         raise Refusal(404, _("There is nothing at this address."))
+    if "sec-websocket-key" in call.headers:
+        raise Refusal(426, _("There are no WebSockets here. Send the request over HTTP."))
     if call.scope["method"] != "POST":
         raise Refusal(405, _("This address doesn't accept that method."))
     if encoding := call.headers.get("content-encoding", ""):
