@@ -34,6 +34,7 @@ ROOT = "/gateway"
 DIALECTS = (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
 _TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
+_CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _PROGRAM = re.compile(r"[\x21-\x7e]+")
 
 
@@ -167,6 +168,8 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
         raise Refusal(426, _("There are no WebSockets here. Send the request over HTTP."))
     if call.scope["method"] != "POST":
         raise Refusal(405, _("This address doesn't accept that method."))
+    if any(_CONTROL.search(one) for one in call.headers.values()):
+        raise Refusal(400, _("A header has a character that headers can't have."))
     if encoding := call.headers.get("content-encoding", ""):
         body = decoded(body, encoding)
     is_chosen = token.profile and token.profile.provider == dialect.provider

@@ -75,10 +75,9 @@ class Recording:
         return self.request.raw if self._sent is None else self._sent
 
     async def keep_in_line(self, least: int = 1) -> None:
-        """Wait until this request is stored, if more than the ``least`` others wait for that.
+        """Wait until the request is stored, if it is not, and more than the ``least`` wait for that.
 
-        What a client reads of many answers at once thus outlives a crash, and one alone is as fast
-        as it can be.
+        One alone is passed on at once; of many none is lost in a crash, however long the line is.
         """
         if self in _unstored and len(_unstored) > least:
             self._begin()

@@ -78,7 +78,7 @@ def _with_history(request: Request) -> Conversation | None:
     entries = [one for one in request.history.entries if not one.is_told]
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
-        # Most new histories have nothing in common with any, which costs less to find.
+        # Most histories that are new have nothing in common with any other.
         if not HistoryLink.objects.filter(digest__in=part).exists():
             continue
         known = _of_session(request, request.name.session).values("pk")

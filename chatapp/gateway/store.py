@@ -110,7 +110,8 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
     # What a system prompt's authority adds behind an old message comes again with each request.
     is_new = not common or not all(one.is_told for one in entries[common:])
     fresh = entries[common:] if is_new else ()
-    _part(locked, entries[:common], known, len(fresh))
+    if locked.last_seq:
+        _part(locked, entries[:common], known, len(fresh))
     seqs = [
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
@@ -150,8 +151,6 @@ def _part(
     locked: Conversation, common: Sequence[Entry], known: Mapping[bytes, Message], fresh: int
 ) -> None:
     """Set aside the stored messages behind the common beginning of two histories."""
-    if not locked.last_seq:
-        return
     last = known[common[-1].digest].seq if common else 0
     shown = locked.messages.in_force()
     tail = shown.filter(seq__gt=last, history_link__isnull=False).order_by("seq").first()

@@ -38,14 +38,13 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
 
     @override
     def process(self) -> Any:
-        """Pass the request on once it is here."""
-        if self.left < 0:
+        """Pass the request on once it is here; the gateway refuses in words of its own."""
+        if self.path.startswith(b"/gateway/"):
+            self.requestHeaders.removeHeader(b"upgrade")
+        elif self.left < 0:
             with Reader.of("", self.getHeader("accept-language") or "").reading():
                 said = _("This is too much: a request can have up to {n} MB.", n=LARGEST_BODY >> 20)
             return self.basic_error(413, b"Content Too Large", said)
-        if self.path.startswith(b"/gateway/"):
-            # Programs read the answer in words, and go on without a socket.
-            self.requestHeaders.removeHeader(b"upgrade")
         return super().process()
 
     @override

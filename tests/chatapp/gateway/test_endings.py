@@ -139,6 +139,11 @@ REFUSED = {
     "no such path": ("/v1/embeddings", ASKED, {}, 404, "not_found_error"),
     "a method": ("/v1/responses", b"", {"method": "GET"}, 405, "invalid_request_error"),
     "a model": ("/v1/responses", b'{"model":"none"}', {}, 404, "not_found_error"),
+    "a control character": (
+        *("/v1/messages", ASKED, {"user_agent": "a\x01"}, 400),
+        "invalid_request_error",
+    ),
+    "half a character": ("/v1/responses", b'{"model":"\\udfff"}', {}, 404, "not_found_error"),
     "a socket": (
         *("/v1/responses", b"", {"method": "GET", "sec_websocket_key": "x"}, 426),
         "invalid_request_error",
