@@ -75,7 +75,7 @@ class Recording:
         return self.request.raw if self._sent is None else self._sent
 
     async def keep_in_line(self, least: int = 1) -> None:
-        """Wait until the request is stored, if it is not, and more than the ``least`` wait for that.
+        """Wait until the request is stored, if it is one of more than ``least`` that are not yet.
 
         One alone is passed on at once; of many none is lost in a crash, however long the line is.
         """
