@@ -67,7 +67,7 @@ def interval() -> float:
     return max(SHORTEST, max(len(STREAMS), len(TEXTS)) / ALL_PIECES)
 
 
-async def tick() -> None:
+async def tick(least: float = 0.0) -> None:
     """Wait for the common beat of all streams: a wake-up costs more than a piece of text."""
-    seconds = interval()
+    seconds = max(interval(), least)
     await asyncio.sleep(seconds - asyncio.get_running_loop().time() % seconds)

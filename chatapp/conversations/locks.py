@@ -8,6 +8,7 @@ from django.db import transaction
 
 import condense
 from chatapp.models import Conversation, Message, Pin, message_store
+from chatapp.models.database import locking, select
 from chatapp.operations.errors import Refused
 from condense import noop
 
@@ -50,7 +51,9 @@ def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Con
     Without ``keeps_pins`` nothing is checked: pins can be taken off even while some are broken.
     """
     with transaction.atomic():
-        yield Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
+        sql = f"SELECT * FROM chatapp_conversation WHERE id = %s{locking()}"  # noqa: S608 - a constant
+        (found,) = select(Conversation, sql, conversation.pk)
+        yield found
         if keeps_pins and conversation.pins.exists():
             broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
             if broken:

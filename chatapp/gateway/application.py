@@ -34,6 +34,7 @@ ROOT = "/gateway"
 DIALECTS = (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
 _TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
+_CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _PROGRAM = re.compile(r"[\x21-\x7e]+")
 
 
@@ -128,8 +129,8 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
         if not work.done():
             work.cancel()
             await asyncio.wait({work})
-        if work.cancelled():
-            recording.end(GONE)
+        if not recording.is_over:
+            recording.end(GONE if work.cancelled() else UNREACHED)
 
 
 def _admit(call: Call) -> ApiToken:
@@ -163,8 +164,12 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
     token, dialect = _admit(call), call.dialect
     if call.path not in dialect.paths | dialect.beside:
         raise Refusal(404, _("There is nothing at this address."))
+    if "sec-websocket-key" in call.headers:
+        raise Refusal(426, _("There are no WebSockets here. Send the request over HTTP."))
     if call.scope["method"] != "POST":
         raise Refusal(405, _("This address doesn't accept that method."))
+    if any(_CONTROL.search(one) for one in call.headers.values()):
+        raise Refusal(400, _("A header has a character that headers can't have."))
     if encoding := call.headers.get("content-encoding", ""):
         body = decoded(body, encoding)
     is_chosen = token.profile and token.profile.provider == dialect.provider
@@ -215,13 +220,13 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
             kept = [one for one in answer.raw_headers if one[0].lower() not in HOP_BY_HOP]
             await send({"type": "http.response.start", "status": answer.status, "headers": kept})
             async for chunk in answer.content.iter_any():
+                await recording.keep_in_line()
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 recording.take(chunk)
-                # A server that only writes does not look at others.
-                await asyncio.sleep(0)
             recording.end()
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
+        recording.end(str(error))
         raise Refusal(403, in_words(str(error))) from error
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)

@@ -11,6 +11,7 @@ from typing import Any
 
 import brotli
 
+import condense
 from chatapp.gateway.dialects import Refusal
 from chatapp.project.sentences import translate as _
 
@@ -99,6 +100,7 @@ def read_body(data: bytes, name: str, *, any_value: bool = False) -> Body:
     try:
         text = data.decode()
         value, cuts = _read_object(text, name)
+        value = condense.well_formed_json(value)
     except (ValueError, RecursionError):
         return Body({}, data)
     if not (cuts and (any_value or isinstance(value[name], list))):

@@ -78,5 +78,5 @@ def openai_error(status: int, said: str) -> Json:
 KINDS: Mapping[int, str] = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
     404: "not_found_error", 405: "invalid_request_error", 413: "request_too_large",
-    415: "invalid_request_error", 429: "rate_limit_error",
+    415: "invalid_request_error", 426: "invalid_request_error", 429: "rate_limit_error",
 }  # fmt: skip

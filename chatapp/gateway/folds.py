@@ -76,11 +76,11 @@ def fold_if_due(request: Request, conversation: Conversation, tokens: int) -> No
     It is not while one is made, or while a person has undone one.
     """
     pk, status = conversation.pk, Condensation.Status
+    if request.told.is_part or request.token.mode != ApiToken.Mode.CONDENSE:
+        return
     tried = Condensation.objects.filter(conversation=pk, message__rewind_parent=None)
     is_open = tried.filter(status__in=(status.RUNNING, status.UNDONE)).exists()
-    if request.told.is_part or request.token.mode != ApiToken.Mode.CONDENSE or is_open:
-        return
-    if (terms := read_terms(pk)) and tokens >= _budget(terms).condenses_at:
+    if not is_open and (terms := read_terms(pk)) and tokens >= _budget(terms).condenses_at:
         enqueue("fold_conversation", key=str(pk), conversation=str(pk))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import condense
 from chatapp.gateway.dialects import Dialect, Json, Told
 from chatapp.models import HistoryLink
 from chatapp.records.transfer.record_rows import WRONG
@@ -73,8 +72,8 @@ def _size(message: Json) -> int:
     return len(message["content"])
 
 
-def _role(item: object) -> object:
-    return fields(item).get("role")
+def _role(item: object) -> str:
+    return str(fields(item).get("role"))
 
 
 def _short(name: str) -> str:
@@ -116,7 +115,7 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
     for number, item in enumerate(told.items):
         known, said = len(transcript.messages), [*map(_size, transcript.messages[-1:])]
         try:
-            transcript.take(number + 1, condense.well_formed_json(item))
+            transcript.take(number + 1, item)
         except WRONG:
             odd += 1
         made = len(transcript.messages)

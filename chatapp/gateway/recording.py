@@ -23,7 +23,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
 from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.providers.stream_errors import said_in
-from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
+from chatapp.storage.partial_replies import PAUSE, RetriedWrites, kept_draft, partial_replies
 from chatapp.turns import actions
 from condense import noop
 
@@ -37,6 +37,10 @@ UNREAD = noop("The answer was passed on, and could not be read here.")
 # Of an error's text so much is kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
+# Seconds after which a request that waits for its answer is stored meanwhile …
+SOON = 0.05
+# … and those that it waits for its record where the database is locked.
+PATIENCE = 10.0
 
 
 @dataclass(eq=False, slots=True)
@@ -61,28 +65,42 @@ class Recording:
     async def outgoing(self) -> bytes:
         """Return the body to send: the client's, but for folds and recalled passages."""
         changes = self.request.token.mode != ApiToken.Mode.RECORD
-        if changes and self.is_kept:
-            self._task = _start(self)
-            await self._opened.wait()
+        if self.is_kept:
+            _unstored.add(self)
+            asyncio.get_running_loop().call_later(SOON, self._begin)
+            await self.keep_in_line(least=int(not changes))
         elif changes and self.counting:
             with suppress(Exception):
                 self._sent = await reading(counted)(self.request)
         return self.request.raw if self._sent is None else self._sent
 
+    async def keep_in_line(self, least: int = 1) -> None:
+        """Wait until the request is stored, if it is one of more than ``least`` that are not yet.
+
+        One alone is passed on at once; of many none is lost in a crash, however long the line is.
+        """
+        if self in _unstored and len(_unstored) > least:
+            self._begin()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._opened.wait(), PATIENCE if least else None)
+
     def take(self, chunk: bytes) -> None:
-        """Take in a piece of the answer that has gone out; with the first one the record begins."""
+        """Take in a piece of the answer that has gone out; by the first one the record begins."""
         if self.is_kept:
             self._first = time.monotonic() if self._first is None else self._first
             self._chunks.append(chunk)
             self._more.set()
-            self._task = self._task or _start(self)
+            self._begin()
 
     def end(self, lost: str = "") -> None:
         """Take in that nothing more comes; ``lost`` says why there is no more."""
         if self.is_kept:
             self.lost, self.is_over = lost, True
             self._more.set()
-            self._task = self._task or _start(self)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._task = self._task or _start(self)
 
     @property
     def is_stream(self) -> bool:
@@ -101,7 +119,7 @@ class Recording:
             if self.is_over and not self._chunks:
                 return
             if not self.is_over:
-                await async_tasks.tick()
+                await async_tasks.tick(PAUSE)
 
     async def run(self) -> None:
         """Store the request, drafts of the answer twice a second, and its end."""
@@ -113,7 +131,7 @@ class Recording:
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
         finally:
-            self._opened.set()
+            self._note_stored()
         await self._more.wait()
         ended = Ended(request.dialect.reply())
         try:
@@ -128,17 +146,21 @@ class Recording:
         await reading(actions.announce_change)(opened.conversation.pk)
 
     async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
-        await asyncio.to_thread(lambda: request.body)
         await reading(lambda: request.history)()
         talk, is_new = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
+        self._note_stored()
         await reading(actions.announce_change)(talk.pk)
         if is_new:
             actions.announce_list(request.owner.pk)
         return opened
+
+    def _note_stored(self) -> None:
+        self._opened.set()
+        _unstored.discard(self)
 
     async def _follow(self, ended: "Ended", number: int) -> None:
         """Take the answer in to its end, and keep drafts of it."""
@@ -221,7 +243,8 @@ def _error_in(body: bytes) -> str:
     return body.decode(errors="replace")[:LONGEST_ERROR]
 
 
-# The recordings of this process.
+# The recordings of this process, and those whose request is not stored.
+_unstored: set[Recording] = set()
 _running: dict[asyncio.Task[None], Recording] = {}
 
 

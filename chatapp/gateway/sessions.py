@@ -26,7 +26,7 @@ EXCHANGE = 2
 def find_known(request: Request) -> Conversation | None:
     """Return the conversation that a request continues, None for a new one."""
     session = request.name.session
-    if found := _with_history(_of_session(request, session), request):
+    if found := _with_history(request):
         return found
     main = _main_of(request, session)
     return main if main is not None and _is_alike(main, request) else None
@@ -73,16 +73,18 @@ def _main_of(request: Request, session: str) -> Conversation | None:
     return None
 
 
-def _with_history(
-    known: "models.QuerySet[ClientConversation]", request: Request
-) -> Conversation | None:
-    """Return the conversation that has the longest beginning of a history."""
+def _with_history(request: Request) -> Conversation | None:
+    """Return the session's conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
-    rows = HistoryLink.objects.filter(message__conversation__client__in=known.values("pk"))
-    rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
-        found = rows.filter(digest__in=part).order_by("message__conversation__updated_at")
+        # Most histories that are new have nothing in common with any other.
+        if not HistoryLink.objects.filter(digest__in=part).exists():
+            continue
+        known = _of_session(request, request.name.session).values("pk")
+        rows = HistoryLink.objects.filter(message__conversation__client__in=known, digest__in=part)
+        rows = rows.select_related("message__conversation__client")
+        found = rows.order_by("message__conversation__updated_at")
         by = defaultdict[bytes, list[Message]](list)
         for link in found:
             by[bytes(link.digest)].append(link.message)
@@ -129,10 +131,12 @@ def _is_alike(conversation: Conversation, request: Request) -> bool:
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:
-    made: Conversation = insert(Conversation(owner=request.owner, profile=request.profile))
-    columns = {"program": request.program, "session": request.name.session}
+    at = timezone.now() if parent else None
+    made: Conversation = insert(
+        Conversation(owner=request.owner, profile=request.profile, archived_at=at)
+    )
+    columns = {"program": request.program, "session": request.name.session, "parent": parent}
     insert(ClientConversation(conversation=made, dialect=request.dialect.name, **columns))
-    _put_beside(made, parent)
     return made
 
 

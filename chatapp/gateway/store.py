@@ -31,7 +31,7 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.database import insert, next_key, now, together
+from chatapp.models.database import changing, insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
@@ -60,27 +60,27 @@ class Opened:
 
 def open_call(request: Request, conversation: Conversation) -> Opened:
     """Store the new messages of a request and its call, before the answer is there."""
-    entries = request.history.entries
+    entries, log = request.history.entries, _log_of(conversation.pk)
     with lock(conversation, keeps_pins=False) as locked:
         locked.owner = request.owner
         # What a client asks for its own use is no part of the talk.
         aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
         rewriter = Rewriter(request, locked)
-        seqs = [0] * len(entries) if aside else _take(locked, rewriter)
+        seqs = [0] * len(entries) if aside else _take(locked, rewriter, log)
         made = rewriter.rewrite(is_folded=aside != "summary")
         purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
         call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        log, sent = _log_of(locked.pk), _as_sent(request, seqs, made)
-        new = [one for one in seqs if one and not log.knows(one)]
-        log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
+        sent = _as_sent(request, seqs, made)
+        if new := [one for one in seqs if one and not log.knows(one)]:
+            log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
         call.pk, stored = together(next_key(ModelCall), log.looking(compared))
         written = log.store(call, sent, compared, stored)
         used = {"used_at": now(), "program": request.program}
-        ApiToken.objects.filter(pk=request.token.pk).update(**used)
+        together(changing(ApiToken, request.token.pk, **used))
     log.written = written
     root = naming.root_of(request.owner.pk, request.dialect.name)
     digest = entries[-1].digest if entries else root
@@ -89,16 +89,18 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
     return Opened(request, locked, call, digest, body, view, problem)
 
 
-def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
+def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int]:
     """Store the new messages of a history; return the number of each of its messages, or 0.
 
     Where the two part, what is stored is set aside: as a version, or as a history that the client
     has replaced. A version that the client went back to is shown again.
     """
     entries = rewriter.entries
-    links = HistoryLink.objects.filter(message__conversation=locked)
-    links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
-    known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
+    known: dict[bytes, Message] = {}
+    if locked.last_seq:
+        links = HistoryLink.objects.filter(message__conversation=locked)
+        links = links.filter(digest__in=[one.digest for one in entries]).select_related("message")
+        known = {bytes(one.digest): one.message for one in links.order_by("message__seq")}
     common = _in_common(entries, known)
     aside = [known[one.digest] for one in entries[common:] if one.digest in known]
     if aside and _brought_back(locked, aside[-1].rewind_parent):
@@ -108,7 +110,8 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     # What a system prompt's authority adds behind an old message comes again with each request.
     is_new = not common or not all(one.is_told for one in entries[common:])
     fresh = entries[common:] if is_new else ()
-    _part(locked, entries[:common], known, len(fresh))
+    if locked.last_seq:
+        _part(locked, entries[:common], known, len(fresh))
     seqs = [
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
@@ -116,7 +119,7 @@ def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
     said = [one for one in fresh if not one.is_told]
     recalled = rewriter.recall() if said else ()
     seqs += [
-        _append(locked, one, *(recalled if one in said[-1:] else ())) if one.content else 0
+        _append(locked, log, one, *(recalled if one in said[-1:] else ())) if one.content else 0
         for one in fresh
     ]
     return [*seqs, *[0] * (len(entries) - len(seqs))]
@@ -161,15 +164,16 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
+def _append(locked: Conversation, log: RequestLog, entry: Entry, *recalled: dict[str, Any]) -> int:
     content = [*entry.content, *recalled]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
+    log.learn([row])
     if not entry.is_told:
         insert(HistoryLink(message=row, digest=entry.digest))
     if entry.role == "user" and not locked.title and message.words:
         locked.title = title_of(message.words)
-        Conversation.objects.filter(pk=locked.pk).update(title=locked.title)
+        together(changing(Conversation, locked.pk, title=locked.title))
     return row.seq
 
 

@@ -59,7 +59,7 @@ class Upstream:
             dropped |= {*CREDENTIALS}
         kept = [one for one in given if one[0] not in dropped]
         return [
-            (name.decode("latin1"), value.decode("latin1"))
+            (name.decode(), value.decode(errors="replace"))
             for name, value in (*kept, *(self.credentials or ()))
         ]
 

@@ -38,12 +38,21 @@ class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne c
 
     @override
     def process(self) -> Any:
-        """Pass the request on once it is here."""
-        if self.left < 0:
+        """Pass the request on once it is here; the gateway refuses in words of its own."""
+        if self.path.startswith(b"/gateway/"):
+            self.requestHeaders.removeHeader(b"upgrade")
+        elif self.left < 0:
             with Reader.of("", self.getHeader("accept-language") or "").reading():
                 said = _("This is too much: a request can have up to {n} MB.", n=LARGEST_BODY >> 20)
             return self.basic_error(413, b"Content Too Large", said)
         return super().process()
+
+    @override
+    def handle_reply(self, message: Message) -> None:
+        """Send a piece at once: to have the reactor do it costs as much again."""
+        super().handle_reply(message)
+        if message.get("more_body") and self.channel:
+            self.channel.transport.doWrite()
 
 
 # The factory of Daphne has no other place where its class of requests is named.

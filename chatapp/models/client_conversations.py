@@ -10,6 +10,7 @@ from django.db import models
 
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
+from chatapp.models.database import insert
 from chatapp.models.messages import Message
 from chatapp.providers import request_bytes
 
@@ -92,7 +93,7 @@ class HistoryLink(models.Model):
     def put_behind(cls, before: bytes, message: Message, view: bytes = b"") -> None:
         """Put a stored message behind the history with this digest."""
         digest = cls.digest_behind(before, message.role, message.content)
-        cls.objects.create(message=message, digest=digest, view=view)
+        insert(cls(message=message, digest=digest, view=view))
 
     @staticmethod
     def digest_behind(before: bytes, role: str, blocks: Sequence[Block]) -> bytes:

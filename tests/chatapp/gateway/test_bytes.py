@@ -61,7 +61,7 @@ BODIES = {
     "odd": ODD,
     "no list": b'{"model":"claude-opus-5","messages":"hello"}',
     "empty list": b'{"messages": [ ],"model":"claude-opus-5"}',
-    "odd items": b'{"messages":[1,null,"x",[],{"role":5},{"role":"user","content":[7]}]}',
+    "odd items": b'{"messages":[1,null,"x",[],{"role":[]},{"role":"user","content":[7]}]}',
     "no JSON": b'{"messages":[{"role":"user"',
     "no UTF-8": b'{"messages":[{"role":"user","content":"\xff\xfe"}]}',
     "nothing": b"",
@@ -97,7 +97,7 @@ async def recorded() -> list[bytes]:
 
 
 async def test_every_body_arrives_as_it_was_sent_and_is_on_record_so(
-    upstream: RawServer, token: str
+    upstream: RawServer, token: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """That is so of odd JSON, of no JSON, and of compressed bodies, in their decoded form."""
     for body in BODIES.values():
@@ -110,6 +110,7 @@ async def test_every_body_arrives_as_it_was_sent_and_is_on_record_so(
         assert answer.body == STREAM
     assert upstream.bodies == [*BODIES.values(), *ENCODED.values()]
     assert await recorded() == [*BODIES.values(), *[BODIES["a talk"]] * len(ENCODED)]
+    assert "without what it says" not in caplog.text
     assert all(b"sk-test" in head and token.encode() not in head for head in upstream.heads)
     assert b"POST /v1/messages?beta=true HTTP/1.1" in upstream.heads[0]
 

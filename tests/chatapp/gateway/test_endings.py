@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from chatapp.gateway import recording
 from chatapp.gateway.bodies import LARGEST
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
+from chatapp.models.database import reading
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
@@ -41,6 +42,22 @@ async def test_a_client_that_leaves_ends_the_call_and_what_came_is_kept(
     assert call.turn
     assert (call.message.stop_reason, call.turn.status) == ("stopped", "stopped")
     assert await talks() == [[("user", "Say all."), ("assistant", "Half a")]]
+
+
+async def test_requests_that_come_at_once_are_on_record_before_their_answers_go_out(
+    upstream: RawServer, token: str
+) -> None:
+    """A crash loses none of them."""
+    gate = asyncio.Event()
+    upstream.default = lambda _body: Script([FIRST_HALF, SECOND_HALF], gate=gate)
+    many = [Visit("/v1/messages", token, ASKED) for _number in range(5)]
+    for one in many:
+        await one.answer.wait_for(b"Half a")
+    stored = await reading(ModelCall.objects.count)()
+    gate.set()
+    await asyncio.gather(*[one.task for one in many])
+    await recording.settle()
+    assert stored == len(many)
 
 
 async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: str) -> None:
@@ -122,6 +139,15 @@ REFUSED = {
     "no such path": ("/v1/embeddings", ASKED, {}, 404, "not_found_error"),
     "a method": ("/v1/responses", b"", {"method": "GET"}, 405, "invalid_request_error"),
     "a model": ("/v1/responses", b'{"model":"none"}', {}, 404, "not_found_error"),
+    "a control character": (
+        *("/v1/messages", ASKED, {"user_agent": "a\x01"}, 400),
+        "invalid_request_error",
+    ),
+    "half a character": ("/v1/responses", b'{"model":"\\udfff"}', {}, 404, "not_found_error"),
+    "a socket": (
+        *("/v1/responses", b"", {"method": "GET", "sec_websocket_key": "x"}, 426),
+        "invalid_request_error",
+    ),
     "an encoding": (
         *("/v1/messages", ASKED, {"content_encoding": "lzma"}, 415),
         "invalid_request_error",
