@@ -111,21 +111,21 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
     return talk if (is_main or waits) and _is_alike(talk, request) else None
 
 
-def _head_of(conversation: Conversation, request: Request) -> Told:
-    """Return the facts of a conversation's newest request, without its history."""
+def _newest_of(conversation: Conversation, request: Request) -> Told:
+    """Return the facts of a conversation's newest request; items may have its prompt and tools."""
     call = conversation.calls.filter(manifest__isnull=False).order_by("-pk").first()
     if call is None:
         return Told(())
-    parts = RequestReader(conversation.pk).parts(call.manifest)
-    return request.dialect.read(read_body(parts.head + parts.tail, "").value)
+    sent = RequestReader(conversation.pk).read(call.manifest)
+    return request.dialect.read(read_body(sent, "").value)
 
 
 def _has_tools(conversation: Conversation, request: Request) -> bool:
-    return bool(_head_of(conversation, request).tools)
+    return bool(_newest_of(conversation, request).tools)
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:
-    return naming.are_alike(_head_of(conversation, request), request.told)
+    return naming.are_alike(_newest_of(conversation, request), request.told)
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:

@@ -31,7 +31,7 @@ def changes(requests: Sequence[Sequence[Any]]) -> list[int]:
 
 def summary_in(items: Sequence[Any]) -> str:
     """Return the summary that begins some items, "" without any."""
-    parts = [part for one in items[:2] for part in one.get("content", ())]
+    parts = [part for one in items[:3] for part in one.get("content", ())]
     return next((one["text"] for one in parts if HEADING in one.get("text", "")), "")
 
 
