@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,7 @@ def _tools(body: Body) -> Iterator[Body]:
             yield from one.get("tools") or [one]
 
 
-def _response(reply: Reply, number: int, tokens: int, custom: Set[str]) -> dict[str, Any]:
+def _response(reply: Reply, number: int, tokens: int, custom: Container[str]) -> dict[str, Any]:
     output: list[dict[str, Any]] = []
     after = f"_of_rs_{number}" if reply.thinking else f"_{number}"
     if reply.thinking:
