@@ -13,7 +13,7 @@ from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
 from chatapp.gateway.requests import Request
 from chatapp.gateway.rewrites import Rewriter
-from chatapp.models import ClientConversation, Conversation, HistoryLink, Message
+from chatapp.models import ClientConversation, Conversation, HistoryLink, Message, ModelCall
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
 
@@ -29,7 +29,8 @@ def find_known(request: Request) -> Conversation | None:
     if found := _with_history(_of_session(request, session), request):
         return found
     main = _main_of(request, session)
-    return main if main is not None and _is_alike(main, request) else None
+    is_own = main and (naming.asks_aside(request.headers, request.told) or _is_alike(main, request))
+    return main if is_own else None
 
 
 @transaction.atomic
@@ -113,7 +114,8 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
 
 def _newest_of(conversation: Conversation, request: Request) -> Told:
     """Return the facts of a conversation's newest request; items may have its prompt and tools."""
-    call = conversation.calls.filter(manifest__isnull=False).order_by("-pk").first()
+    talk = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
+    call = talk.filter(manifest__isnull=False).order_by("-pk").first()
     if call is None:
         return Told(())
     sent = RequestReader(conversation.pk).read(call.manifest)
