@@ -32,6 +32,7 @@ _SUMMARY = re.compile(
     r"\s*(?:CRITICAL: Respond with TEXT ONLY|Your task is to create a detailed summary of the"
     r"|You are performing a CONTEXT CHECKPOINT COMPACTION|Provide a detailed prompt for continuing"
     r"|The current conversation is rapidly running out of context|\*Briefly\* summarize this"
+    r"|Here is the conversation so far:\s*<conversation>"
     r"|(?P<goes_on>\[SUGGESTION MODE|The user stepped away))"
 )
 _KIND = re.compile(r'"request_kind": *"(?!turn")')

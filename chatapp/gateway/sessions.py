@@ -13,7 +13,7 @@ from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
 from chatapp.gateway.requests import Request
 from chatapp.gateway.rewrites import Rewriter
-from chatapp.models import ClientConversation, Conversation, HistoryLink, Message
+from chatapp.models import ClientConversation, Conversation, HistoryLink, Message, ModelCall
 from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
 
@@ -29,7 +29,8 @@ def find_known(request: Request) -> Conversation | None:
     if found := _with_history(request):
         return found
     main = _main_of(request, session)
-    return main if main is not None and _is_alike(main, request) else None
+    is_own = main and (naming.asks_aside(request.headers, request.told) or _is_alike(main, request))
+    return main if is_own else None
 
 
 @transaction.atomic
@@ -113,21 +114,22 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
     return talk if (is_main or waits) and _is_alike(talk, request) else None
 
 
-def _head_of(conversation: Conversation, request: Request) -> Told:
-    """Return the facts of a conversation's newest request, without its history."""
-    call = conversation.calls.filter(manifest__isnull=False).order_by("-pk").first()
+def _newest_of(conversation: Conversation, request: Request) -> Told:
+    """Return the facts of a conversation's newest request; items may have its prompt and tools."""
+    talk = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
+    call = talk.filter(manifest__isnull=False).order_by("-pk").first()
     if call is None:
         return Told(())
-    parts = RequestReader(conversation.pk).parts(call.manifest)
-    return request.dialect.read(read_body(parts.head + parts.tail, "").value)
+    sent = RequestReader(conversation.pk).read(call.manifest)
+    return request.dialect.read(read_body(sent, "").value)
 
 
 def _has_tools(conversation: Conversation, request: Request) -> bool:
-    return bool(_head_of(conversation, request).tools)
+    return bool(_newest_of(conversation, request).tools)
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:
-    return naming.are_alike(_head_of(conversation, request), request.told)
+    return naming.are_alike(_newest_of(conversation, request), request.told)
 
 
 def _begin(request: Request, parent: Conversation | None) -> Conversation:

@@ -153,13 +153,15 @@ def _part(
     """Set aside the stored messages behind the common beginning of two histories."""
     last = known[common[-1].digest].seq if common else 0
     shown = locked.messages.in_force()
-    tail = shown.filter(seq__gt=last, history_link__isnull=False).order_by("seq").first()
+    behind = shown.filter(seq__gt=last).order_by("seq")
+    tail = behind.filter(history_link__isnull=False).first()
     if tail is None:
         return
     shares = any(one.role == "assistant" for one in common)
     is_other = fresh > 1 and not shares and shown.filter(role="assistant").exists()
     if not common or is_other:
-        set_tail_aside(locked, tail.seq, last, Rewind.Cause.REPLACED)
+        # The rules before it were replaced, too.
+        set_tail_aside(locked, behind[0].seq, last, Rewind.Cause.REPLACED)
     else:
         set_tail_aside(locked, tail.seq, last)
 

@@ -18,13 +18,15 @@ LONGEST_QUOTE = 80
 
 def answer(body: Body) -> Reply:
     """Return a summary where one is asked for, a tool call where "call NAME {…}" asks for it."""
-    blocks = blocks_of(body["messages"][-1])
+    # Programs have rules behind the user's message, and the gateway what it recalls.
+    blocks = blocks_of([one for one in body["messages"] if one["role"] != "system"][-1])
     asked = _text(blocks[-1])
     if "<summary>" in asked:
         return Reply(summarise(body))
     if blocks[-1]["type"] == "tool_result":
         return Reply(f"The tool answered: {_quote(_result_text(blocks[-1]))}")
-    call = _CALL.search(asked.strip())
+    calls = [_CALL.search(_text(one).strip()) for one in blocks]
+    call = next(filter(None, reversed(calls)), None)
     offered = {tool["name"] for tool in body.get("tools", ())}
     if call and call["name"] in offered:
         return Reply(tools=(ToolCall(call["name"], json.loads(call["input"] or "{}")),))

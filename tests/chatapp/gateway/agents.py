@@ -7,7 +7,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, override
+from typing import Any, ClassVar, override
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -50,6 +50,7 @@ class Agent(ABC):
 
     path = "/v1/messages"
     key = "messages"
+    tools: ClassVar[tuple[str, ...]] = ("read",)
 
     def __post_init__(self) -> None:
         """Say the same words in each run."""
@@ -122,7 +123,8 @@ class Agent(ABC):
     def reply(self) -> Reply:
         """Return an answer, which may think or call tools."""
         calls = self.dice.choice([0, 0, 1, 2])
-        tools = [ToolCall("read", {"path": self.words(3)}) for _number in range(calls)]
+        names = (self.tools * 2)[:calls]
+        tools = [ToolCall(name, {"path": self.words(3)}) for name in names]
         return Reply(self.words(200), tools=tools, thinking=self.words(50))
 
     async def grow(self) -> None:
@@ -197,7 +199,8 @@ class Chat(Agent):
 
     @override
     def user(self, text: str) -> list[Item]:
-        first = [] if self.history else [{"role": "system", "content": "You are an agent."}]
+        rules = {"role": "system", "content": "You are an agent.\nBe brief.\nUse tools."}
+        first = [] if self.history else [rules]
         return [*first, {"role": "user", "content": text}]
 
     @override
@@ -218,21 +221,27 @@ class Chat(Agent):
 
 @dataclass
 class Codex(Agent):
-    """It speaks as Codex does: with the Responses API, and rules of the developer first."""
+    """It speaks as Codex does: the Responses API, with tools and rules of the developer first."""
 
     path = "/v1/responses"
     key = "input"
+    tools = ("read", "exec")
 
     @override
     def user(self, text: str) -> list[Item]:
+        kinds = zip(("function", "custom"), self.tools, strict=True)
+        offered = [{"type": kind, "name": name} for kind, name in kinds]
+        space = {"type": "namespace", "name": "functions", "tools": offered}
+        tools = {"type": "additional_tools", "role": "developer", "tools": [space]}
         rules = {"role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]}
         said = {"role": "user", "content": [{"type": "input_text", "text": text}]}
-        first = [] if self.history else [{"type": "message", **rules}]
+        first = [] if self.history else [tools, {"type": "message", **rules}]
         return [*first, {"type": "message", **said}]
 
     @override
     def result(self, name: str, text: str) -> list[Item]:
-        return [{"type": "function_call_output", "call_id": name, "output": text}]
+        kinds = [one["type"] for one in self.history if one.get("call_id") == name]
+        return [{"type": f"{kinds[0]}_output", "call_id": name, "output": text}]
 
     @override
     def answer(self, body: Mapping[str, Any]) -> None:

@@ -96,6 +96,9 @@ class Client:
 
     async def compact(self, text: str) -> None:
         """Put a summary in place of the whole history."""
+        if self.style == "opencode" and self.history:
+            asked = f"Here is the conversation so far:\n\n<conversation>\n{text}\n</conversation>"
+            await self.post([{"role": "user", "content": asked}], system="Summarise.", tools=[])
         if self.style != "plain" and self.history:
             said = f"This session is being continued from a previous conversation. {text}"
             self.history = [("user", said)]

@@ -16,6 +16,7 @@ from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
 from chatapp.operations import background_jobs
 from chatapp.turns.crash_recovery import close_left
 from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
+from tests.chatapp.gateway.programs import said_in
 from tests.standin.auto import summarise
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.server import Standin
@@ -31,7 +32,7 @@ def changes(requests: Sequence[Sequence[Any]]) -> list[int]:
 
 def summary_in(items: Sequence[Any]) -> str:
     """Return the summary that begins some items, "" without any."""
-    parts = [part for one in items[:2] for part in one.get("content", ())]
+    parts = [part for one in items[:3] for part in one.get("content", ())]
     return next((one["text"] for one in parts if HEADING in one.get("text", "")), "")
 
 
@@ -139,6 +140,8 @@ async def test_the_clients_own_compaction_goes_out_unfolded_and_begins_anew(
     await agent.say("This session is being continued: all of it.", Reply("Go on."))
     assert HEADING not in str(agent.requests[-1])
     assert "The client replaced" in await page_of(agent, alice)
+    # Rules, words and answer: the rules before are gone, too.
+    assert len(await sync_to_async(said_in)(await talk_of(agent))) <= 3
 
 
 @pytest.mark.parametrize("kind", AGENTS)
