@@ -17,7 +17,7 @@ from condense.messages import Message
 from condense.recall.passages import Passage
 from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
-from condense.recall.words import MARKS, Term, fold, terms_of, words_of
+from condense.recall.words import MARKS, Term, fold, terms_in, terms_of, words_of
 
 if TYPE_CHECKING:
     from condense.recall.meanings import Embedded, Embedder
@@ -103,9 +103,9 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
     """Return a passage with the ``asked`` terms near its place; an outdated file has fit 0."""
-    near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
+    near = passage.text[max(0, passage.at - NEAR) : passage.at + NEAR]
     telling = [term for term in terms if term.kind != "common"]
-    found = [term.text for term in telling if next(term.places(near), None)]
+    found = [term.text for term in terms_in(telling, near)]
     twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
     asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
     is_old = passage.file and index.last_named(passage.file) > passage.seq
