@@ -20,6 +20,11 @@ FORGOT = (
     "[The user has had {count} passages of this conversation forgotten. They are left out, marked "
     "[…], of all that you read. Do not guess what they said, and do not bring it up.]"
 )
+FORGOT_NOTHING = (
+    "[The user asks to have something forgotten. The words name no passage, or too many: nothing "
+    "is forgotten yet, and you cannot do it. If you know what is meant, quote its sentence word "
+    "for word, and say that the user can send “Forget” with these words. Say no more of it.]"
+)
 _TAGGED = re.compile(r"<([\w-]+)[^\n]*>\n(.*)\n</\1>", re.DOTALL)
 
 
@@ -69,7 +74,7 @@ def forgotten_block(passages: Sequence[tuple[int, str]]) -> condense.TextBlock:
     """Return the block of a message that forgets passages of other messages."""
     said = [{"seq": seq, "text": text} for seq, text in passages]
     return condense.TextBlock(
-        FORGOT.format(count=len(passages)),
+        FORGOT.format(count=len(passages)) if passages else FORGOT_NOTHING,
         {condense.BESIDE: {"kind": condense.FORGOTTEN, "passages": said}},
     )
 

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 import condense
 from chatapp.accounts.accounts import preferences_of
-from chatapp.agent.annotated_blocks import environment_block, names_of
+from chatapp.agent.annotated_blocks import environment_block, forgotten_by, names_of
 from chatapp.agent.errors import TurnEnded
 from chatapp.conversations import forgotten_passages
 from chatapp.conversations.composer.attachments import (
@@ -87,7 +87,9 @@ def start_message(
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
         forgets = forgotten_passages.block_for(locked, text)
-        around = forgets or _recall(locked, preferences, text)
+        is_forgetting = any(forgotten_by([one.to_api() for one in forgets]))
+        # A request that finds nothing recalls what it may mean, each passage with a button.
+        around = forgets if is_forgetting else (*forgets, *_recall(locked, preferences, text))
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -97,9 +99,9 @@ def start_message(
         row = message_store.new_row(locked.pk, message, seq, key, **columns)
         numbering = message_store.next_seq.query(locked.pk, title=title)
         together(insert.query(turn), numbering, *message_store.storing(row))
-        if forgets:
+        if is_forgetting:
             forgotten_passages.forget(row)
-        is_new = not forgets and replaces is None
+        is_new = not is_forgetting and replaces is None
         own = locked if is_new else message_store.read_conversation(locked.pk)
     # An edit takes the place of something: all is shown anew.
     question = message_store.to_engine(row) if replaces is None else None

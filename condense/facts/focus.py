@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from condense.facts.quotes import quotes_in
 from condense.facts.texts import Shown, plain_text, sentences
 from condense.messages import Message
-from condense.recall.words import Term, fold, terms_of
+from condense.recall.words import terms_in, terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +26,11 @@ def find_focus(focus: str, hidden: Sequence[Message], kept: Sequence[Message]) -
     """
     terms = [one for one in terms_of(focus) if one.kind != "common"]
     said = sentences(plain_text([one for one in hidden if not one.is_summary]))
-    found = max(said, key=lambda one: (len(_in(terms, one)), len([*quotes_in(one)])), default="")
-    if not (fitting := _in(terms, found)):
+    fits = partial(terms_in, terms)
+    found = max(said, key=lambda one: (len(fits(one)), len([*quotes_in(one)])), default="")
+    if not (fitting := fits(found)):
         return None
     text, quotes = plain_text(kept), [*quotes_in(found)]
     shown = Shown(text)
     has_figures = all(any(map(shown.says, one.spellings)) for one in quotes)
-    return FocusFound(found, has_figures if quotes else len(_in(fitting, text)) == len(fitting))
-
-
-def _in(terms: Sequence[Term], text: str) -> list[Term]:
-    folded = fold(text)
-    return [one for one in terms if any(one.places(folded))]
+    return FocusFound(found, has_figures if quotes else terms_in(fitting, text) == fitting)

@@ -26,14 +26,15 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.recall.ranking import Index, weight_of
-from condense.recall.words import Term, fold, terms_of
+from condense.recall.words import Term, terms_in, terms_of
 
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
 # else, such as all that was said of the project.
 MOST, MOST_MEANT = 1_000, 40
 READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a text, and no request
-# A sentence is meant that has so much of what the best one has of the words.
-OF_BEST = 0.6
+# A sentence is meant that has more than this share of the words, and so much of what the best has:
+# a room's number is no phone number.
+SHARE, OF_BEST = 0.5, 0.6
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
 _VALUE = re.compile(
     r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w|[〇零一二三四五六七八九十百千万億亿兆]{2,}"
@@ -81,8 +82,7 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     """
     terms = _terms(request)
     found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
-    # What nobody said tells nothing.
-    weights = {one: weight_of(one, there, index.span) for one, there in found.items() if there}
+    weights = {one: weight_of(one, there, index.span) for one, there in found.items()}
     scores = Counter[int]()
     for term, weight in weights.items():
         scores.update(dict.fromkeys(found[term], weight))
@@ -104,14 +104,15 @@ def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
     """Return the best-scoring sentences by the number of their message."""
     scored = {
         number: {
-            one: sum([weight for term, weight in weights.items() if any(term.places(fold(one)))])
+            one: sum([weights[term] for term in told])
             for one in sentences(text)
+            if len(told := terms_in(weights, one)) > SHARE * len(weights)
         }
         for number, text in texts.items()
     }
     best = max([score for said in scored.values() for score in said.values()], default=0)
     return {
-        number: [one for one, score in said.items() if score and score >= OF_BEST * best]
+        number: [one for one, score in said.items() if score >= OF_BEST * best]
         for number, said in scored.items()
     }
 

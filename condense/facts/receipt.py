@@ -20,7 +20,7 @@ from condense.facts.texts import Shown, plain_text
 from condense.facts.values import Values
 from condense.messages import Message
 from condense.recall.passages import Recall
-from condense.recall.words import fold
+from condense.recall.words import terms_in
 
 # Receipts on record may have results, too: figures of replies.
 FactKind = Literal[
@@ -238,8 +238,8 @@ def _state_of_name(said: Quote, shown: Shown) -> FactState:
     around = said.terms
     for spelling in said.spellings:
         for at in islice(shown.places(spelling), MOST_PLACES):
-            near = fold(shown.text[max(0, at - NEAR_CHARS) : at + len(spelling) + NEAR_CHARS])
-            if sum([any(term.places(near)) for term in around]) >= WORDS_KEPT * len(around):
+            near = shown.text[max(0, at - NEAR_CHARS) : at + len(spelling) + NEAR_CHARS]
+            if len(terms_in(around, near)) >= WORDS_KEPT * len(around):
                 return "kept"
     return "named" if any(map(shown.says, said.spellings)) else "lost"
 

@@ -9,7 +9,7 @@ from condense.facts.ledger import BEGINNINGS
 from condense.facts.quotes import Quote, quotes_in
 from condense.facts.texts import Shown, plain, plain_text
 from condense.messages import Message, TextBlock
-from condense.recall.words import fold
+from condense.recall.words import terms_in
 
 READ_CHARS = 30_000  # of a summary
 SHARED = 0.5  # of the words that a figure was quoted with, for another to stand in its place
@@ -62,5 +62,4 @@ def _replaces(other: Quote, said: Quote) -> bool:
     numbers = [[float(one) for one in _DIGITS.findall(plain(q.figure))] for q in (other, said)]
     if _ABOUT.search(other.text.partition(other.figure)[0]) or numbers[0] == numbers[1]:
         return False
-    folded, terms = fold(other.text), said.terms
-    return sum([any(term.places(folded)) for term in terms]) >= max(1, SHARED * len(terms))
+    return len(terms_in(said.terms, other.text)) >= max(1, SHARED * len(said.terms))

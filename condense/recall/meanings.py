@@ -21,7 +21,7 @@ Signs = NDArray[np.uint8]
 # Passages whose bytes are compared; what the passages before and after one count; and how much of
 # its likeness to the mean is taken off: some are near to any question (as Conneau et al., 2018,
 # take off a half; measured: docs/evaluation.md).
-RESCORED, NEIGHBOURS, COMMON = 500, 0.25, 0.4
+RESCORED, NEIGHBOURS, COMMON = 300, 0.25, 0.4
 # One is so much in a byte: no value of a vector of length 1 with hundreds of them is near 0.3.
 _ONE, _LARGEST = 400, 127
 
@@ -82,7 +82,8 @@ def nearest(
     near = np.unique(np.concatenate([ordered - 1, ordered, ordered + 1]))
     near = near[(near >= 0) & (near < len(signs))]
     likeness = np.zeros(len(signs) + 2, np.float32)
-    likeness[near + 1] = read(near).astype(np.float32) @ asked / _ONE
+    # By one thread: more would spin for longer than they work.
+    likeness[near + 1] = np.einsum("ij,j", read(near).astype(np.float32), asked) / _ONE
     # The first and the last have one neighbour alone.
     likeness[[0, -1]] = likeness[[1, -2]]
     scores = likeness[ordered + 1] + NEIGHBOURS * (likeness[ordered] + likeness[ordered + 2])

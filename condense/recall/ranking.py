@@ -17,14 +17,14 @@ from condense.messages import Message
 from condense.recall.passages import Passage
 from condense.recall.pieces import Near, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
-from condense.recall.words import MARKS, Term, fold, terms_of, words_of
+from condense.recall.words import MARKS, Term, fold, terms_in, terms_of, words_of
 
 if TYPE_CHECKING:
     from condense.recall.meanings import Embedded, Embedder
 
 # Messages of each word that is looked for, the newest; words, the rarest, and messages that are
 # read for all; and the rarest words that are looked for in twos where they are usual.
-MOST, ASKED, READ, RAREST = 96, 16, 40, 3
+MOST, ASKED, READ, RAREST = 96, 16, 30, 3
 NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
 # The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by
@@ -103,9 +103,9 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
     """Return a passage with the ``asked`` terms near its place; an outdated file has fit 0."""
-    near = fold(passage.text[max(0, passage.at - NEAR) : passage.at + NEAR])
+    near = passage.text[max(0, passage.at - NEAR) : passage.at + NEAR]
     telling = [term for term in terms if term.kind != "common"]
-    found = [term.text for term in telling if next(term.places(near), None)]
+    found = [term.text for term in terms_in(telling, near)]
     twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
     asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
     is_old = passage.file and index.last_named(passage.file) > passage.seq

@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -104,18 +104,18 @@ class Term:
     @property
     def forms(self) -> Forms:
         """The forms in a text, each with True if the word may go on."""
-        if self.kind == "stem":
-            heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
-            return tuple([(head + self.text, True) for head in heads])
-        tails = _TAILS if self.kind == "word" and len(self.text) > 2 else ()  # noqa: PLR2004
-        return tuple([(self.text + tail, False) for tail in ("", *tails)])
+        heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
+        is_short = len(self.text) <= 2 or not self.text.isascii()  # noqa: PLR2004
+        tails = ("",) if self.kind != "word" or is_short else ("", *_TAILS)
+        return tuple([(a + self.text + z, self.kind == "stem") for a in heads for z in tails])
 
     def places(self, folded: str) -> Iterator[re.Match[str]]:
         """Yield its places in a folded text, at most so many."""
         if self.text in folded:
             is_whole = self.kind in {"word", "common"}
             ends = f"(?:{'|'.join(_TAILS)})?" if self.kind == "word" else ""
-            pattern = re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
+            heads = f"(?:{'|'.join(_HEADS)})?" if is_whole and _ARABIC.match(self.text) else ""
+            pattern = heads + re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
             for one in islice(re.finditer(pattern, folded), AGAIN):
                 # A stem may stand within a word, as in a German compound.
                 if not (is_whole and one.start() and folded[one.start() - 1].isalnum()):
@@ -162,6 +162,12 @@ def _terms(word: str, common: frozenset[str]) -> Iterator[Term]:
             yield Term(word, "word")
         else:
             yield Term(word[: max(shortest - 1, math.ceil(STEM * len(word)))], "stem", word)
+
+
+def terms_in(terms: Iterable[Term], text: str) -> list[Term]:
+    """Return those of the terms that a text has."""
+    folded = fold(text)
+    return [one for one in terms if any(one.places(folded))]
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -5,16 +5,22 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
+from itertools import batched
+from typing import Any
 
+import numpy as np
 from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
 import condense
 from chatapp.conversations.context import sizes, turn_context
+from chatapp.conversations.embedding import vectors
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     Conversation,
+    Meanings,
     Message,
+    MessageMeaning,
     Preferences,
     Profile,
     Rewind,
@@ -26,6 +32,7 @@ from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
 
 LONG, LONGEST, VISIBLE = 10_000, 100_000, 200
+QUESTION, DIMENSIONS = "Why did the lazy fox jump?", 384
 # Costs that do not depend on what is stored may differ by this factor at most.
 ALIKE = 1.5
 SUMMARY = "<summary>\n1. Primary Request and Intent:\n   - Everything.\n</summary>"
@@ -40,7 +47,7 @@ def measure_storage() -> Iterator[Row]:
     yield from measure_appending(long, longest)
     condensed = make(LONGEST, VISIBLE)
     yield measure_reading(condensed)
-    yield measure_recalling(make(LONG, VISIBLE), condensed)
+    yield from measure_recalling(make(LONG, VISIBLE), condensed)
     yield measure_rewinding(longest)
     yield measure_condensing(longest, profile)
 
@@ -90,19 +97,45 @@ def measure_reading(longest: Conversation) -> Row:
     return Row(work, here / 10, "ms", 30, READ, bare / 10)
 
 
-def measure_recalling(long: Conversation, longest: Conversation) -> Row:
+def measure_recalling(long: Conversation, longest: Conversation) -> Iterator[Row]:
     """Search what is hidden of conversations of different lengths with a message's words."""
 
     def recall(conversation: Conversation) -> None:
-        history_search.StoredRecall(conversation.pk)(
-            "Why did the lazy fox jump?", condense.MOST_PASSAGES
-        )
+        history_search.StoredRecall(conversation.pk)(QUESTION, condense.MOST_PASSAGES)
 
     work, other = (many(partial(recall, one)) for one in (longest, long))
     here, there = beside(work, other)
-    return Row(
-        f"recall of {LONGEST:,}", here / 40, "ms", ALIKE, f"the same of {LONG:,}", there / 40
+    yield Row(f"recall of {LONGEST:,}", here / 40, "ms", ALIKE, f"the same of {LONG:,}", there / 40)
+    embed(longest)
+    here, _ = beside(work, int)
+    yield Row("… by meaning too", here / 40, "ms", 3, f"the same of {LONG:,} by words", there / 40)
+
+
+def embed(conversation: Conversation) -> None:
+    """Store a vector for each message, as far from all others as it may be, and the question's."""
+    dice, name, places = np.random.default_rng(7), "bench", list[tuple[int, int]]()
+    made = condense.quantise(_unit(dice.normal(size=(LONGEST, DIMENSIONS))))
+    keys = conversation.messages.order_by("seq").values_list("pk", flat=True)
+    for some in batched(zip(keys, made, strict=True), LONG):
+        rows = [
+            MessageMeaning(message_id=key, embedder=name, passages=1, vectors=one.tobytes())
+            for key, one in some
+        ]
+        MessageMeaning.objects.bulk_create(rows)
+        places += [(key, 0) for key, _one in some]
+    centre = condense.centre_of(made)
+    Meanings.objects.create(
+        conversation=conversation,
+        embedder=name,
+        places=np.array(places, vectors.PLACE).tobytes(),
+        signs=condense.signs_of(made, centre).tobytes(),
+        centre=centre.tobytes(),
     )
+    vectors.asked[QUESTION] = name, _unit(dice.normal(size=(1, DIMENSIONS)))[0]
+
+
+def _unit(rows: Any) -> Any:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype("f4")
 
 
 def _update(conversation: Conversation, column: str, *, since: int) -> Callable[[], None]:

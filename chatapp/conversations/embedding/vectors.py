@@ -22,7 +22,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import STOP, Stopped, go_on, lock
+from chatapp.models.database import STOP, Stopped, execute, go_on, lock
 from chatapp.models.meanings import delete_vectors, mark_due
 from chatapp.operations import background_jobs
 
@@ -34,8 +34,15 @@ log = logging.getLogger(__name__)
 SLICE, TOGETHER, ROWS, MANY = 5.0, 8, 500, 100
 # Characters of half a question, questions that are kept, and seconds of rest after a failure.
 HALF, REMEMBERED, PAUSE = 200, 64, 60.0
+# Vectors of messages that are hidden, or that a search may find all the same. Django takes longer
+# than the database for so many keys.
+_THERE = (
+    "SELECT v.message_id, v.vectors FROM chatapp_messagemeaning v JOIN chatapp_message m "
+    "ON m.id = v.message_id WHERE v.message_id IN ({}) AND v.embedder = %s "
+    "AND m.rewind_parent IS NULL AND (m.hidden OR m.position <= %s)"
+)
 # A message, and the number of its passage.
-_PLACE = [("message", "<i8"), ("passage", "<u2")]
+PLACE = [("message", "<i8"), ("passage", "<u2")]
 
 # One conversation at a time.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
@@ -150,7 +157,7 @@ def _index(meanings: Meanings, embedder: str, *, is_over: bool) -> bool:
         stored = np.frombuffer(b"".join([bytes(one) for *_place, one in some]), np.int8)
         vectors = stored.reshape(len(named), -1)
         made["centre"] = made["centre"] or condense.centre_of(vectors).tobytes()
-        made["places"] += np.array(named, _PLACE).tobytes()
+        made["places"] += np.array(named, PLACE).tobytes()
         signs = condense.signs_of(vectors, np.frombuffer(made["centre"], np.int8))
         made["signs"] += signs.tobytes()
     newest = Meanings.objects.filter(pk=meanings.pk, due=meanings.due)
@@ -197,21 +204,18 @@ def find_nearest(
     stored = own.values_list("places", "signs", "centre").first()
     if stored is None or len(stored[2]) != size:
         return []
-    places = np.frombuffer(stored[0], _PLACE)
+    places = np.frombuffer(stored[0], PLACE)
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
 
+    there = dict[int, bytes]()
+
     def read(rows: Any) -> Any:
-        wanted = places[rows].tolist()
-        keys = {message for message, _passage in wanted}
-        own = MessageMeaning.objects.filter(embedder=embedder, message__in=keys)
-        found, gone = dict(own.values_list("message", "vectors")), bytes(size)
-        parts = [found.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
+        wanted, gone = places[rows].tolist(), bytes(size)
+        keys = ", ".join({str(message) for message, _passage in wanted})
+        there.update(execute(_THERE.format(keys), embedder, until))
+        parts = [there.get(one, b"")[at * size : (at + 1) * size] or gone for one, at in wanted]
         return np.frombuffer(b"".join(parts), np.int8).reshape(-1, size)
 
-    centre = np.frombuffer(stored[2], np.int8)
-    # Some may be visible, or rewound.
-    found = condense.nearest(vector, centre, signs, read, 4 * most)
+    found = condense.nearest(vector, np.frombuffer(stored[2], np.int8), signs, read, 4 * most)
     near = [condense.Near._make((*places[at].tolist(), likeness)) for at, likeness in found]
-    there = Message.objects.filter(Q(hidden=True) | Q(position__lte=until), rewind_parent=None)
-    shown = {*there.filter(pk__in=[one.number for one in near]).values_list("pk", flat=True)}
-    return [one for one in near if one.number in shown][:most]
+    return [one for one in near if one.number in there][:most]

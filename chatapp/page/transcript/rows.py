@@ -34,17 +34,20 @@ class RecalledPassage:
 class RecalledPart:
     """The passages recalled with a message, and other text ``before`` them in an imported file.
 
-    Or those of earlier messages that this one ``forgets``.
+    Or those of earlier messages that this one ``forgets``. It may have ``missed`` what to forget.
     """
 
     before: str
     passages: Sequence[RecalledPassage]
     forgets: bool = False
+    missed: bool = False
 
     @property
     def label(self) -> str:
         """The number of passages, in words."""
         count = len(self.passages)
+        if self.missed:
+            return _("Forgot nothing")
         if self.forgets:
             return _("Forgot {count} passage", "Forgot {count} passages", count=count)
         return _("Recalled {count} passage", "Recalled {count} passages", count=count)
@@ -52,6 +55,7 @@ class RecalledPart:
 
 def recalled_part(message: condense.Message) -> RecalledPart | None:
     """Return the passages recalled with a message, or forgotten by it; None for most."""
+    missed = False
     for block in message.blocks:
         if blocks.kind_of(block) == condense.FORGOTTEN and isinstance(block, condense.TextBlock):
             named = [*blocks.forgotten_by([block.to_api()])]
@@ -60,13 +64,15 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
             places = [
                 RecalledPassage(seq, _("Message {number}", number=seq), text) for seq, text in named
             ]
-            return RecalledPart(before, places, forgets=True)
+            if places or before:
+                return RecalledPart(before, places, forgets=True)
+            missed = True
     found = [
         condense.split_recalled(block.text)
         for block in message.blocks
         if isinstance(block, condense.TextBlock) and blocks.kind_of(block) == condense.RECALLED
     ]
-    if not found:
+    if not (found or missed):
         return None
     passages = []
     # The model is "you" to itself alone.
@@ -77,7 +83,8 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
             label = _("Message {number}, {day}", number=seq, day=day)
         who = called.get(speaker, speaker.removeprefix("the "))
         passages.append(RecalledPassage(seq, label, text, who))
-    return RecalledPart("\n".join([before for before, _told in found]), passages)
+    before = "\n".join([before for before, _told in found])
+    return RecalledPart(before, passages, missed=missed)
 
 
 @dataclass(frozen=True, slots=True)

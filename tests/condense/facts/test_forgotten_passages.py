@@ -48,3 +48,31 @@ def test_words_of_others_ask_to_forget_nothing() -> None:
         assert condense.find_forget_requests(said) == []
     quoted = 'Please forget the "Neon" price.'
     assert condense.find_forget_requests(quoted) == [('the "Neon" price', quoted)]
+
+
+MEANT = (
+    ("Forget my phone number.", "The room number is 512.", "My phone number is 555-0199."),
+    ("Forget my wife's birthday.", "My sister's birthday is soon.", "My wife's birthday is near."),
+    ("Forget my plan to leave the company.", "The project plan is done.", ""),
+    ("Vergiss das Passwort der Bank.", "Das Passwort vom Server ist t8.", "Mein Bank-Passwort: q."),
+    ("Oublie mon numéro de téléphone.", "Le numéro de la chambre est 512.", ""),
+    ("Olvida mi número de teléfono.", "El número del cuarto es 512.", "Mi número de teléfono: 5."),
+    ("Забудь номер моего телефона.", "Номер комнаты 512.", "Номер моего телефона 8912."),
+    ("انس رقم هاتفي.", "رقم الغرفة 512.", "رقم هاتفي 0501234."),
+    ("मेरा फ़ोन नंबर भूल जाओ।", "कमरे का नंबर 512 है।", "मेरा फ़ोन नंबर 98765 है।"),
+    ("कृपया भूल जाओ कि मेरा फ़ोन नंबर क्या है।", "कमरे का नंबर 512 है।", ""),
+    ("忘掉我的电话号码。", "房间号码是512。", "我的电话号码是1381234。"),
+    ("私の電話番号を忘れてください。", "部屋番号は512です。", ""),
+    ("내 전화번호는 잊어 줘.", "방 번호는 512예요.", "전화번호는 010-1234예요."),
+)  # fmt: skip
+
+
+def test_what_shares_a_lesser_part_of_the_words_is_not_forgotten() -> None:
+    """A room's number is no phone number, and a sister's birthday not a wife's."""
+    for way, other, meant in MEANT:
+        ((subject, _sentence),) = condense.find_forget_requests(way)
+        for said in ([other], [other, meant]):
+            index = condense.MemoryRecall([condense.Message("user", one) for one in said])
+            texts = dict(enumerate(said))
+            found = condense.find_meant(index, subject, lambda _numbers, texts=texts: texts)
+            assert found == ({1: [meant]} if meant in said and meant else {}), way

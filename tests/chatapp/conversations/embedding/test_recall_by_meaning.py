@@ -30,6 +30,7 @@ from chatapp.models import (
     Preferences,
     Source,
     hidden_messages,
+    message_store,
 )
 from chatapp.models.meanings import mark_due
 from chatapp.operations import background_jobs
@@ -37,6 +38,7 @@ from chatapp.records.transfer.record_import import load_conversation
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say, open_page, summarise
 from tests.chatapp.conversations.context.recalled import newest, recalled
+from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.web.api.programs import bearer
 from tests.standin.behaviours import Reply
 from tests.standin.embeddings import Embeddings, embed
@@ -178,6 +180,24 @@ async def test_a_message_recalls_what_shares_no_word_with_it(
     said = await sync_to_async(newest)(conversation)
     assert SAID[0] in recalled(said)
     assert embeddings.texts == [DOG]
+
+
+def test_a_request_to_forget_offers_what_it_may_mean(hidden: Conversation, client: Client) -> None:
+    """It forgets nothing by meaning alone; the page has a button for each passage."""
+    Preferences.objects.filter(owner=hidden.owner).update(auto_recall=True)
+    client.force_login(hidden.owner)
+    for text in ("Forget my wage.", "Go on.", "Forget the planet Mars."):
+        asked[text] = settings.EMBEDDINGS_MODEL, asked_vector(text)
+        end(ask(Conversation.objects.get(pk=hidden.pk), text), "I see.")
+    rows = [*hidden.messages.questions().filter(turn__isnull=False).order_by("seq")]
+    assert "nothing is forgotten yet" in message_store.to_engine(rows[0]).text
+    assert SAID[2] in recalled(rows[0])
+    page = client.get(reverse("chat", args=[hidden.pk])).content.decode()
+    assert page.count("Forgot nothing") == 2
+    assert f'name="text" value="{SAID[2]}"' in page
+    assert not Message.objects.filter(forgotten__isnull=False).exists()
+    client.post(reverse("forget", args=[hidden.pk]), {"text": SAID[2]})
+    assert found(hidden, MONEY) != [SAID[2]]
 
 
 @pytest.mark.usefixtures("transactional_db")
