@@ -11,6 +11,7 @@ ENDED = events.ToolFinished("ended", 1, is_error=False, seconds=1.0)
 
 
 def test_output_is_kept_of_calls_that_run() -> None:
+    """No other call changes."""
     row = NewestRow(uuid.uuid4())
     row.clear(3)
     row.tools = {"runs": RUNS, "ended": ENDED}
