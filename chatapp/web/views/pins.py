@@ -1,4 +1,4 @@
-"""What the model keeps word for word, and what it forgets, in one conversation."""
+"""The texts that the model keeps word for word, and those it forgets, in one conversation."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -1,0 +1,23 @@
+"""Output so far belongs to a call that runs, and stays until it ends."""
+
+import uuid
+from dataclasses import replace
+
+from chatapp.agent import events
+from chatapp.page.live.newest_row import NewestRow
+
+RUNS = events.ToolStarted("runs", "run_command", since=1.0)
+ENDED = events.ToolFinished("ended", 1, is_error=False, seconds=1.0)
+
+
+def test_output_is_kept_of_calls_that_run() -> None:
+    """No other call changes."""
+    row = NewestRow(uuid.uuid4())
+    row.clear(3)
+    row.tools = {"runs": RUNS, "ended": ENDED}
+    assert [row.progress(call, "Built.") for call in ("runs", "ended", "never")] == [
+        True,
+        False,
+        False,
+    ]
+    assert row.tools == {"runs": replace(RUNS, output="Built."), "ended": ENDED}
