@@ -98,6 +98,7 @@ from .history.boundaries import require_enough as require_enough
 from .history.boundaries import safe_cuts as safe_cuts
 from .history.boundaries import unread_tail as unread_tail
 from .history.effective_history import effective_history as effective_history
+from .history.effective_history import messages_since_last_summary as messages_since_last_summary
 from .history.effective_history import replace_hidden as replace_hidden
 from .history.signed_blocks import ORIGIN as ORIGIN
 from .history.signed_blocks import has_origin as has_origin
@@ -105,10 +106,14 @@ from .history.signed_blocks import is_compaction as is_compaction
 from .history.signed_blocks import is_thinking as is_thinking
 from .history.signed_blocks import without_compaction as without_compaction
 from .history.signed_blocks import without_thinking as without_thinking
+from .history.tags import Truncation as Truncation
 from .history.tags import hide_behind as hide_behind
 from .history.tags import plan_truncation as plan_truncation
 from .history.tags import redo as redo
+from .history.tags import rewind as rewind
+from .history.tags import truncate as truncate
 from .history.tags import undo as undo
+from .history.tags import undo_rewind as undo_rewind
 from .messages import BESIDE as BESIDE
 from .messages import ENVIRONMENT as ENVIRONMENT
 from .messages import FORGOTTEN as FORGOTTEN
@@ -170,6 +175,7 @@ from .recall.words import space_out as space_out
 from .recall.words import terms_of as terms_of
 from .reduction.carryover import carried_pin_ids as carried_pin_ids
 from .reduction.carryover import command_blocks as command_blocks
+from .reduction.carryover import extract_command_blocks as extract_command_blocks
 from .reduction.carryover import readdress_pins as readdress_pins
 from .reduction.carryover import shows_pin as shows_pin
 from .reduction.composition import PUT_BACK as PUT_BACK

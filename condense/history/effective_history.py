@@ -48,6 +48,12 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     return clear_results(visible, cleared) if cleared else tuple(visible)
 
 
+def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the last summary in force and the messages after it, or the whole history."""
+    start = _last_summary(messages) or 0
+    return tuple([messages[index] for index in range(start, len(messages))])
+
+
 def _last_summary(messages: Sequence[Message]) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
         if messages[index].is_summary and not messages[index].taken_back:

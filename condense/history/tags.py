@@ -1,8 +1,9 @@
-"""Tags: hide messages behind a summary or marker, undo that, and redo it."""
+"""Tags: hide messages behind a summary or marker, undo, redo, rewind, and come back."""
 
 import math
+import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
@@ -12,6 +13,18 @@ from condense.messages import Message, Tags, retagged
 from condense.sentences import noop, say
 
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """A history after a truncation, its marker, and the ids the marker hides.
+
+    Without a marker nothing was hidden, and ``messages`` is the object that was given.
+    """
+
+    messages: Sequence[Message]
+    marker: Message | None
+    hidden: tuple[str, ...]
 
 
 def hide_behind(
@@ -41,10 +54,10 @@ def hide_behind(
 
     first = next(message for message in effective if message.id in targets)
     sent = stop_sending_thinking(messages, lambda m: m.order > first.order and m.id not in targets)
-    return _insert_after(retagged(sent, is_hidden, **parent_tags(made.tags)), targets, made)
+    return _insert_after(retagged(sent, is_hidden, **_parent(made.tags)), targets, made)
 
 
-def parent_tags(tags: Tags) -> dict[str, str]:
+def _parent(tags: Tags) -> dict[str, str]:
     """Return the tag that hides a message behind the summary or marker with ``tags``."""
     parents = {"condense_parent": tags.condense_id, "truncation_parent": tags.truncation_id}
     return {name: made_id for name, made_id in parents.items() if made_id is not None}
@@ -68,6 +81,19 @@ def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tupl
     # Of two that are as near, the lower one.
     end = min(usable, key=lambda cut: (abs(cut - 1 - count), cut), default=start)
     return tuple(effective[start:end])
+
+
+def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
+    """Hide part of the effective history behind a marker with the number of messages."""
+    effective = effective_history(messages)
+    hidden = tuple([message.id for message in plan_truncation(effective, fraction)])
+    if not hidden:
+        return Truncation(messages, None, ())
+    text = TRUNCATION_TEXT.format(count=len(hidden))
+    marker = Message(role="user", content=text, tags=Tags(truncation_id=uuid.uuid4().hex))
+    result = hide_behind(messages, hidden, marker)
+    marker = next(message for message in result if message.id == marker.id)
+    return Truncation(result, marker, hidden)
 
 
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
@@ -100,7 +126,7 @@ def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     made = _made(messages, made_id)
     if not made.tags.undone or made.tags.rewind_parent is not None:
         raise RedoRefused(noop("Only what was undone can be redone."))
-    hides, parent = frozenset(made.tags.hides), parent_tags(made.tags)
+    hides, parent = frozenset(made.tags.hides), _parent(made.tags)
     visible = [message.id for message in effective_history(messages)]
     places = [place for place, id_ in enumerate(visible) if id_ in hides]
     span = places[-1] - places[0] + 1 if places and parent else len(places)
@@ -136,3 +162,54 @@ def _insert_after(
             break
         index += 1
     return (*messages[:index], made, *messages[index:])
+
+
+def rewind(
+    messages: Sequence[Message], to_id: str, *, rewind_id: str | None = None
+) -> tuple[Message, ...]:
+    """Return the history as before ``to_id`` was written; that and all later is hidden.
+
+    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier, so
+    the messages that it hid are visible again. Raises UnknownMessage when ``to_id`` is not in the
+    history.
+    """
+    target = next((message for message in messages if message.id == to_id), None)
+    if target is None:
+        raise UnknownMessage(say("No message {message!r} is in this history.", message=to_id))
+    return retagged(
+        messages,
+        lambda m: m.seq >= target.seq and m.tags.rewind_parent is None,
+        rewind_parent=rewind_id or uuid.uuid4().hex,
+    )
+
+
+def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
+    """Show again the messages that a rewind hid, unless something was written since.
+
+    Raises UnknownMessage when no message is hidden by it, and UndoRefused when a message, summary
+    or marker that is not rewound itself is newer than all it hid.
+    """
+    hidden = {message.seq for message in messages if message.tags.rewind_parent == rewind_id}
+    if not hidden:
+        raise UnknownMessage(say("No rewind {id!r} is in this history.", id=rewind_id))
+    newest = max(hidden)
+    if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
+        raise UndoRefused(noop("Something new was written after this rewind."))
+    back = retagged(messages, lambda m: m.tags.rewind_parent == rewind_id, rewind_parent=None)
+    again = [m for m in back if m.seq in hidden and m.in_force and m.tags.clear_id is None]
+    for made in sorted(again, key=lambda message: message.seq):
+        back = _name_again(back, made)
+    return back
+
+
+def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
+    """Tag the messages that ``made`` hid with its name again.
+
+    A summary or marker that was written while ``made`` was rewound may have put its name there.
+    """
+    in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
+
+    def is_hidden(one: Message) -> bool:
+        return one.id in hides and not (one.taken_back or in_force.hide(one))
+
+    return retagged(messages, is_hidden, **_parent(made.tags))

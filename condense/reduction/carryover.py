@@ -185,6 +185,11 @@ def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> s
     return min(text, shortened, key=len)
 
 
+def extract_command_blocks(message: Message) -> str:
+    """Return the message's ``<command …>…</command>`` blocks, joined by newlines."""
+    return "\n".join(_blocks(message))
+
+
 def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
     """Return the blocks of all user messages, the newest of each name, oldest name first.
 

@@ -14,7 +14,6 @@ from chatapp.models import Message, Rewind, hidden_messages, message_store
 from chatapp.models.rewinds import RewindQuerySet
 from chatapp.operations import errors
 from tests.chatapp.conftest import reduction_of
-from tests.condense.history import twins
 
 NEAR = ("condense", "truncate", "clear", "undo_rewind", "undo", "redo")
 ANYWHERE = ("condense_part", "rewind", "edit", "regenerate", "switch")
@@ -99,7 +98,7 @@ class Twin:
 
     def truncate(self, _argument: int) -> None:
         """Hide half of what is visible."""
-        truncation = twins.truncate(self.history)
+        truncation = condense.truncate(self.history)
         if truncation.marker is None:
             return
         row = hidden_messages.apply_reduction(
@@ -136,14 +135,14 @@ class Twin:
             return
         target = there[place % len(there)]
         record = hidden_messages.rewind(self.conversation.pk, first_hidden_seq=target.seq)
-        self.history = twins.rewind(self.history, target.id, rewind_id=record.pk.hex)
+        self.history = condense.rewind(self.history, target.id, rewind_id=record.pk.hex)
 
     def undo_rewind(self, _argument: int) -> None:
         """Take the last rewind back where nothing was written since."""
         record = self.rewinds.undoable().first()
         if record:
             rewind.undo_rewind(rewind=record)
-            self.history = twins.undo_rewind(self.history, record.pk.hex)
+            self.history = condense.undo_rewind(self.history, record.pk.hex)
 
     def edit(self, place: int) -> None:
         """Write a message of the user anew, with what followed set aside as a version."""
@@ -175,7 +174,7 @@ class Twin:
         rewind.switch_version(rewind=wanted)
         self.rewind_as_stored()
         if wanted.messages_hidden or wanted.condensations_hidden:
-            self.history = twins.undo_rewind(self.history, wanted.pk.hex)
+            self.history = condense.undo_rewind(self.history, wanted.pk.hex)
 
     @property
     def rewinds(self) -> RewindQuerySet:
@@ -189,7 +188,7 @@ class Twin:
         gone = [message for message in there if message.seq >= record.to_seq]
         if gone:
             first = min(gone, key=lambda message: message.seq)
-            self.history = twins.rewind(self.history, first.id, rewind_id=record.pk.hex)
+            self.history = condense.rewind(self.history, first.id, rewind_id=record.pk.hex)
 
     def undo(self, place: int) -> None:
         """Take back a summary or marker that the model sees."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from condense.errors import UndoRefused, UnknownMessage
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.effective_history import effective_history
-from condense.history.tags import hide_behind, undo
+from condense.history.tags import hide_behind, rewind, truncate, undo, undo_rewind
 from condense.messages import Content, Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from tests.condense.history.twins import rewind, truncate, undo_rewind
 
 Seen = list[tuple[str, Content]]
 

@@ -7,9 +7,16 @@ import pytest
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import unread_tail
 from condense.history.effective_history import effective_history
-from condense.history.tags import hide_behind, plan_truncation, redo, undo
+from condense.history.tags import (
+    hide_behind,
+    plan_truncation,
+    redo,
+    rewind,
+    truncate,
+    undo,
+    undo_rewind,
+)
 from condense.messages import Message, Tags, ToolResultBlock, ToolUseBlock
-from tests.condense.history.twins import rewind, truncate, undo_rewind
 from tests.growth import LINEAR, assert_cheap
 
 History = tuple[Message, ...]

@@ -1,8 +1,11 @@
 """Recorded views and truncations: the model sees here what it sees in Roo."""
 
-from condense.history.effective_history import InForce, effective_history
-from condense.history.tags import plan_truncation
-from tests.condense.history.twins import truncate
+from condense.history.effective_history import (
+    InForce,
+    effective_history,
+    messages_since_last_summary,
+)
+from condense.history.tags import plan_truncation, truncate
 from tests.condense.roo import Case, each, expected, messages, said
 
 
@@ -12,6 +15,14 @@ def test_the_effective_history_is_roos(case: Case) -> None:
     given = messages(case["input"]["messages"])
     roos = expected(case["output"]["messages"], given)
     assert said(effective_history(given)) == said(roos)
+
+
+@each("getMessagesSinceLastSummary")
+def test_the_messages_since_the_last_summary_are_roos(case: Case) -> None:
+    """From the last summary on, whatever hides them."""
+    given = messages(case["input"]["messages"])
+    roos = expected(case["output"]["messages"], given)
+    assert said(messages_since_last_summary(given)) == said(roos)
 
 
 @each("cleanupAfterTruncation")

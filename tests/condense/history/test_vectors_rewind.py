@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from condense.history.effective_history import effective_history
+from condense.history.tags import rewind
 from condense.messages import Message
-from tests.condense.history.twins import rewind
 from tests.condense.roo import Case, each, messages
 
 Row = dict[str, Any]

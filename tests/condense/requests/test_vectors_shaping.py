@@ -1,8 +1,8 @@
 """Recorded message shaping: merging, images, tool text, tool results, command blocks."""
 
-from condense.history.effective_history import effective_history
+from condense.history.effective_history import effective_history, messages_since_last_summary
 from condense.messages import Message, block_from_api, content_from_api
-from condense.reduction.carryover import command_blocks
+from condense.reduction.carryover import extract_command_blocks
 from condense.requests.request import inject_synthetic_results, merge_consecutive, replace_images
 from condense.requests.tools_as_text import tool_result_to_text, tool_use_to_text, tools_to_text
 from tests.condense.roo import Case, each, expected, message, messages, said
@@ -67,11 +67,12 @@ def test_consecutive_messages_merge_as_in_roo(case: Case) -> None:
 def test_the_steps_before_a_request_add_up_as_in_roo(case: Case) -> None:
     """Effective history, merged user messages, no images."""
     given = messages(case["input"]["messages"])
-    ours = replace_images(merge_consecutive(effective_history(given)))
+    since = messages_since_last_summary(effective_history(given))
+    ours = replace_images(merge_consecutive(since))
     assert said(ours) == said(expected(case["output"]["messages"], given))
 
 
 @each("extractCommandBlocks")
 def test_command_blocks_are_found_as_in_roo(case: Case) -> None:
     """From an opening tag to the next closing one."""
-    assert "\n".join(command_blocks([message(case["input"]["message"])])) == case["output"]
+    assert extract_command_blocks(message(case["input"]["message"])) == case["output"]

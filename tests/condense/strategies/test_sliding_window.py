@@ -13,7 +13,6 @@ from tests.condense.dialogues import (
     truncate,
     user,
 )
-from tests.condense.history import twins
 
 
 async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
@@ -21,7 +20,7 @@ async def test_the_oldest_half_is_hidden_behind_a_marker() -> None:
     made = await truncate(chat(11))
     assert made.hidden == ("m2", "m3", "m4", "m5")
     assert (made.kind, made.strategy) == ("truncated", "sliding_window")
-    marker = twins.truncate(numbered(chat(11))).marker
+    marker = condense.truncate(numbered(chat(11))).marker
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
     assert (made.message.is_marker, made.message.is_summary) == (True, False)
