@@ -60,6 +60,13 @@ def test_what_cannot_work_is_named_before_the_first_message(
     assert found() == ([f"palimpsest.{expected}"] if expected else [])
 
 
+def test_what_a_function_of_the_operators_said_is_told(settings: Settings) -> None:
+    """Its own words say what is to be mended."""
+    settings.CONDENSE_CONFIGURATION = "builtins.int"
+    (message,) = run_checks(tags=["palimpsest"])
+    assert "int() argument must be" in message.msg
+
+
 @pytest.mark.parametrize(("missing", "number"), [("SECRET_KEY", "E008"), ("SEAL_KEY", "E009")])
 def test_processes_on_several_machines_are_given_their_keys(
     missing: str, number: str, settings: Settings, monkeypatch: pytest.MonkeyPatch

@@ -112,6 +112,11 @@ def test_no_template_needs_inline_script_or_style() -> None:
         assert "<script>" not in html, file
 
 
+def test_only_icons_that_point_somewhere_turn_with_the_script() -> None:
+    """Read from right to left, what leads back points to the right."""
+    assert [' directed"' in page.icon(name) for name in ("undo", "settings")] == [True, False]
+
+
 def test_a_kept_block_is_the_same_as_one_that_is_rendered_each_time() -> None:
     """In each language, for each set of values; it sees no other variables."""
     block = (

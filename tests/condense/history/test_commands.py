@@ -31,8 +31,11 @@ REMIND = f"{REMINDER}{block('a')}\n</system-reminder>"
         ([user("<command>1</command><command x>2</command><command>3</command>")],
          ("<command>3</command>", "<command x>2</command>")),
         ([user("summary", REMIND)], (block("a"),)),
+        ([user(block("a") + "<command>never closed")], (block("a"),)),
+        ([user(block("a") + "<command")], (block("a"),)),
     ],
-    ids=["of every user message", "newest of a name", "without a name", "of a reminder"],
+    ids=["of every user message", "newest of a name", "without a name", "of a reminder",
+         "never closed", "cut off"],
 )  # fmt: skip
 def test_the_newest_block_of_each_name_is_kept(
     history: list[Message], blocks: tuple[str, ...]

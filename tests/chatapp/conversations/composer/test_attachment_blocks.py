@@ -32,9 +32,9 @@ def locked_pdf() -> bytes:
     ("data", "kind"),
     [
         (make_png(), "image/png"), (make_jpeg(), "image/jpeg"), (make_gif(), "image/gif"),
-        (make_webp(), "image/webp"),
+        (make_webp(), "image/webp"), (make_png() + b"more than its end", "image/png"),
     ],
-    ids=["png", "jpeg", "gif", "webp"],
+    ids=["png", "jpeg", "gif", "webp", "more"],
 )  # fmt: skip
 def test_an_image_is_an_image_whatever_its_name_says(data: bytes, kind: str) -> None:
     """Its type, its size and its pixels are told from its bytes."""

@@ -103,6 +103,11 @@ def test_as_many_files_are_put_in_as_may_be(folder: Path, monkeypatch: pytest.Mo
     for count, size, answer in ((2, 3, "2 files"), (3, 1, "This is"), (2, 4, "This is")):
         sent = [(f"{number}.txt", b"x" * size) for number in range(count)]
         assert put(folder, *sent).startswith(answer)
+    for one in (module, workspace):
+        monkeypatch.setattr(one, "MAX_FILE", 5)
+    assert put(folder, ("whole", b"12345")) == "1 files"
+    assert everything(folder)["whole"] == b"12345"
+    assert put(folder, ("large", b"123456")) == "0 files; Not uploaded: large"
 
 
 def test_folders_of_an_archive_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -339,6 +339,7 @@ def test_the_chart_marks_where_the_context_was_condensed(session: Session, brows
     assert chart is not None
     assert [column.dropped for column in chart.columns] == [False, False, True]
     assert [column.tokens for column in chart.columns] == [1_000, 2_000, 400]
+    assert all(one.x < one.middle < one.x + one.width for one in chart.columns)
     shares = {part.name: part.tokens for part in chart.columns[2].slices}
     assert shares["summary"] > shares["messages"] > 0
     assert chart.limit

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.accounts import accounts
+from chatapp.conversations.toolbox.toolbox import SAMPLES
 from chatapp.models import Conversation, Profile, message_store
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by
@@ -64,10 +65,12 @@ def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) 
     conversation = Conversation.objects.get()
     send(conversation, "Read <this>.", uuid.UUID(nonces.pop()))
     assert " data-send" not in browser.get(address).text
-    for number in range(2):
-        browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."})
+    for number, more in enumerate(({}, {"samples": "1"})):
+        browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."} | more)
     waiting = [one["prompt"] for one in browser.session["first"].values()]
     assert sorted(waiting) == ["Prompt 0.", "Prompt 1."]
+    # Only an example that is about them has the samples.
+    assert Conversation.objects.filter(workspace=SAMPLES).count() == 1
 
 
 def test_another_profile_can_be_chosen(

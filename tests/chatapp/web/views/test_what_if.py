@@ -68,6 +68,7 @@ def test_strategies_stand_side_by_side_and_nothing_is_applied(
     assert {*cards} == {*FREE}
     ledger = cards["ledger"]
     assert ledger.tried.reduction.tokens_after.value < ledger.tried.reduction.tokens_before.value
+    assert ledger.hidden_text == "40 messages"
     assert ledger.tried.cost == 0
     assert ledger.tried.receipt.total.kept > 0
     assert ledger.grounded_percent > 90
