@@ -164,7 +164,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _send(self, text: str) -> None:
         """Send to the page; ignore a closed connection, since ``disconnect`` follows."""
         with suppress(Disconnected, OSError):
-            await self.base_send({"type": "websocket.send", "text": text})
+            await self.base_send({"type": "websocket.send", "text": text, "bytes": None})
 
     @override
     async def disconnect(self, code: int) -> None:
