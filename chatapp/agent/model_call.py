@@ -151,6 +151,7 @@ class StreamedCall:
 
         Text for a block of another kind begins a new block.
         """
+        names: dict[str, str] = {}
         match event:
             case events.CallDescribed(facts):
                 self._facts = replace(self._facts, **facts)
@@ -162,14 +163,14 @@ class StreamedCall:
                 self.usage = usage
             case events.StreamDiscarded():
                 self._written.clear()
+            case events.ToolUseStarted(id_, name):
+                names = {"id": id_, "name": name}
         if type_ := PIECES.get(type(event)):
             if self._to_first is None:
                 self._to_first = max(0.0, time.monotonic() - self._started)
             begins = isinstance(event, events.ThinkingStarted | events.ToolUseStarted)
             if begins := begins or not self._written or self._written[-1].type != type_:
                 yield from self._end_thinking()
-                is_call = isinstance(event, events.ToolUseStarted)
-                names = {"id": event.id, "name": event.name} if is_call else {}
                 self._written.append(_Block(type_, names))
             self._written[-1].pieces.append(getattr(event, "text", ""))
             self.journal.keep_partial_reply(self.number, self.draft, at_once=begins)

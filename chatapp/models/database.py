@@ -80,7 +80,7 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     A function makes its statement when those before it were run; to PostgreSQL all go at once.
     """
     # Asked for once: each use of Django's ``connection`` looks the thread's own one up.
-    database, found = connections[DEFAULT_DB_ALIAS], []
+    database, found = connections[DEFAULT_DB_ALIAS], list[Any]()
     pieces = [[one] for one in statements] if database.vendor == "sqlite" else [[*statements]]
     with database.cursor() as cursor:
         for piece_ in filter(None, pieces):

@@ -127,7 +127,8 @@ def whole(where: str, *values: Any, more: str = "") -> Statement:
                 profile.owner = row.owner
                 # The event loop's thread could not read these; most profiles have none of them.
                 if profile.origin_id or profile.summaries_by_id or profile.condensing_prompt_id:
-                    named = ("origin", "summaries_by__origin", "condensing_prompt")
+                    writer = ("summaries_by__owner", "summaries_by__origin__owner")
+                    named = ("origin__owner", *writer, "condensing_prompt")
                     prefetch_related_objects([profile], *named)
         return rows
 

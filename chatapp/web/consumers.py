@@ -163,8 +163,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _send(self, text: str) -> None:
         """Send to the page; ignore a closed connection, since ``disconnect`` follows."""
+        sent: Any = {"type": "websocket.send", "text": text}
         with suppress(Disconnected, OSError):
-            await self.base_send({"type": "websocket.send", "text": text})
+            await self.base_send(sent)
 
     @override
     async def disconnect(self, code: int) -> None:

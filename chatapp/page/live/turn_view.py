@@ -37,9 +37,9 @@ LEAST_NEWS = 0.001
 
 
 @cache
-def _method_for(event: type[events.TurnEvent]) -> str:
-    """Return the name of the method that shows such an event."""
-    return "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
+def _method_for(event: str) -> str:
+    """Return the name of the method that shows events of this name."""
+    return "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
 
 
 class TurnView:
@@ -173,7 +173,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, _method_for(type(event)))(event)
+        await getattr(self, _method_for(type(event).__name__))(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""

@@ -9,13 +9,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import Settings
 
 import condense
 from chatapp.agent.ports import ModelRequest
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.sizes import wants_drafts
+from chatapp.conversations.context.turn_context import read_terms
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Preferences, Profile, message_store
+from chatapp.models.database import reading
 from chatapp.tools import WorkspaceToolbox
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.claude import converse
@@ -237,3 +240,22 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
         paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
     assert wants_drafts(run_in(conversation)) is drafts
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_copy", [False, True])
+async def test_the_event_loop_knows_the_price_of_a_writer_on_the_servers_key(
+    conversation: Conversation, settings: Settings, is_copy: bool
+) -> None:
+    """Whose prices hold depends on an owner, which the loop could not read."""
+    settings.ANTHROPIC_API_KEY = "x"
+    model = {"provider": "anthropic", "model": "m", "context_window": 9_000, "max_output": 900}
+    operator = await User.objects.acreate(username="operator", is_superuser=True)
+    shared = await Profile.objects.acreate(owner=operator, name="Shared", **model)
+    origin, owner = shared if is_copy else None, conversation.owner
+    writer = await Profile.objects.acreate(owner=owner, name="Writer", origin=origin, **model)
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(summaries_by=writer)
+    await Preferences.objects.filter(owner=owner).aupdate(draft_ahead="free")
+    terms = await reading(read_terms)(conversation.pk)
+    assert terms
+    assert not wants_drafts(terms)

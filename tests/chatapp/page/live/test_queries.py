@@ -58,6 +58,12 @@ async def test_an_answer_is_rendered_once(page: Page) -> None:
     # What the user said made the context grow, and the answer did.
     assert told.count("panel.changed") == 2
     assert told.index("message-2") == len(told) - 1 - told[::-1].index("streaming") + 1
+    # By little more, the bar is the same until the end.
+    for words, panels in (("Hi", 1), ("word " * 5_000, 2)):
+        page.frames.clear()
+        await page.ask(words)
+        told = [frame["type"] for frame in page.frames]
+        assert told.count("panel.changed") == panels, words[:9]
 
 
 async def test_a_turn_takes_so_many_queries_however_long_the_conversation_is(
