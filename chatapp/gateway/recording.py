@@ -75,11 +75,11 @@ class Recording:
         return self.request.raw if self._sent is None else self._sent
 
     async def keep_in_line(self, least: int = 1) -> None:
-        """Wait until the request is stored, if it is one of more than ``least`` that are not yet.
+        """Wait until the request is stored, if more than ``least`` go on that are not stored.
 
         One alone is passed on at once; of many none is lost in a crash, however long the line is.
         """
-        if self in _unstored and len(_unstored) > least:
+        if self in _unstored and sum(not one.is_over for one in _unstored) > least:
             self._begin()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._opened.wait(), PATIENCE if least else None)
