@@ -63,10 +63,7 @@ def decoded(body: bytes, encoding: str) -> bytes:
 
 
 def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
-    """Return a function that decodes a copy of an answer by chunks; both raise ValueError.
-
-    So does an answer that is longer than a request may be.
-    """
+    """Return a function that decodes an answer of up to LARGEST by chunks; raise ValueError."""
     name = encoding.strip().lower()
     if name not in {*_PLAIN, *_DECODERS}:
         raise ValueError(name)

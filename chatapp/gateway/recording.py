@@ -131,7 +131,12 @@ class Recording:
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
         finally:
-            self._note_stored()
+            self._opened.set()
+            _unstored.discard(self)
+        talk = opened.conversation
+        await reading(actions.announce_change)(talk.pk)
+        if not talk.last_seq:
+            actions.announce_list(request.owner.pk)
         await self._more.wait()
         ended = Ended(request.dialect.reply())
         try:
@@ -143,24 +148,16 @@ class Recording:
             outcome = self._outcome(Ended(request.dialect.reply(), UNREAD), "")
             await saver.save(store.close_call, opened, outcome)
         partial_replies.forget(opened.call.pk)
-        await reading(actions.announce_change)(opened.conversation.pk)
+        await reading(actions.announce_change)(talk.pk)
 
     async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
         await reading(lambda: request.history)()
-        talk, is_new = await saver.save(find_conversation, request)
+        talk = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
-        self._note_stored()
-        await reading(actions.announce_change)(talk.pk)
-        if is_new:
-            actions.announce_list(request.owner.pk)
         return opened
-
-    def _note_stored(self) -> None:
-        self._opened.set()
-        _unstored.discard(self)
 
     async def _follow(self, ended: "Ended", number: int) -> None:
         """Take the answer in to its end, and keep drafts of it."""
