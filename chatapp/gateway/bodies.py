@@ -63,18 +63,24 @@ def decoded(body: bytes, encoding: str) -> bytes:
 
 
 def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
-    """Return a function that decodes a copy of an answer by chunks; both raise ValueError."""
+    """Return a function that decodes an answer of up to LARGEST by chunks; raise ValueError."""
     name = encoding.strip().lower()
     if name not in {*_PLAIN, *_DECODERS}:
         raise ValueError(name)
-    made = None if name in _PLAIN else _DECODERS[name]()
-    read = getattr(made, "decompress", None) or getattr(made, "process", None) or bytes
+    made, left = None if name in _PLAIN else _DECODERS[name](), LARGEST
+    options = {"output_buffer_limit" if name == "br" else "max_length": LARGEST}
+    read = getattr(made, "decompress", None) or getattr(made, "process", None)
 
     def take(chunk: bytes) -> bytes:
+        nonlocal left
         try:
-            return bytes(read(chunk))
+            plain = bytes(read(chunk, **options)) if read else chunk
         except _DAMAGED as error:
             raise ValueError(name) from error
+        left -= len(plain)
+        if left <= 0:
+            raise ValueError("too much")
+        return plain
 
     return take
 

@@ -75,11 +75,11 @@ class Recording:
         return self.request.raw if self._sent is None else self._sent
 
     async def keep_in_line(self, least: int = 1) -> None:
-        """Wait until the request is stored, if it is one of more than ``least`` that are not yet.
+        """Wait until the request is stored, if more than ``least`` go on that are not stored.
 
         One alone is passed on at once; of many none is lost in a crash, however long the line is.
         """
-        if self in _unstored and len(_unstored) > least:
+        if self in _unstored and sum(not one.is_over for one in _unstored) > least:
             self._begin()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._opened.wait(), PATIENCE if least else None)
@@ -131,7 +131,12 @@ class Recording:
             log.exception("a request of the gateway is recorded without what it says")
             opened = await self._open(saver, replace(request, is_odd=True))
         finally:
-            self._note_stored()
+            self._opened.set()
+            _unstored.discard(self)
+        talk = opened.conversation
+        await reading(actions.announce_change)(talk.pk)
+        if not talk.last_seq:
+            actions.announce_list(request.owner.pk)
         await self._more.wait()
         ended = Ended(request.dialect.reply())
         try:
@@ -143,24 +148,16 @@ class Recording:
             outcome = self._outcome(Ended(request.dialect.reply(), UNREAD), "")
             await saver.save(store.close_call, opened, outcome)
         partial_replies.forget(opened.call.pk)
-        await reading(actions.announce_change)(opened.conversation.pk)
+        await reading(actions.announce_change)(talk.pk)
 
     async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
         await reading(lambda: request.history)()
-        talk, is_new = await saver.save(find_conversation, request)
+        talk = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
             await embed_question(talk.pk, request.words)
         opened = await saver.save(store.open_call, request, talk)
         self._sent = opened.sent
-        self._note_stored()
-        await reading(actions.announce_change)(talk.pk)
-        if is_new:
-            actions.announce_list(request.owner.pk)
         return opened
-
-    def _note_stored(self) -> None:
-        self._opened.set()
-        _unstored.discard(self)
 
     async def _follow(self, ended: "Ended", number: int) -> None:
         """Take the answer in to its end, and keep drafts of it."""

@@ -34,8 +34,8 @@ def find_known(request: Request) -> Conversation | None:
 
 
 @transaction.atomic
-def find_conversation(request: Request) -> tuple[Conversation, bool]:
-    """Return the conversation of a request, and True if it is new.
+def find_conversation(request: Request) -> Conversation:
+    """Return the conversation of a request, which may be new.
 
     A name decides, then what is stored of the history. Within a session, a request of another kind
     is a conversation beside it.
@@ -47,11 +47,11 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
         goes_on = len(request.history.entries) > EXCHANGE and main != found
         if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
             _swap(main, found)
-        return found, False
+        return found
     made = _begin(request, main or _main_of(request, request.name.parent))
     if main and request.told.tools and not _has_tools(main, request):
         _swap(main, made)
-    return made, True
+    return made
 
 
 def counted(request: Request) -> bytes:

@@ -79,8 +79,7 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         compared = log.compare(sent)
         call.pk, stored = together(next_key(ModelCall), log.looking(compared))
         written = log.store(call, sent, compared, stored)
-        used = {"used_at": now(), "program": request.program}
-        together(changing(ApiToken, request.token.pk, **used))
+        together(changing(ApiToken, request.token.pk, used_at=now(), program=request.program))
     log.written = written
     root = naming.root_of(request.owner.pk, request.dialect.name)
     digest = entries[-1].digest if entries else root

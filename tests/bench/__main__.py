@@ -27,6 +27,7 @@ def measure() -> Iterator[Row]:
     # Django must be set up.
     from tests.bench import attempts, drafts, facts, folded_files, pages, storage, tokens, turns  # noqa: PLC0415
     from tests.bench.browser import measure_browser  # noqa: PLC0415
+    from tests.bench.gateway import measure_gateway  # noqa: PLC0415
 
     root = Path(sysconfig.get_path("purelib"))
     sources = find_sources(root)
@@ -39,6 +40,7 @@ def measure() -> Iterator[Row]:
     yield from drafts.measure_drafts()
     yield from turns.measure_turns()
     yield from turns.measure_streaming()
+    yield from measure_gateway()
     yield from measure_browser()
 
 

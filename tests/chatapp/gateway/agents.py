@@ -128,8 +128,9 @@ class Agent(ABC):
         return Reply(self.words(200), tools=tools, thinking=self.words(50))
 
     async def grow(self) -> None:
-        """Go on until another fold was made."""
-        count = Condensation.objects.filter(conversation__client__session=self.session).acount
+        """Go on until another fold was made, not behind an answer that was lost."""
+        made = Condensation.objects.filter(conversation__client__session=self.session)
+        count = made.filter(message__rewind_parent=None).acount
         known = await count()
         while await count() == known:
             await self.turn()

@@ -8,6 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from backports import zstd
 
+from chatapp.gateway.bodies import LARGEST
+from chatapp.gateway.recording import UNREAD
 from chatapp.models import Manifest, Message, ModelCall
 from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.gateway.programs import Answer, visit
@@ -182,3 +184,17 @@ async def test_a_compressed_answer_stays_compressed_and_is_read(
     answer = await visit("/v1/messages", token, BODIES["a talk"], accept_encoding=encoding)
     assert (answer.body, answer.header("content-encoding")) == (made, encoding)
     assert (await Message.objects.alatest("seq")).content == [{"type": "text", "text": "Hé"}]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd", "br"])
+async def test_an_answer_that_grows_without_end_is_passed_on_unread(
+    upstream: RawServer, token: str, encoding: str
+) -> None:
+    """Its copy takes no more memory than that of a request."""
+    packed = {"gzip": gzip.compress, "zstd": zstd.compress, "br": brotli.compress}
+    fast = {"gzip": {"compresslevel": 1}, "zstd": {"level": 1}, "br": {"quality": 1}}
+    made = packed[encoding](b" " * (LARGEST + 1), **fast[encoding])  # type: ignore[operator] # each its own
+    headers = ("content-type: text/event-stream", f"content-encoding: {encoding}")
+    upstream.script.append(Script([made], headers=headers))
+    assert (await visit("/v1/messages", token, BODIES["a talk"])).body == made
+    assert (await ModelCall.objects.aget()).error == UNREAD
