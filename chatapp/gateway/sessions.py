@@ -45,11 +45,11 @@ def find_conversation(request: Request) -> Conversation:
     main = _main_of(request, request.name.session)
     if found := find_known(request):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
-        if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
+        if main and goes_on and main.last_seq <= EXCHANGE and not _newest_of(main, request).tools:
             _swap(main, found)
         return found
     made = _begin(request, main or _main_of(request, request.name.parent))
-    if main and request.told.tools and not _has_tools(main, request):
+    if main and request.told.tools and not _newest_of(main, request).tools:
         _swap(main, made)
     return made
 
@@ -118,14 +118,8 @@ def _newest_of(conversation: Conversation, request: Request) -> Told:
     """Return the facts of a conversation's newest request; items may have its prompt and tools."""
     talk = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
     call = talk.filter(manifest__isnull=False).order_by("-pk").first()
-    if call is None:
-        return Told(())
-    sent = RequestReader(conversation.pk).read(call.manifest)
+    sent = RequestReader(conversation.pk).read(call.manifest) if call else b""
     return request.dialect.read(read_body(sent, "").value)
-
-
-def _has_tools(conversation: Conversation, request: Request) -> bool:
-    return bool(_newest_of(conversation, request).tools)
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:

@@ -95,12 +95,17 @@ export function dressCode(root) {
     Object.assign(box, { tabIndex: 0, role: "group", ariaLabel });
   }
   focusWide(root.querySelectorAll(`${FORMULAS}:not([data-dressed])`));
-  foldWords(root.querySelectorAll(".page .message-user .prose:not([data-dressed])"));
+  foldWords(root);
 }
 
+// What is in a closed disclosure has no height until it opens.
+document.addEventListener("toggle", ({ target }) => target.open && foldWords(target), true);
+
 /** Fold a person's words that are long, so that the answer is in view. */
-function foldWords(messages) {
-  const tall = [...messages].filter((one) => one.scrollHeight > one.clientHeight + 2);
+function foldWords(root) {
+  const words = root.querySelectorAll(".page .message-user .prose:not([data-dressed])");
+  const messages = [...words].filter((one) => one.checkVisibility());
+  const tall = messages.filter((one) => one.scrollHeight > one.clientHeight + 2);
   for (const one of messages) one.dataset.dressed = "";
   for (const one of tall) {
     const all = makeButton("button quiet words-all", text("showAll"));

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, override
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client as Browser
 
 from chatapp.models import ApiToken, Condensation, Conversation
 from chatapp.operations import background_jobs
@@ -21,6 +22,8 @@ from tests.standin.server import Standin
 from tests.standin.thinking import unmarked
 
 WINDOW = 10_000
+# Begins each summary.
+HEADING = "Conversation Summary"
 WORDS = (
     *("river", "stone", "window", "garden", "paper", "candle"),
     *("mountain", "letter", "engine", "harbour", "silver", "meadow"),
@@ -258,7 +261,12 @@ AGENTS: tuple[type[Agent], ...] = (Claude, Chat, Codex)
 
 
 async def start(
-    kind: type[Agent], standin: Standin, owner: User, mode: str = "condense", **more: Any
+    kind: type[Agent],
+    standin: Standin,
+    owner: User,
+    mode: str = "condense",
+    window: int = WINDOW,
+    **more: Any,
 ) -> Agent:
     """Return an agent with a token of its own; its model has a small window."""
 
@@ -266,7 +274,7 @@ async def start(
         is_claude = kind is Claude
         told = ("anthropic", "claude-opus-5") if is_claude else ("openai", "gpt-6.1-sol")
         url = standin.url if is_claude else f"{standin.url}/v1"
-        token = token_of(owner, answered_by(owner, *told, url, context_window=WINDOW))
+        token = token_of(owner, answered_by(owner, *told, url, context_window=window))
         ApiToken.objects.filter(digest=ApiToken.digest_of(token)).update(mode=mode)
         return token
 
@@ -276,3 +284,27 @@ async def start(
 async def talk_of(agent: Agent) -> Conversation:
     """Return the conversation of an agent."""
     return await Conversation.objects.aget(client__session=agent.session, client__parent=None)
+
+
+async def press(browser: Browser, agent: Agent, button: str) -> None:
+    """Undo or redo the fold of an agent, as the page offers it."""
+    talk, made = await talk_of(agent), await Condensation.objects.aget()
+    address = f"/c/{talk.pk}/condensations/{made.pk}/{button}/"
+
+    def do() -> None:
+        assert address in browser.get(f"/c/{talk.pk}/").content.decode()
+        assert browser.post(address).status_code < 400
+
+    await sync_to_async(do)()
+
+
+async def page_of(agent: Agent, owner: User) -> str:
+    """Return the page of an agent's conversation."""
+    talk = await talk_of(agent)
+
+    def read() -> str:
+        browser = Browser()
+        browser.force_login(owner)
+        return browser.get(f"/c/{talk.pk}/").content.decode()
+
+    return await sync_to_async(read)()

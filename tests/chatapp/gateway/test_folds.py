@@ -15,13 +15,21 @@ from django.test import Client as Browser
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
 from chatapp.operations import background_jobs
 from chatapp.turns.crash_recovery import close_left
-from tests.chatapp.gateway.agents import AGENTS, WINDOW, Agent, Claude, start, talk_of
+from tests.chatapp.gateway.agents import (
+    AGENTS,
+    HEADING,
+    WINDOW,
+    Agent,
+    Claude,
+    page_of,
+    press,
+    start,
+    talk_of,
+)
 from tests.chatapp.gateway.programs import said_in
 from tests.standin.auto import summarise
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.server import Standin
-
-HEADING = "Conversation Summary"
 
 
 def changes(requests: Sequence[Sequence[Any]]) -> list[int]:
@@ -49,30 +57,6 @@ def thoughts(items: Sequence[Any]) -> list[str]:
     """Return the thinking in items."""
     parts = [part for one in items for part in one["content"]]
     return [part["thinking"] for part in parts if part["type"] == "thinking"]
-
-
-async def press(browser: Browser, agent: Agent, button: str) -> None:
-    """Undo or redo the fold of an agent, as the page offers it."""
-    talk, made = await talk_of(agent), await Condensation.objects.aget()
-    address = f"/c/{talk.pk}/condensations/{made.pk}/{button}/"
-
-    def do() -> None:
-        assert address in browser.get(f"/c/{talk.pk}/").content.decode()
-        assert browser.post(address).status_code < 400
-
-    await sync_to_async(do)()
-
-
-async def page_of(agent: Agent, owner: User) -> str:
-    """Return the page of an agent's conversation."""
-    talk = await talk_of(agent)
-
-    def read() -> str:
-        browser = Browser()
-        browser.force_login(owner)
-        return browser.get(f"/c/{talk.pk}/").content.decode()
-
-    return await sync_to_async(read)()
 
 
 @pytest.mark.parametrize("kind", AGENTS)

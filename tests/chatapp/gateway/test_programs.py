@@ -9,26 +9,43 @@ import itertools
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 import pytest
 from aiohttp import web
 from asgiref.sync import sync_to_async
 from backports import zstd
+from django.contrib.auth.models import User
+from django.test import Client as Browser
 
 from chatapp.gateway import recording
 from chatapp.gateway.application import gateway
-from chatapp.models import ModelCall
+from chatapp.models import (
+    ApiToken,
+    ClientConversation,
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+)
+from chatapp.operations import background_jobs
+from tests.chatapp.gateway.agents import HEADING, Agent, Claude, Codex, page_of, press, start
 from tests.chatapp.gateway.clients import mains, told_by
 from tests.chatapp.gateway.streams import event
+from tests.standin.behaviours import Behaviour, Reply
 from tests.standin.raw_server import RawServer, Script
+from tests.standin.server import Standin
 
 pytestmark = pytest.mark.soak
 
+# Its sandbox needs a helper that it does not install below /tmp.
 CODEX = """model_provider = "here"
 model = "gpt-6.1-sol"
+model_auto_compact_token_limit = 60000
+sandbox_mode = "danger-full-access"
 [model_providers.here]
 name = "Here"
 base_url = "{base}/v1"
@@ -44,6 +61,13 @@ PROGRAMS = {
     ),
     "opencode": (["run"], ["run", "--continue"]),
 }
+# Words that have it read a file.
+READS = {
+    "claude": ['call Read {"file_path":"PLACE"}'],
+    "codex": ["""call exec {"input":"text(await tools.exec_command({cmd:'cat PLACE'}))"}"""],
+    "opencode": ["call", "read", '{"filePath":"PLACE"}'],
+}
+WINDOWS = {"claude": 48_000, "codex": 36_000, "opencode": 26_000}
 
 
 def events(*told: Mapping[str, Any]) -> list[bytes]:
@@ -146,7 +170,8 @@ def found(name: str) -> str:
 def home(folder: Path, base: str, token: str) -> dict[str, str]:
     """Return the environment of a program that is set up in a folder."""
     options = {"baseURL": f"{base}/v1", "apiKey": token}
-    providers = {"anthropic": {"options": options, "models": {"claude-opus-5": {}}}}
+    model = {"limit": {"context": 64_000, "output": 4_000}}
+    providers = {"anthropic": {"options": options, "models": {"claude-opus-5": model}}}
     for name, text in {
         ".codex/config.toml": CODEX.format(base=base),
         ".config/opencode/opencode.json": json.dumps(
@@ -166,6 +191,9 @@ def home(folder: Path, base: str, token: str) -> dict[str, str]:
         "NO_PROXY": "127.0.0.1",
         "DISABLE_TELEMETRY": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000",
+        "ANTHROPIC_MODEL": "claude-opus-5",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
     }
 
 
@@ -195,3 +223,97 @@ async def test_a_program_is_answered_and_recorded(
     assert shown[-1][0] == "assistant"
     assert shown[-1][1].startswith("Answer")
     assert await ModelCall.objects.filter(status="succeeded").acount() == len(upstream.bodies)
+
+
+class Thinker(Standin):
+    """A strict server whose answers begin with a thought, if it ``thinks``."""
+
+    thinks = True
+
+    @override
+    def next(self, body: Mapping[str, Any]) -> Behaviour:
+        behaviour = super().next(body)
+        is_own = self.thinks and isinstance(behaviour, Reply)
+        return replace(behaviour, thinking="Hm.") if is_own else behaviour
+
+
+@pytest.fixture
+def anthropic_standin() -> Iterator[Standin]:
+    """A server with a large window."""
+    with Thinker(window=2_000_000) as standin:
+        yield standin
+
+
+@dataclass
+class Session:
+    """A program's session in a folder, with the token of an agent."""
+
+    name: str
+    agent: Agent
+    folder: Path
+    base: str
+    asked: int = 0
+
+    async def read_file(self) -> Sequence[Any]:
+        """Have it read another file; return its newest request as its provider reads it."""
+        place, options = self.folder / f"{self.asked}.txt", PROGRAMS[self.name][self.asked > 0]
+        place.write_text("\n".join([self.agent.words(12) for _number in range(250)]))
+        words = [one.replace("PLACE", str(place)) for one in READS[self.name]]
+        how: Any = {"cwd": self.folder, "env": home(self.folder, self.base, self.agent.token)}
+        how |= {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        program = [found(self.name), *options, *words]
+        done = await asyncio.to_thread(subprocess.run, program, **how)
+        assert (done.returncode, self.agent.standin.problems) == (0, []), done.stderr
+        assert "The tool answered" in done.stdout
+        self.asked += 1
+        await recording.settle()
+        await background_jobs.close()
+        self.agent.session = (await ClientConversation.objects.aget(parent=None)).session
+        # All others are for a title or a summary.
+        raw = [one.raw for one in self.agent.standin.requests if b'"tools":' in one.raw]
+        newest = [one for one in raw if b"<summary>" not in one][-1]
+        return self.agent.read(json.loads(newest)[self.agent.key])
+
+
+@pytest.fixture(params=PROGRAMS)
+async def session(
+    standin: Standin, alice: User, base: str, tmp_path: Path, request: Any
+) -> Session:
+    """A session of each program, whose token condenses."""
+    found(request.param)
+    kind = Codex if request.param == "codex" else Claude
+    agent = await start(kind, standin, alice, window=WINDOWS[request.param])
+    return Session(request.param, agent, tmp_path, base)
+
+
+async def test_a_program_goes_on_with_a_fold_and_its_undo(
+    session: Session, browser: Browser
+) -> None:
+    """Its provider, which binds thinking to all before it, refuses nothing."""
+    while not await Condensation.objects.acount():
+        await session.read_file()
+    folded = await session.read_file()
+    assert HEADING in str(folded)
+    await press(browser, session.agent, "undo")
+    assert HEADING not in str(await session.read_file())
+    await press(browser, session.agent, "redo")
+    assert (await session.read_file())[: len(folded)] == folded
+
+
+async def test_a_programs_own_compaction_is_a_row_with_the_originals(
+    session: Session, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It follows from the usage that its provider reports."""
+    # What the programs keep of their history has thinking that was bound to all of it.
+    monkeypatch.setattr(Thinker, "thinks", False)
+    await ApiToken.objects.aupdate(mode="record")
+    for _number in range(2):
+        await session.read_file()
+    session.agent.standin.factor = 7.0
+    await session.read_file()
+    session.agent.standin.factor = 1.0
+    await session.read_file()
+    assert "The client replaced its history" in await page_of(session.agent, alice)
+    assert await ModelCall.objects.filter(purpose="summary", status="succeeded").acount()
+    assert await Message.objects.exclude(rewind_parent=None).acount() > 4
+    assert await Conversation.objects.filter(client__parent=None).acount() == 1
