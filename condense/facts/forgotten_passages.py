@@ -42,7 +42,8 @@ _VALUE = re.compile(
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 _PAST_WORDS = re.compile(
-    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely)\b",
+    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely|"
+    r"yesterday|(?:last|this) (?:night|week|month|year|time))\b",
     re.IGNORECASE,
 )
 

@@ -36,8 +36,8 @@ DOORS = [("openai", "/v1"), ("anthropic", "")]
 # The second shares no word with its answer; the third is the second without recall.
 ASKED = (
     ("How many steps does the tower of Lund have?", True),
-    ("How many stairs lead up the spire?", True),
-    ("How many stairs lead up the spire?", False),
+    ("The spire has how many stairs?", True),
+    ("The spire has how many stairs?", False),
 )
 FACT = "The tower of Lund has 386 steps, said the guide, and nobody counted them twice. "
 
@@ -163,7 +163,7 @@ async def test_a_question_is_answered_from_what_was_hidden_long_ago(
     """The passage, 150 messages back, stands beside the question; so small a model can read it."""
     settings.RECALL_BY_MEANING = True
     await Preferences.objects.filter(owner=alice).aupdate(auto_recall=recalls)
-    conversation = await start(profile)
+    conversation = await start(profile, system_prompt="You are a helpful assistant.")
     await sync_to_async(hide_long_talk)(conversation)
     async with open_page(conversation, alice) as page:
         await page.say(f"{question} Answer with the number.")

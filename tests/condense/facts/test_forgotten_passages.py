@@ -53,6 +53,8 @@ def test_words_of_others_ask_to_forget_nothing() -> None:
 MEANT = (
     ("Forget my phone number.", "The room number is 512.", "My phone number is 555-0199."),
     ("Forget my wife's birthday.", "My sister's birthday is soon.", "My wife's birthday is near."),
+    ("Forget the door code.", "The code review is on Monday.", "My door code is q."),
+    ("Forget my job.", "Good work.", "My job is at the mill."),
     ("Forget my plan to leave the company.", "The project plan is done.", ""),
     ("Vergiss das Passwort der Bank.", "Das Passwort vom Server ist t8.", "Mein Bank-Passwort: q."),
     ("Oublie mon numéro de téléphone.", "Le numéro de la chambre est 512.", ""),
