@@ -175,7 +175,7 @@ def hide_long_talk(conversation: Conversation) -> None:
     """Store a fact with 150 messages of other talk after it, and hide all of it."""
     places = ("harbour", "market", "library", "station", "garden", "museum")
     said = [
-        (f"What is new at the {places[n % 6]}, day {n}?", f"Day {n}: {n * 7} visitors came.")
+        (f"What is new at the {places[n % 6]}?", f"Many visitors came to the {places[n % 6]}.")
         for n in range(90)
     ]
     said.insert(15, ("We went to Lund.", "The tower of Lund has 386 steps, the guide told you."))
