@@ -87,7 +87,10 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     found = index.look_up([(one,) for one in terms], MOST)
     having = Counter([number for numbers in found for number in numbers])
     texts = read([number for number, many in having.items() if many > SHARE * len(terms)])
-    meant = _best(texts, terms)
+    said_of = {at: [*sentences(text)] for at, text in texts.items()}
+    counts = {one: len(terms_in(terms, one)) for said in said_of.values() for one in said}
+    least = max(SHARE * len(terms) + 1 / 2, OF_BEST * max(counts.values(), default=0))
+    meant = {at: [one for one in said if counts[one] >= least] for at, said in said_of.items()}
     values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
     if values:
         telling = [tuple(terms_of(value)) for value in sorted(values)[:MOST_MEANT]]
@@ -97,17 +100,6 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
     sayings = {one for said in meant.values() for one in said}
     return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
-
-
-def _best(texts: Mapping[int, str], terms: Sequence[Term]) -> Meant:
-    """Return the sentences with most of the terms by the number of their message."""
-    scored = {
-        number: {one: len(terms_in(terms, one)) for one in sentences(text)}
-        for number, text in texts.items()
-    }
-    best = max([many for said in scored.values() for many in said.values()], default=0)
-    least = max(SHARE * len(terms) + 1 / 2, OF_BEST * best)
-    return {at: [one for one in said if said[one] >= least] for at, said in scored.items()}
 
 
 def passages_in(shown: str) -> list[str]:
