@@ -21,9 +21,8 @@ FORGOT = (
     "[…], of all that you read. Do not guess what they said, and do not bring it up.]"
 )
 FORGOT_NOTHING = (
-    "[The user asks to have something forgotten. The words name no passage, or too many: nothing "
-    "is forgotten yet, and you cannot do it. If you know what is meant, quote its sentence word "
-    "for word, and say that the user can send “Forget” with these words. Say no more of it.]"
+    "[The user asks to forget something, in words that name no passage, or too many: nothing is "
+    "forgotten yet. If you know its sentence, quote it, to be sent again as “Forget: …”.]"
 )
 _TAGGED = re.compile(r"<([\w-]+)[^\n]*>\n(.*)\n</\1>", re.DOTALL)
 

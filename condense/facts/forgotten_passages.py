@@ -25,7 +25,7 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.recall.ranking import Index, weight_of
+from condense.recall.ranking import Index
 from condense.recall.words import Term, terms_in, terms_of
 
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
@@ -34,7 +34,7 @@ MOST, MOST_MEANT = 1_000, 40
 READ_CHARS, LONGEST_REQUEST = 10_000, 500  # characters; what is longer is a text, and no request
 # A sentence is meant that has more than this share of the words, and so much of what the best has:
 # a room's number is no phone number.
-SHARE, OF_BEST = 0.5, 0.6
+SHARE, OF_BEST = 0.5, 0.75
 # A number or a code that is meant is forgotten wherever it stands; a year is no secret.
 _VALUE = re.compile(
     r"\b(?!(?:19|20)\d\d\b)(?=(?:[\w.,:/-]*\d){3})\w[\w.,:/-]{2,}\w|[〇零一二三四五六七八九十百千万億亿兆]{2,}"
@@ -42,7 +42,8 @@ _VALUE = re.compile(
 # As far as a comma or the end.
 _SUBJECT = r"(.+?)(?:[,;:.!?،؟](?=\s|\Z)|\Z)"
 _PAST_WORDS = re.compile(
-    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely)\b",
+    r"\b(?:everything|anything|whatever|gave|given|mentioned|shared|wrote|earlier|completely|"
+    r"yesterday|(?:last|this) (?:night|week|month|year|time))\b",
     re.IGNORECASE,
 )
 
@@ -56,7 +57,9 @@ def find_forget_requests(text: str) -> list[tuple[str, str]]:
     found = [
         (said[slice(*asked.span(asked.lastindex or 0))].strip(), said)
         for said, shown in own_sentences(text[:READ_CHARS])
-        if len(said) <= LONGEST_REQUEST and (asked := asks.match(shown)) and not never.search(shown)
+        if len(said) <= LONGEST_REQUEST
+        and (asked := asks.match(shown.replace(":", " ", 1)))
+        and not never.search(shown)
     ]
     return [one for one in found if _terms(one[0])]
 
@@ -81,14 +84,13 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
     ``read`` returns the texts of messages by their numbers, and may add others.
     """
     terms = _terms(request)
-    found = dict(zip(terms, index.look_up([(one,) for one in terms], MOST), strict=True))
-    weights = {one: weight_of(one, there, index.span) for one, there in found.items()}
-    scores = Counter[int]()
-    for term, weight in weights.items():
-        scores.update(dict.fromkeys(found[term], weight))
-    best = max(scores.values(), default=0)
-    texts = read([number for number, score in scores.items() if score >= OF_BEST * best])
-    meant = _best(texts, weights)
+    found = index.look_up([(one,) for one in terms], MOST)
+    having = Counter([number for numbers in found for number in numbers])
+    texts = read([number for number, many in having.items() if many > SHARE * len(terms)])
+    said_of = {at: [*sentences(text)] for at, text in texts.items()}
+    counts = {one: len(terms_in(terms, one)) for said in said_of.values() for one in said}
+    least = max(SHARE * len(terms) + 1 / 2, OF_BEST * max(counts.values(), default=0))
+    meant = {at: [one for one in said if counts[one] >= least] for at, said in said_of.items()}
     values = {value for said in meant.values() for one in said for value in _VALUE.findall(one)}
     if values:
         telling = [tuple(terms_of(value)) for value in sorted(values)[:MOST_MEANT]]
@@ -98,23 +100,6 @@ def find_meant(index: Index, request: str, read: Read) -> Meant:
             meant[number] = [*dict.fromkeys([*meant.get(number, ()), *said])]
     sayings = {one for said in meant.values() for one in said}
     return {at: said for at, said in meant.items() if said and len(sayings) <= MOST_MEANT}
-
-
-def _best(texts: Mapping[int, str], weights: Mapping[Term, float]) -> Meant:
-    """Return the best-scoring sentences by the number of their message."""
-    scored = {
-        number: {
-            one: sum([weights[term] for term in told])
-            for one in sentences(text)
-            if len(told := terms_in(weights, one)) > SHARE * len(weights)
-        }
-        for number, text in texts.items()
-    }
-    best = max([score for said in scored.values() for score in said.values()], default=0)
-    return {
-        number: [one for one, score in said.items() if score >= OF_BEST * best]
-        for number, said in scored.items()
-    }
 
 
 def passages_in(shown: str) -> list[str]:

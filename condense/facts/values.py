@@ -62,4 +62,5 @@ def _replaces(other: Quote, said: Quote) -> bool:
     numbers = [[float(one) for one in _DIGITS.findall(plain(q.figure))] for q in (other, said)]
     if _ABOUT.search(other.text.partition(other.figure)[0]) or numbers[0] == numbers[1]:
         return False
-    return len(terms_in(said.terms, other.text)) >= max(1, SHARED * len(said.terms))
+    terms = said.terms
+    return len(terms_in(terms, other.text)) >= max(1, SHARED * len(terms))

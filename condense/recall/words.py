@@ -105,8 +105,8 @@ class Term:
     def forms(self) -> Forms:
         """The forms in a text, each with True if the word may go on."""
         heads = ("", *_HEADS) if _ARABIC.match(self.text) else ("",)
-        is_short = len(self.text) <= 2 or not self.text.isascii()  # noqa: PLR2004
-        tails = ("",) if self.kind != "word" or is_short else ("", *_TAILS)
+        has_tails = self.kind == "word" and self.text.isascii() and self.text[2:]
+        tails = ("", *_TAILS) if has_tails else ("",)
         return tuple([(a + self.text + z, self.kind == "stem") for a in heads for z in tails])
 
     def places(self, folded: str) -> Iterator[re.Match[str]]:

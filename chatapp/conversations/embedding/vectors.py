@@ -34,8 +34,7 @@ log = logging.getLogger(__name__)
 SLICE, TOGETHER, ROWS, MANY = 5.0, 8, 500, 100
 # Characters of half a question, questions that are kept, and seconds of rest after a failure.
 HALF, REMEMBERED, PAUSE = 200, 64, 60.0
-# Vectors of messages that are hidden, or that a search may find all the same. Django takes longer
-# than the database for so many keys.
+# Django takes longer than the database for so many keys.
 _THERE = (
     "SELECT v.message_id, v.vectors FROM chatapp_messagemeaning v JOIN chatapp_message m "
     "ON m.id = v.message_id WHERE v.message_id IN ({}) AND v.embedder = %s "

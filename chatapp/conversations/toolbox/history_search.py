@@ -13,7 +13,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.embedding.vectors import embed_question, find_nearest
 from chatapp.models import Message, Rewind, message_index, message_store
-from chatapp.models.database import reading, select
+from chatapp.models.database import reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
 from chatapp.tools.search_history import Found
@@ -100,9 +100,7 @@ class StoredRecall:
         shown = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
         there = Message.objects.filter(shown, conversation=self.conversation_id)
         there = there.filter(Q(hidden=True) | Q(position__lte=self.until or 0)).written()
-        there = there.filter(seq__in=near, tokens__lte=MOST_READ).order_by("seq")
-        sql, values = there.query.sql_with_params()
-        rows = select(Message, sql, *values)
+        rows = there.filter(seq__in=near, tokens__lte=MOST_READ).order_by("seq")
         said = []
         # What is too long to be read may still be the call that another one answers.
         told = condense.parts_of(map(message_store.to_engine, rows))

@@ -64,9 +64,8 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
             places = [
                 RecalledPassage(seq, _("Message {number}", number=seq), text) for seq, text in named
             ]
-            if places or before:
+            if not (missed := not (places or before)):
                 return RecalledPart(before, places, forgets=True)
-            missed = True
     found = [
         condense.split_recalled(block.text)
         for block in message.blocks
@@ -83,8 +82,7 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
             label = _("Message {number}, {day}", number=seq, day=day)
         who = called.get(speaker, speaker.removeprefix("the "))
         passages.append(RecalledPassage(seq, label, text, who))
-    before = "\n".join([before for before, _told in found])
-    return RecalledPart(before, passages, missed=missed)
+    return RecalledPart("\n".join([text for text, _told in found]), passages, missed=missed)
 
 
 @dataclass(frozen=True, slots=True)

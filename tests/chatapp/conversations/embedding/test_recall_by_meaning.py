@@ -190,7 +190,7 @@ def test_a_request_to_forget_offers_what_it_may_mean(hidden: Conversation, clien
         asked[text] = settings.EMBEDDINGS_MODEL, asked_vector(text)
         end(ask(Conversation.objects.get(pk=hidden.pk), text), "I see.")
     rows = [*hidden.messages.questions().filter(turn__isnull=False).order_by("seq")]
-    assert "nothing is forgotten yet" in message_store.to_engine(rows[0]).text
+    assert "Forget: …" in message_store.to_engine(rows[0]).text
     assert SAID[2] in recalled(rows[0])
     page = client.get(reverse("chat", args=[hidden.pk])).content.decode()
     assert page.count("Forgot nothing") == 2
