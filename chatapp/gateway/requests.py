@@ -67,11 +67,14 @@ class Request:
 
     @cached_property
     def history(self) -> naming.History:
-        """The messages that it shows, behind the answer that it follows, if that is stored."""
+        """The messages that it shows, behind those that its provider holds, if they are stored."""
         there = HistoryLink.objects.filter(message__conversation__owner=self.owner)
-        name = self.told.follows
-        named = there.filter(message__call__reply_id=name, message__conversation__deleted_at=None)
-        link = named.order_by("-message").first() if name else None
+        held = {"call__reply_id": self.told.follows}
+        if not self.told.follows:
+            held = {"conversation__client__session": self.name.session, "rewind_parent": None}
+        about = {f"message__{one}": value for one, value in held.items()}
+        named = there.filter(**about, message__conversation__deleted_at=None)
+        link = named.order_by("-message").first() if self.told.is_part else None
         root = naming.root_of(self.owner.pk, self.dialect.name)
         before = bytes(link.digest) if link else None
         return naming.read_history(self.told, self.dialect, root, before)

@@ -12,6 +12,8 @@ from chatapp.records.importers.codex import Rollout
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcripts import blocks_in
 
+# Items of the provider's alone.
+_OPAQUE = {"compaction", "item_reference", "reasoning"}
 # How an answer ends that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
 
@@ -23,10 +25,12 @@ class _Transcript(Rollout):
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
         last = self.messages[-1] if self.messages else {}
-        if told["type"] == "reasoning" and last.get("role") == "assistant":
-            last["content"] += blocks_in([item])
-        elif told["type"] == "reasoning":
-            self.say(role="assistant", blocks=[*blocks_in([item])])
+        if told["type"] in _OPAQUE:
+            blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
+            if last.get("role") == "assistant":
+                last["content"] += blocks
+            else:
+                self.say(role="assistant", blocks=blocks)
         elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 

@@ -1,16 +1,21 @@
 """Sessions: the conversation that a request belongs to."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
+import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
+from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
 from chatapp.gateway.rewrites import Rewriter
 from chatapp.models import ClientConversation, Conversation, HistoryLink, Message
@@ -19,14 +24,20 @@ from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
+# A history may end in so many conversations, behind one of so many messages. With this share of the
+# shorter one's words, an answer is another one in another form.
+MOST_RECENT, NEWEST, ALIKE = 10, 20, 0.85
 # The messages of a request for a title or a trial, and its answer.
 EXCHANGE = 2
+
+type _Known = models.QuerySet[ClientConversation]
 
 
 def find_known(request: Request) -> Conversation | None:
     """Return the conversation that a request continues, None for a new one."""
     session = request.name.session
-    if found := _with_history(_of_session(request, session), request):
+    known = _of_session(request, session)
+    if found := _with_history(known, request) or _with_end(known, request):
         return found
     main = _main_of(request, session)
     return main if main is not None and _is_alike(main, request) else None
@@ -61,7 +72,7 @@ def counted(request: Request) -> bytes:
     return request.body.head + parts + request.body.tail if made else request.raw
 
 
-def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":
+def _of_session(request: Request, session: str) -> _Known:
     return ClientConversation.objects.of(request.owner, request.dialect.name, session)
 
 
@@ -73,11 +84,11 @@ def _main_of(request: Request, session: str) -> Conversation | None:
     return None
 
 
-def _with_history(
-    known: "models.QuerySet[ClientConversation]", request: Request
-) -> Conversation | None:
+def _with_history(known: _Known, request: Request) -> Conversation | None:
     """Return the conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
+    if any(map(_refers, entries)):
+        return None
     rows = HistoryLink.objects.filter(message__conversation__client__in=known.values("pk"))
     rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
@@ -89,6 +100,52 @@ def _with_history(
         if there := next((by[one] for one in reversed(part) if one in by), None):
             return _going_on(there, request)
     return None
+
+
+def _with_end(known: _Known, request: Request) -> Conversation | None:
+    """Return the only conversation that has the end of a history, up to its last answer.
+
+    Programs drop their oldest messages, refer to answers, or send them back in another form. If
+    all messages are stored, the history continues there.
+    """
+    entries = [one for one in request.history.entries if not one.is_told]
+    while entries and entries[-1].role != "assistant":
+        entries.pop()
+    newest = known.order_by("-conversation__updated_at")[:MOST_RECENT]
+    ends = [end for one in newest if (end := _end_of(one.conversation, entries))]
+    if len(ends) == 1 and [likeness for likeness, _one in ends[0]] == [1] * len(entries):
+        stored = [bytes(one.history_link.digest) for _likeness, one in ends[0]]
+        request.told = replace(request.told, stored=stored)
+        request.history = naming.read_history(request.told, request.dialect, b"")
+    return ends[0][0][1].conversation if len(ends) == 1 else None
+
+
+def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[float, Message]]:
+    """Return the stored messages that a history ends with; none without a recorded answer."""
+    rows = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
+    rows, best = [*rows.select_related("call", "history_link")[: len(entries) + NEWEST]], []
+    for first in range(len(rows)):
+        pairs = (
+            (_likeness(*one), one[1]) for one in zip(entries[::-1], rows[first:], strict=False)
+        )
+        best = max(best, [*takewhile(lambda one: one[0] >= ALIKE, pairs)], key=len)
+    is_recorded = len(best) > 1 and any(hasattr(one, "call") for _likeness, one in best)
+    return best[::-1] if is_recorded else []
+
+
+def _likeness(entry: Entry, row: Message) -> float:
+    """Return 1 for a stored message, or a reference to it, and less for an answer like it."""
+    own = [one for one in row.content if condense.BESIDE not in one]
+    told, is_answer = ((entry.role, entry.content), (row.role, own)), hasattr(row, "call")
+    is_same = len({HistoryLink.digest_behind(b"", *one) for one in told}) == 1
+    if is_same or entry.role != "assistant" or not is_answer or _refers(entry):
+        return is_same or (is_answer and _refers(entry))
+    here, there = ({*re.findall(r"\w+", str(content))} for _role, content in told)
+    return 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
+
+
+def _refers(entry: Entry) -> bool:
+    return {one["type"] for one in entry.content} == {"item_reference"}
 
 
 def _going_on(found: Sequence[Message], request: Request) -> Conversation | None:

@@ -44,7 +44,7 @@ MOST_LOGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request on record: its ``call``, and the digest of the history that it showed.
+    """A request on record, with its ``call``.
 
     It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
     """
@@ -52,7 +52,6 @@ class Opened:
     request: Request
     conversation: Conversation
     call: ModelCall
-    digest: bytes
     sent: bytes
     view: bytes
     problem: str
@@ -82,11 +81,9 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         used = {"used_at": now(), "program": request.program}
         ApiToken.objects.filter(pk=request.token.pk).update(**used)
     log.written = written
-    root = naming.root_of(request.owner.pk, request.dialect.name)
-    digest = entries[-1].digest if entries else root
     view, problem = made.view if made else b"", request.problem or rewriter.problem
     body = sent.body if made else request.raw
-    return Opened(request, locked, call, digest, body, view, problem)
+    return Opened(request, locked, call, body, view, problem)
 
 
 def _take(locked: Conversation, rewriter: Rewriter) -> list[int]:
@@ -229,13 +226,19 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
 def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
     """Store an answer as the newest message; None if the client has gone on without it."""
     is_talk = opened.call.purpose == ModelCall.Purpose.CHAT
-    if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, opened.digest}:
+    request, entries = opened.request, opened.request.history.entries
+    root = naming.root_of(request.owner.pk, request.dialect.name)
+    digests = [root, *[one.digest for one in entries]]
+    if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, digests[-1]}:
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
     is_measured = outcome.columns["usage_measured"] and locked.profile_id
     measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
     row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
-    HistoryLink.put_behind(opened.digest, row, opened.view)
+    # A client that has begun the answer sends both back as one.
+    last = entries[-1] if entries else None
+    begun = last.content if last and last.role == "assistant" else ()
+    HistoryLink.put_behind(digests[-2 if begun else -1], row, opened.view, begun)
     return row
 
 

@@ -139,7 +139,8 @@ class Reply(StreamedReply):
         self._cite(said.get("annotations"))
         legacy = {"index": 0, "function": said.get("function_call")}
         for call in (*listed(said.get("tool_calls")), legacy):
-            if isinstance(function := call.get("function", call), Mapping):
+            function = call.get("function", call.get("custom", call))
+            if isinstance(function, Mapping):
                 yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
@@ -187,7 +188,7 @@ class Reply(StreamedReply):
     def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
         name = str(function.get("name") or "")
-        given = function.get("arguments", function.get("parameters"))
+        given = function.get("arguments", function.get("parameters", function.get("input")))
         arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
         call = self._find(said, name, arguments)
         if len(arguments) >= len(call.pieces) and arguments.startswith("{"):
