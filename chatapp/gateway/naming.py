@@ -108,7 +108,7 @@ def root_of(owner: int, dialect: str) -> bytes:
 def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
     """Return the messages of a request; ``before`` is the digest of the answer that it follows."""
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
-    odd, silent, stored = 0, list[int](), iter(told.stored)
+    odd, silent, stored = 0, list[int](), iter(told.digests)
     for number, item in enumerate(told.items):
         known, problems = len(transcript.messages), len(transcript.problems)
         said = [len(one["content"]) for one in transcript.messages[-1:]]

@@ -12,8 +12,6 @@ from chatapp.records.importers.codex import Rollout
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcripts import blocks_in
 
-# Items of the provider's alone.
-_OPAQUE = {"compaction", "item_reference", "reasoning"}
 # How an answer ends that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
 
@@ -25,7 +23,7 @@ class _Transcript(Rollout):
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
         last = self.messages[-1] if self.messages else {}
-        if told["type"] in _OPAQUE:
+        if told["type"] in {"compaction", "item_reference", "reasoning"}:
             blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
             if last.get("role") == "assistant":
                 last["content"] += blocks

@@ -1,7 +1,6 @@
 """Sessions: the conversation that a request belongs to."""
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -24,23 +23,19 @@ from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
-# A history may end in so many conversations, behind one of so many messages. With this share of the
-# shorter one's words, an answer is another one in another form.
-MOST_RECENT, NEWEST, ALIKE = 10, 20, 0.85
+# The end of a history is looked for at the end of so many conversations. Answers with this share of
+# words in common, in so many characters, are the same.
+MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
+_WORD = re.compile(r"\w+")
 # The messages of a request for a title or a trial, and its answer.
 EXCHANGE = 2
-
-type _Known = models.QuerySet[ClientConversation]
 
 
 def find_known(request: Request) -> Conversation | None:
     """Return the conversation that a request continues, None for a new one."""
-    session = request.name.session
-    known = _of_session(request, session)
-    if found := _with_history(known, request) or _with_end(known, request):
-        return found
-    main = _main_of(request, session)
-    return main if main is not None and _is_alike(main, request) else None
+    found = _with_history(request) or _with_end(request)
+    main = None if found else _main_of(request, request.name.session)
+    return main if main is not None and _is_alike(main, request) else found
 
 
 @transaction.atomic
@@ -55,11 +50,11 @@ def find_conversation(request: Request) -> tuple[Conversation, bool]:
     main = _main_of(request, request.name.session)
     if found := find_known(request):
         goes_on = len(request.history.entries) > EXCHANGE and main != found
-        if main and goes_on and main.last_seq <= EXCHANGE and not _has_tools(main, request):
+        if main and goes_on and main.last_seq <= EXCHANGE and not _head_of(main, request).tools:
             _swap(main, found)
         return found, False
     made = _begin(request, main or _main_of(request, request.name.parent))
-    if main and request.told.tools and not _has_tools(main, request):
+    if main and request.told.tools and not _head_of(main, request).tools:
         _swap(main, made)
     return made, True
 
@@ -72,37 +67,35 @@ def counted(request: Request) -> bytes:
     return request.body.head + parts + request.body.tail if made else request.raw
 
 
-def _of_session(request: Request, session: str) -> _Known:
+def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":
     return ClientConversation.objects.of(request.owner, request.dialect.name, session)
 
 
 def _main_of(request: Request, session: str) -> Conversation | None:
     """Return the conversation of a named session that is no side request within it, if any."""
-    for one in _of_session(request, session) if session else ():
-        if one.parent is None or one.parent.client.session != session:
-            return one.conversation
-    return None
+    known = _of_session(request, session) if session else ()
+    mains = (one for one in known if not one.parent or one.parent.client.session != session)
+    return next((one.conversation for one in mains), None)
 
 
-def _with_history(known: _Known, request: Request) -> Conversation | None:
+def _with_history(request: Request) -> Conversation | None:
     """Return the conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
     if any(map(_refers, entries)):
         return None
-    rows = HistoryLink.objects.filter(message__conversation__client__in=known.values("pk"))
+    known = _of_session(request, request.name.session).values("pk")
+    rows = HistoryLink.objects.filter(message__conversation__client__in=known)
     rows = rows.select_related("message__conversation__client")
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
         found = rows.filter(digest__in=part).order_by("message__conversation__updated_at")
-        by = defaultdict[bytes, list[Message]](list)
-        for link in found:
-            by[bytes(link.digest)].append(link.message)
-        if there := next((by[one] for one in reversed(part) if one in by), None):
-            return _going_on(there, request)
+        there = [(part.index(bytes(link.digest)), link.message) for link in found]
+        if last := max([place + 1 for place, _one in there], default=0):
+            return _going_on([one for place, one in there if place + 1 == last], request)
     return None
 
 
-def _with_end(known: _Known, request: Request) -> Conversation | None:
+def _with_end(request: Request) -> Conversation | None:
     """Return the only conversation that has the end of a history, up to its last answer.
 
     Programs drop their oldest messages, refer to answers, or send them back in another form. If
@@ -111,37 +104,38 @@ def _with_end(known: _Known, request: Request) -> Conversation | None:
     entries = [one for one in request.history.entries if not one.is_told]
     while entries and entries[-1].role != "assistant":
         entries.pop()
-    newest = known.order_by("-conversation__updated_at")[:MOST_RECENT]
-    ends = [end for one in newest if (end := _end_of(one.conversation, entries))]
-    if len(ends) == 1 and [likeness for likeness, _one in ends[0]] == [1] * len(entries):
-        stored = [bytes(one.history_link.digest) for _likeness, one in ends[0]]
-        request.told = replace(request.told, stored=stored)
+    talks = _of_session(request, request.name.session).order_by("-conversation__updated_at")
+    ends = [_end_of(one.conversation, entries) for one in talks[:MOST_RECENT] if entries]
+    end = max(ends, key=len, default=[]) if sum(map(bool, ends)) == 1 else []
+    if end and len(end) == len(entries) and all(_likeness(*one) == 1 for one in end):
+        digests = [bytes(row.history_link.digest) for _entry, row in end]
+        request.told = replace(request.told, digests=digests)
         request.history = naming.read_history(request.told, request.dialect, b"")
-    return ends[0][0][1].conversation if len(ends) == 1 else None
+    return end[0][1].conversation if end else None
 
 
-def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[float, Message]]:
-    """Return the stored messages that a history ends with; none without a recorded answer."""
+def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[Entry, Message]]:
+    """Return the end of a history with its stored messages, if a recorded answer is among them."""
     rows = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
-    rows, best = [*rows.select_related("call", "history_link")[: len(entries) + NEWEST]], []
+    rows, best = [*rows.select_related("call", "history_link")[: len(entries) + MOST_RECENT]], []
     for first in range(len(rows)):
-        pairs = (
-            (_likeness(*one), one[1]) for one in zip(entries[::-1], rows[first:], strict=False)
-        )
-        best = max(best, [*takewhile(lambda one: one[0] >= ALIKE, pairs)], key=len)
-    is_recorded = len(best) > 1 and any(hasattr(one, "call") for _likeness, one in best)
-    return best[::-1] if is_recorded else []
+        pairs = zip(entries[::-1], rows[first:], strict=False)
+        best = max(best, [*takewhile(lambda one: _likeness(*one) >= ALIKE, pairs)], key=len)
+    # An exchange may be anybody's, unless there is no more; what is sealed is nobody else's.
+    kinds = {part["type"] for entry, _row in best for part in entry.content}
+    is_enough = len(best) > EXCHANGE or 1 + ("compaction" not in kinds) <= len(best) == len(entries)
+    return best[::-1] if is_enough and any(hasattr(row, "call") for _entry, row in best) else []
 
 
 def _likeness(entry: Entry, row: Message) -> float:
     """Return 1 for a stored message, or a reference to it, and less for an answer like it."""
     own = [one for one in row.content if condense.BESIDE not in one]
-    told, is_answer = ((entry.role, entry.content), (row.role, own)), hasattr(row, "call")
-    is_same = len({HistoryLink.digest_behind(b"", *one) for one in told}) == 1
-    if is_same or entry.role != "assistant" or not is_answer or _refers(entry):
-        return is_same or (is_answer and _refers(entry))
-    here, there = ({*re.findall(r"\w+", str(content))} for _role, content in told)
-    return 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
+    is_answer = entry.role == row.role == "assistant" and hasattr(row, "call")
+    told = HistoryLink.digest_behind(b"", entry.role, entry.content)
+    if told == HistoryLink.digest_behind(b"", row.role, own) or (is_answer and _refers(entry)):
+        return 1
+    here, there = ({*_WORD.findall(str(one)[:COMPARED])} for one in (entry.content, own))
+    return is_answer and 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
 
 
 def _refers(entry: Entry) -> bool:
@@ -175,10 +169,6 @@ def _head_of(conversation: Conversation, request: Request) -> Told:
         return Told(())
     parts = RequestReader(conversation.pk).parts(call.manifest)
     return request.dialect.read(read_body(parts.head + parts.tail, "").value)
-
-
-def _has_tools(conversation: Conversation, request: Request) -> bool:
-    return bool(_head_of(conversation, request).tools)
 
 
 def _is_alike(conversation: Conversation, request: Request) -> bool:

@@ -151,11 +151,10 @@ def _part(
     if tail is None:
         return
     shares = any(one.role == "assistant" for one in common)
-    is_other = fresh > 1 and not shares and shown.filter(role="assistant").exists()
-    if not common or is_other:
-        set_tail_aside(locked, tail.seq, last, Rewind.Cause.REPLACED)
-    else:
-        set_tail_aside(locked, tail.seq, last)
+    answered = shown.filter(role="assistant")
+    is_replaced = not common or (fresh > 1 and not shares and answered.exists())
+    cause = Rewind.Cause.REPLACED if is_replaced else Rewind.Cause.REGENERATED
+    set_tail_aside(locked, tail.seq, last, cause)
 
 
 def _append(locked: Conversation, entry: Entry, *recalled: dict[str, Any]) -> int:
@@ -208,8 +207,11 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
-        if message and columns["usage_measured"] and not outcome.turn:
-            fold_if_due(opened.request, locked, _size_of(outcome))
+        if message and columns["status"] == "succeeded" and not outcome.turn:
+            # Some providers report no usage unless they are asked.
+            shown = locked.messages.filter(hidden=False).values_list("tokens", flat=True)
+            size = _size_of(outcome) if columns["usage_measured"] else sum(shown)
+            fold_if_due(opened.request, locked, size)
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -236,9 +238,8 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
     measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
     row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
     # A client that has begun the answer sends both back as one.
-    last = entries[-1] if entries else None
-    begun = last.content if last and last.role == "assistant" else ()
-    HistoryLink.put_behind(digests[-2 if begun else -1], row, opened.view, begun)
+    begun = entries[-1].content if entries and entries[-1].role == "assistant" else ()
+    HistoryLink.put_behind(digests[-2 if begun else -1], row, *begun, view=opened.view)
     return row
 
 

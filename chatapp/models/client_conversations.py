@@ -15,9 +15,8 @@ from chatapp.providers import request_bytes
 
 Block = Mapping[str, Any]
 
-_BLANK = re.compile(r"\s+")
-# Elements that programs add to what is said, and leave out of it, from one request to the next.
-_PASSING = re.compile(r"<(system-reminder|environment_details|think)>.*?</\1>", re.DOTALL)
+# Programs write these anew, or leave them out, from one request to the next.
+_PASSING = re.compile(r"<(system-reminder|environment_details|think)>.*?</\1>|\s+", re.DOTALL)
 _WORDY = frozenset({"text", "thinking", "redacted_thinking", "item_reference"})
 
 
@@ -90,10 +89,8 @@ class HistoryLink(models.Model):
         return None if found is None else bytes(found)
 
     @classmethod
-    def put_behind(
-        cls, before: bytes, message: Message, view: bytes = b"", begun: Sequence[Block] = ()
-    ) -> None:
-        """Put a stored message behind the history with this digest; a client has ``begun`` it."""
+    def put_behind(cls, before: bytes, message: Message, *begun: Block, view: bytes = b"") -> None:
+        """Put a stored message behind the history with this digest; its client has ``begun`` it."""
         digest = cls.digest_behind(before, message.role, [*begun, *message.content])
         cls.objects.create(message=message, digest=digest, view=view)
 
@@ -105,7 +102,7 @@ class HistoryLink(models.Model):
         """
         words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
-        shown = request_bytes.encode([role, _BLANK.sub("", _PASSING.sub("", "".join(words))), rest])
+        shown = request_bytes.encode([role, _PASSING.sub("", "".join(words)), rest])
         return hashlib.sha256(before + shown).digest()
 
 

@@ -133,14 +133,14 @@ class Reply(StreamedReply):
         for content in (
             *map(said.get, ("content", "refusal", "images")),
             choice.get("text"),
+            *[one.get("transcript") for one in listed([said.get("audio")])],
         ):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
         legacy = {"index": 0, "function": said.get("function_call")}
         for call in (*listed(said.get("tool_calls")), legacy):
-            function = call.get("function", call.get("custom", call))
-            if isinstance(function, Mapping):
+            if isinstance(function := call.get("function", call.get("custom", call)), Mapping):
                 yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
