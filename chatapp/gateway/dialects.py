@@ -23,9 +23,8 @@ class Refusal(Exception):
 class Told:
     """The facts in a request's body: its history, its session, and the answer that it follows.
 
-    If it ``is_part``, the provider has the rest of its history. The first messages may be stored
-    with these ``digests``. If it ``keeps_thinking``, the provider refuses results of tools behind
-    an answer without its thinking.
+    If it ``is_part``, the provider has the rest of its history. If it ``keeps_thinking``, the
+    provider refuses results of tools behind an answer without its thinking.
     """
 
     items: Sequence[Any]
@@ -35,7 +34,6 @@ class Told:
     follows: str = ""
     is_part: bool = False
     keeps_thinking: bool = False
-    digests: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)

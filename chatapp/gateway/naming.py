@@ -105,10 +105,13 @@ def root_of(owner: int, dialect: str) -> bytes:
     return hashlib.sha256(f"{owner} {dialect}".encode()).digest()
 
 
-def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
-    """Return the messages of a request; ``before`` is the digest of the answer that it follows."""
+def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = False) -> History:
+    """Return the messages of a request; with ``follows`` they are behind a stored answer.
+
+    The ``digests`` are that before all messages, and those of the first ones that are stored.
+    """
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
-    odd, silent, stored = 0, list[int](), iter(told.digests)
+    odd, silent, stored = 0, list[int](), iter(digests)
     for number, item in enumerate(told.items):
         known, problems = len(transcript.messages), len(transcript.problems)
         said = [len(one["content"]) for one in transcript.messages[-1:]]
@@ -131,9 +134,9 @@ def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None
             silent.clear()
         if is_told:
             of_system.update(range(known, made))
-    entries, digest = list[Entry](), before or root
-    if before:
-        entries.append(Entry("assistant", [], before))
+    entries, digest = list[Entry](), next(stored)
+    if follows:
+        entries.append(Entry("assistant", [], digest))
         places = [one + 1 if one >= 0 else one for one in places]
     for number, message in enumerate(transcript.messages):
         if number not in of_system:

@@ -169,7 +169,7 @@ class Recording:
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
         is_whole = reply.finished and not ended.error
-        is_measured = is_whole and bool(usage.prompt or usage.output)
+        is_measured = is_whole and bool(usage.prompt)
         if not is_whole:
             problem, blocks = self.lost or ended.error or CUT, draft.content
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED

@@ -75,8 +75,8 @@ class Request:
         named = there.filter(**held, conversation__deleted_at=None).order_by("-pk")
         row = named.first() if self.told.is_part else None
         root = naming.root_of(self.owner.pk, self.dialect.name)
-        before = bytes(row.history_link.digest) if row else None
-        return naming.read_history(self.told, self.dialect, root, before)
+        digest = bytes(row.history_link.digest) if row else root
+        return naming.read_history(self.told, self.dialect, digest, follows=row is not None)
 
     @property
     def problem(self) -> str:

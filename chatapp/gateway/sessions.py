@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from django.contrib.auth.models import User
@@ -23,10 +22,9 @@ from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
-# The end of a history is looked for at the end of so many conversations. Answers with this share of
-# words in common, in so many characters, are the same.
+# So many conversations may have a history's end. With this share of words in common, in so many
+# characters, answers are the same.
 MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
-_WORD = re.compile(r"\w+")
 # The messages of a request for a title or a trial, and its answer.
 EXCHANGE = 2
 
@@ -109,8 +107,7 @@ def _with_end(request: Request) -> Conversation | None:
     end = max(ends, key=len, default=[]) if sum(map(bool, ends)) == 1 else []
     if end and len(end) == len(entries) and all(_likeness(*one) == 1 for one in end):
         digests = [bytes(row.history_link.digest) for _entry, row in end]
-        request.told = replace(request.told, digests=digests)
-        request.history = naming.read_history(request.told, request.dialect, b"")
+        request.history = naming.read_history(request.told, request.dialect, b"", *digests)
     return end[0][1].conversation if end else None
 
 
@@ -134,7 +131,7 @@ def _likeness(entry: Entry, row: Message) -> float:
     told = HistoryLink.digest_behind(b"", entry.role, entry.content)
     if told == HistoryLink.digest_behind(b"", row.role, own) or (is_answer and _refers(entry)):
         return 1
-    here, there = ({*_WORD.findall(str(one)[:COMPARED])} for one in (entry.content, own))
+    here, there = ({*re.findall(r"\w+", str(one)[:COMPARED])} for one in (entry.content, own))
     return is_answer and 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
 
 

@@ -210,8 +210,7 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
         if message and columns["status"] == "succeeded" and not outcome.turn:
             # Some providers report no usage unless they are asked.
             shown = locked.messages.filter(hidden=False).values_list("tokens", flat=True)
-            size = _size_of(outcome) if columns["usage_measured"] else sum(shown)
-            fold_if_due(opened.request, locked, size)
+            fold_if_due(opened.request, locked, _size_of(outcome) or sum(shown))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -244,8 +243,8 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
 
 
 def _size_of(outcome: Outcome) -> int:
-    """Return the tokens of a request with its answer."""
-    return outcome.usage.prompt + outcome.usage.output
+    """Return the tokens of a request with its answer, 0 if its provider reported none."""
+    return outcome.usage.prompt and outcome.usage.prompt + outcome.usage.output
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:

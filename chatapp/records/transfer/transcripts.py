@@ -36,11 +36,11 @@ _READ = {"text", "image", "tool_use", "tool_result"}
 
 # What parts of messages are called elsewhere, and parts that tell nothing to people.
 _THOUGHT = re.compile("think|thinking|reasoning")
-_CALL = re.compile(r"custom|function|(?:\w+_)?tool_use|(?!image_)\w+_call|mcp_approval_request")
-_RESULT = re.compile(r"(?:\w+_)?(?:tool|function)\w*_(?:result|output)|\w+_call_output")
+_CALL = re.compile(r"custom|function|\w*(?:tool_use|(?:tool|function|shell|patch|mcp)_call)")
+_RESULT = re.compile(r"(?:\w+_)?(?:tool|function|shell|patch)\w*_(?:result|output)")
 _MEDIA = re.compile(r"\w*image\w*|error|file|input_file|collection")
 _ADDRESS = re.compile(r"(?:url|link): https?://[^\s<>]+")
-_GIVEN = ("arguments", "args", "input", "action", "code", "queries", "operation")
+_GIVEN = ("arguments", "args", "input", "action", "operation")
 _IDS = ("call_id", "tool_use_id", "id")
 _SILENT = {"agent_update", "token_budget", "flag", "text", "input_text", "output_text"}
 # Returns what there is instead of a part that has no words.
@@ -288,14 +288,14 @@ def blocks_in(value: Any, name: str = "call", missing: Missing = lambda _: ()) -
     words.
     """
     newest = name
-    parts = [value] if isinstance(value, str | dict) and value else listed(value)
+    parts = [value] if isinstance(value, str) and value.strip() else listed(value)
     for number, part in enumerate(parts):
         kind = str(fields(part).get("type"))
         about, text = {**fields(part), **fields(fields(part).get(kind))}, joined(part)
         # Calls of Assistants are named by their own kind once more.
         about |= fields(about.get(str(about.get("type"))))
         links = links_in([about.get("citations"), {"url": about.get("url")}, about.get("action")])
-        given = about.get("output", about.get("outputs", about.get("results")))
+        given = about.get("output", about.get("outputs"))
         output = about.get("content") if given is None else given
         if kind == "message":
             yield from blocks_in(output, name, missing)

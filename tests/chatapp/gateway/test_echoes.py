@@ -286,8 +286,8 @@ BUILT_IN: dict[str, tuple[str, Any, list[Item]]] = {
     "tools of the provider": (
         RESPONSES,
         [
-            {"type": "web_search_call", "id": "1", "action": {"type": "search", "query": "moon"}},
-            {"type": "file_search_call", "id": "2", "queries": ["sun"], "results": [{"text": "x"}]},
+            {"type": "web_search_call", "id": "1", "action": {"type": "search", "query": "full moon"}},
+            {"type": "file_search_call", "id": "2", "queries": ["the sun"], "results": [{"text": "It shines."}]},
             {"type": "code_interpreter_call", "id": "3", "code": "1 + 1", "outputs": []},
             {"type": "mcp_call", "id": "4", "name": "roll", "arguments": "{}", "output": "six"},
         ],
