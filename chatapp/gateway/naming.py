@@ -124,8 +124,7 @@ def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = 
         if fields(item).get("content", True) and not is_told:
             odd += len(transcript.problems) > problems
         made = len(transcript.messages)
-        adds = made > known or (made and not is_told)
-        places.append(made - 1 if adds else -1)
+        places.append(made - 1 if made > known or (made and not is_told) else -1)
         # What says nothing, such as sealed thinking, belongs to what follows.
         silent.append(number)
         if made > known or said != [len(one["content"]) for one in transcript.messages[-1:]]:

@@ -69,7 +69,7 @@ class Request:
     def history(self) -> naming.History:
         """The messages that it shows, behind those that its provider holds, if they are stored."""
         there = Message.objects.filter(conversation__owner=self.owner, history_link__isnull=False)
-        held = {"call__reply_id": self.told.follows}
+        held: dict[str, str | None] = {"call__reply_id": self.told.follows}
         if not self.told.follows:
             held = {"conversation__client__session": self.name.session, "rewind_parent": None}
         named = there.filter(**held, conversation__deleted_at=None).order_by("-pk")

@@ -113,8 +113,9 @@ def _with_end(request: Request) -> Conversation | None:
 
 def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[Entry, Message]]:
     """Return the end of a history with its stored messages, if a recorded answer is among them."""
-    rows = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
-    rows, best = [*rows.select_related("call", "history_link")[: len(entries) + MOST_RECENT]], []
+    linked = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
+    rows = [*linked.select_related("call", "history_link")[: len(entries) + MOST_RECENT]]
+    best: list[tuple[Entry, Message]] = []
     for first in range(len(rows)):
         pairs = zip(entries[::-1], rows[first:], strict=False)
         best = max(best, [*takewhile(lambda one: _likeness(*one) >= ALIKE, pairs)], key=len)

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.models import (
+    ApiToken,
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    Rewind,
+    Turn,
+)
+from chatapp.operations import background_jobs
 from tests.chatapp.gateway.programs import body_of, talks, visit
 from tests.standin.raw_server import RawServer, Script
 
@@ -69,12 +79,7 @@ async def play(
         body = body_of(model=name, **about)
         answered = await visit(path, token, body)
         assert upstream.bodies[-1] == body
-        assert answered.body == upstream_answer(path, number, answer)
-
-
-def upstream_answer(path: str, number: int, answer: Any) -> bytes:
-    """Return the bytes of an answer."""
-    return b"".join(script(path, number, answer).chunks)
+        assert [answered.body] == script(path, number, answer).chunks
 
 
 SEARCH = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "x"}}
@@ -239,6 +244,8 @@ async def test_a_history_in_another_form_continues_its_conversation(
     assert not await Turn.objects.aexists()
     versions = case in {"an answer is cut off", "calls have other names"}
     assert await Rewind.objects.acount() == versions
+    measured = ModelCall.objects.filter(usage_measured=True)
+    assert await measured.acount() == len(requests) * (path == MESSAGES)
 
 
 STRANGERS: dict[str, list[tuple[Any, Any]]] = {
@@ -269,11 +276,6 @@ async def test_a_history_that_may_be_another_ones_begins_a_conversation(
     assert [one.seq async for one in newest.messages.all()][-1] == len(STRANGERS[case][-1][0]) + 1
 
 
-def calls_in(told: Any) -> list[str]:
-    """Return what is in calls and results of stored messages."""
-    return [json.dumps([one.get("input"), one.get("content")]) for one in told]
-
-
 BUILT_IN: dict[str, tuple[str, Any, list[Item]]] = {
     "chat's own tools": (
         CHAT,
@@ -286,8 +288,17 @@ BUILT_IN: dict[str, tuple[str, Any, list[Item]]] = {
     "tools of the provider": (
         RESPONSES,
         [
-            {"type": "web_search_call", "id": "1", "action": {"type": "search", "query": "full moon"}},
-            {"type": "file_search_call", "id": "2", "queries": ["the sun"], "results": [{"text": "It shines."}]},
+            {
+                "type": "web_search_call",
+                "id": "1",
+                "action": {"type": "search", "query": "full moon"},
+            },
+            {
+                "type": "file_search_call",
+                "id": "2",
+                "queries": ["the sun"],
+                "results": [{"text": "It shines."}],
+            },
             {"type": "code_interpreter_call", "id": "3", "code": "1 + 1", "outputs": []},
             {"type": "mcp_call", "id": "4", "name": "roll", "arguments": "{}", "output": "six"},
         ],
@@ -318,7 +329,10 @@ async def test_tools_of_any_kind_are_on_record(upstream: RawServer, token: str, 
     if results:
         await play(upstream, token, path, [([user("A"), *echo, *results], "Done.")])
     stored = [one async for one in Message.objects.order_by("seq")]
-    said = {role: json.dumps([one.content for one in stored if one.role == role]) for role in ROLES}
+    said = {
+        role: json.dumps([one.content for one in stored if one.role == role])
+        for role in ("user", "assistant")
+    }
     for word in ("ls", "moon", "sun", "1 + 1", "six", "pwd", "+1"):
         assert (word in said["assistant"]) == (word in json.dumps(answer))
     for word in ("a.py", "/home", "applied"):
@@ -327,4 +341,16 @@ async def test_tools_of_any_kind_are_on_record(upstream: RawServer, token: str, 
     assert await Conversation.objects.acount() == 1
 
 
-ROLES = ("user", "assistant")
+async def test_a_conversation_whose_provider_reports_no_usage_is_folded(
+    upstream: RawServer, token: str
+) -> None:
+    """Its size is estimated."""
+    profile = await Profile.objects.aget(provider="openai")
+    await ApiToken.objects.aupdate(mode="condense", profile=profile)
+    await Profile.objects.aupdate(context_window=8_000)
+    upstream.default = lambda _body: script(CHAT, 2, "In short.")
+    long = "river stone " * 4_000
+    requests = [([user(long)], "To A."), ([user(long), model("To A."), user("B")], "To B.")]
+    await play(upstream, token, CHAT, requests)
+    await background_jobs.close()
+    assert await Condensation.objects.aexists()
