@@ -161,7 +161,7 @@ def block_from_api(data: Json) -> Block:
 
 def _tool_result(id_: str, extra: dict[str, Any], data: Json) -> Block:
     content = extra.pop("content", None)
-    is_error = extra.pop("is_error", False)
+    is_error = extra.pop("is_error", None) or False
     if isinstance(content, Sequence) and not isinstance(content, str | bytes):
         if not all(isinstance(block, Mapping) for block in content):
             return OpaqueBlock(data)

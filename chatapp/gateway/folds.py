@@ -101,9 +101,7 @@ async def fold_conversation(conversation: str) -> None:
 def _note(pk: uuid.UUID, reason: str) -> None:
     """Have a row say why nothing is folded, unless the newest one says so."""
     lock(Conversation, pk)
-    newest = Turn.objects.filter(conversation=pk).newest()
-    if newest is None or newest.error != reason:
-        Turn.objects.note(Conversation(pk=pk), Turn.Status.SUCCEEDED, reason)
+    Turn.objects.note(Conversation(pk=pk), Turn.Status.SUCCEEDED, reason)
 
 
 def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from chatapp.gateway.dialects import Dialect, Json, Told
+from chatapp.gateway.dialects import Dialect, Told
 from chatapp.models import HistoryLink
 from chatapp.records.transfer.record_rows import WRONG
 from chatapp.records.transfer.source_texts import fields, texts_in
@@ -69,12 +69,8 @@ def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary",
     return "summary" if is_trigger or begins or is_other else ""
 
 
-def _size(message: Json) -> int:
-    return len(message["content"])
-
-
-def _role(item: object) -> str:
-    return str(fields(item).get("role"))
+def _role(item: object) -> object:
+    return fields(item).get("role")
 
 
 def _short(name: str) -> str:
@@ -109,36 +105,44 @@ def root_of(owner: int, dialect: str) -> bytes:
     return hashlib.sha256(f"{owner} {dialect}".encode()).digest()
 
 
-def read_history(told: Told, dialect: Dialect, root: bytes, before: bytes | None = None) -> History:
-    """Return the messages of a request; ``before`` is the digest of the answer that it follows."""
+def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = False) -> History:
+    """Return the messages of a request; with ``follows`` they are behind a stored answer.
+
+    The ``digests`` are that before all messages, and those of the first ones that are stored.
+    """
     transcript, places, of_system = dialect.transcript(), list[int](), set[int]()
-    odd, silent = 0, list[int]()
+    odd, silent, stored = 0, list[int](), iter(digests)
     for number, item in enumerate(told.items):
-        known, said = len(transcript.messages), [*map(_size, transcript.messages[-1:])]
+        known, problems = len(transcript.messages), len(transcript.problems)
+        said = [len(one["content"]) for one in transcript.messages[-1:]]
+        is_told = _role(item) in {"system", "developer"}
         try:
             transcript.take(number + 1, item)
         except WRONG:
             odd += 1
+        # An empty message lacks nothing; what comes before all messages is the prompt.
+        if fields(item).get("content", True) and not is_told:
+            odd += len(transcript.problems) > problems
         made = len(transcript.messages)
-        adds = made > known or (made and _role(item) not in {"system", "developer"})
-        places.append(made - 1 if adds else -1)
+        places.append(made - 1 if made > known or (made and not is_told) else -1)
         # What says nothing, such as sealed thinking, belongs to what follows.
         silent.append(number)
-        if made > known or said != [*map(_size, transcript.messages[-1:])]:
+        if made > known or said != [len(one["content"]) for one in transcript.messages[-1:]]:
             for one in silent:
                 places[one] = places[-1] if places[one] >= 0 else -1
             silent.clear()
-        if _role(item) in {"system", "developer"}:
+        if is_told:
             of_system.update(range(known, made))
-    entries, digest = list[Entry](), before or root
-    if before:
-        entries.append(Entry("assistant", [], before))
+    entries, digest = list[Entry](), next(stored)
+    if follows:
+        entries.append(Entry("assistant", [], digest))
         places = [one + 1 if one >= 0 else one for one in places]
     for number, message in enumerate(transcript.messages):
         if number not in of_system:
-            digest = HistoryLink.digest_behind(digest, message["role"], message["content"])
+            behind = HistoryLink.digest_behind(digest, message["role"], message["content"])
+            digest = next(stored, behind)
         entries.append(Entry(message["role"], message["content"], digest, number in of_system))
-    return History(entries, places, odd + len(transcript.problems))
+    return History(entries, places, odd)
 
 
 def are_alike(one: Told, other: Told) -> bool:

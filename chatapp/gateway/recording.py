@@ -188,15 +188,17 @@ class Recording:
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
         is_whole = reply.finished and not ended.error
+        is_measured = is_whole and bool(usage.prompt)
         if not is_whole:
             problem, blocks = self.lost or ended.error or CUT, draft.content
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED
             reason = "stopped" if self.lost == GONE else "error"
+        if not is_measured:
             usage = replace(usage, output=max(usage.output, sizes.COUNTER.count(draft.written)))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
         columns = {
             "status": "succeeded" if is_whole else "failed",
-            "usage_measured": is_whole,
+            "usage_measured": is_measured,
             "draft": "" if is_whole else kept_draft(draft),
             "error": problem,
             "seconds": time.monotonic() - self._began,

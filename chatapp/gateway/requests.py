@@ -10,7 +10,7 @@ import condense
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import Body, decoded, read_body
 from chatapp.gateway.dialects import Dialect, Refusal, Told
-from chatapp.models import ApiToken, HistoryLink, Profile
+from chatapp.models import ApiToken, Message, Profile
 from condense import noop
 
 UNREADABLE = noop("The client's request could not be read, so only its bytes are on record.")
@@ -67,14 +67,16 @@ class Request:
 
     @cached_property
     def history(self) -> naming.History:
-        """The messages that it shows, behind the answer that it follows, if that is stored."""
-        there = HistoryLink.objects.filter(message__conversation__owner=self.owner)
-        name = self.told.follows
-        named = there.filter(message__call__reply_id=name, message__conversation__deleted_at=None)
-        link = named.order_by("-message").first() if name else None
+        """The messages that it shows, behind those that its provider holds, if they are stored."""
+        there = Message.objects.filter(conversation__owner=self.owner, history_link__isnull=False)
+        held: dict[str, str | None] = {"call__reply_id": self.told.follows}
+        if not self.told.follows:
+            held = {"conversation__client__session": self.name.session, "rewind_parent": None}
+        named = there.filter(**held, conversation__deleted_at=None).order_by("-pk")
+        row = named.first() if self.told.is_part else None
         root = naming.root_of(self.owner.pk, self.dialect.name)
-        before = bytes(link.digest) if link else None
-        return naming.read_history(self.told, self.dialect, root, before)
+        digest = bytes(row.history_link.digest) if row else root
+        return naming.read_history(self.told, self.dialect, digest, follows=row is not None)
 
     @property
     def problem(self) -> str:

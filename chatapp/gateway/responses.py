@@ -23,10 +23,12 @@ class _Transcript(Rollout):
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
         last = self.messages[-1] if self.messages else {}
-        if told["type"] == "reasoning" and last.get("role") == "assistant":
-            last["content"] += blocks_in([item])
-        elif told["type"] == "reasoning":
-            self.say(role="assistant", blocks=[*blocks_in([item])])
+        if told["type"] in {"compaction", "item_reference", "reasoning"}:
+            blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
+            if last.get("role") == "assistant":
+                last["content"] += blocks
+            else:
+                self.say(role="assistant", blocks=blocks)
         elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 

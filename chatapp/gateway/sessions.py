@@ -1,16 +1,19 @@
 """Sessions: the conversation that a request belongs to."""
 
-from collections import defaultdict
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
+import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.dialects import Told
+from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
 from chatapp.gateway.rewrites import Rewriter
 from chatapp.models import ClientConversation, Conversation, HistoryLink, Message, ModelCall
@@ -19,18 +22,19 @@ from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
 AT_ONCE = 50
+# So many conversations may have a history's end. With this share of words in common, in so many
+# characters, answers are the same.
+MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
 # The messages of a request for a title or a trial, and its answer.
 EXCHANGE = 2
 
 
 def find_known(request: Request) -> Conversation | None:
     """Return the conversation that a request continues, None for a new one."""
-    session = request.name.session
-    if found := _with_history(request):
-        return found
-    main = _main_of(request, session)
+    found = _with_history(request) or _with_end(request)
+    main = None if found else _main_of(request, request.name.session)
     is_own = main and (naming.asks_aside(request.headers, request.told) or _is_alike(main, request))
-    return main if is_own else None
+    return main if is_own else found
 
 
 @transaction.atomic
@@ -68,15 +72,16 @@ def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConver
 
 def _main_of(request: Request, session: str) -> Conversation | None:
     """Return the conversation of a named session that is no side request within it, if any."""
-    for one in _of_session(request, session) if session else ():
-        if one.parent is None or one.parent.client.session != session:
-            return one.conversation
-    return None
+    known = _of_session(request, session) if session else ()
+    mains = (one for one in known if not one.parent or one.parent.client.session != session)
+    return next((one.conversation for one in mains), None)
 
 
 def _with_history(request: Request) -> Conversation | None:
     """Return the session's conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
+    if any(map(_refers, entries)):
+        return None
     for end in range(len(entries), 0, -AT_ONCE):
         part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
         # Most histories that are new have nothing in common with any other.
@@ -86,12 +91,57 @@ def _with_history(request: Request) -> Conversation | None:
         rows = HistoryLink.objects.filter(message__conversation__client__in=known, digest__in=part)
         rows = rows.select_related("message__conversation__client")
         found = rows.order_by("message__conversation__updated_at")
-        by = defaultdict[bytes, list[Message]](list)
-        for link in found:
-            by[bytes(link.digest)].append(link.message)
-        if there := next((by[one] for one in reversed(part) if one in by), None):
-            return _going_on(there, request)
+        there = [(part.index(bytes(link.digest)), link.message) for link in found]
+        if last := max([place + 1 for place, _one in there], default=0):
+            return _going_on([one for place, one in there if place + 1 == last], request)
     return None
+
+
+def _with_end(request: Request) -> Conversation | None:
+    """Return the only conversation that has the end of a history, up to its last answer.
+
+    Programs drop their oldest messages, refer to answers, or send them back in another form. If
+    all messages are stored, the history continues there.
+    """
+    entries = [one for one in request.history.entries if not one.is_told]
+    while entries and entries[-1].role != "assistant":
+        entries.pop()
+    talks = _of_session(request, request.name.session).order_by("-conversation__updated_at")
+    ends = [_end_of(one.conversation, entries) for one in talks[:MOST_RECENT] if entries]
+    end = max(ends, key=len, default=[]) if sum(map(bool, ends)) == 1 else []
+    if end and len(end) == len(entries) and all(_likeness(*one) == 1 for one in end):
+        digests = [bytes(row.history_link.digest) for _entry, row in end]
+        request.history = naming.read_history(request.told, request.dialect, b"", *digests)
+    return end[0][1].conversation if end else None
+
+
+def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[Entry, Message]]:
+    """Return the end of a history with its stored messages, if a recorded answer is among them."""
+    linked = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
+    rows = [*linked.select_related("call", "history_link")[: len(entries) + MOST_RECENT]]
+    best: list[tuple[Entry, Message]] = []
+    for first in range(len(rows)):
+        pairs = zip(entries[::-1], rows[first:], strict=False)
+        best = max(best, [*takewhile(lambda one: _likeness(*one) >= ALIKE, pairs)], key=len)
+    # An exchange may be anybody's, unless there is no more; what is sealed is nobody else's.
+    kinds = {part["type"] for entry, _row in best for part in entry.content}
+    is_enough = len(best) > EXCHANGE or 1 + ("compaction" not in kinds) <= len(best) == len(entries)
+    return best[::-1] if is_enough and any(hasattr(row, "call") for _entry, row in best) else []
+
+
+def _likeness(entry: Entry, row: Message) -> float:
+    """Return 1 for a stored message, or a reference to it, and less for an answer like it."""
+    own = [one for one in row.content if condense.BESIDE not in one]
+    is_answer = entry.role == row.role == "assistant" and hasattr(row, "call")
+    told = HistoryLink.digest_behind(b"", entry.role, entry.content)
+    if told == HistoryLink.digest_behind(b"", row.role, own) or (is_answer and _refers(entry)):
+        return 1
+    here, there = ({*re.findall(r"\w+", str(one)[:COMPARED])} for one in (entry.content, own))
+    return is_answer and 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
+
+
+def _refers(entry: Entry) -> bool:
+    return {one["type"] for one in entry.content} == {"item_reference"}
 
 
 def _going_on(found: Sequence[Message], request: Request) -> Conversation | None:

@@ -44,7 +44,7 @@ MOST_LOGS = 100
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request on record: its ``call``, and the digest of the history that it showed.
+    """A request on record, with its ``call``.
 
     It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
     """
@@ -52,7 +52,6 @@ class Opened:
     request: Request
     conversation: Conversation
     call: ModelCall
-    digest: bytes
     sent: bytes
     view: bytes
     problem: str
@@ -81,11 +80,9 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         written = log.store(call, sent, compared, stored)
         together(changing(ApiToken, request.token.pk, used_at=now(), program=request.program))
     log.written = written
-    root = naming.root_of(request.owner.pk, request.dialect.name)
-    digest = entries[-1].digest if entries else root
     view, problem = made.view if made else b"", request.problem or rewriter.problem
     body = sent.body if made else request.raw
-    return Opened(request, locked, call, digest, body, view, problem)
+    return Opened(request, locked, call, body, view, problem)
 
 
 def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int]:
@@ -216,8 +213,10 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
         message = _answer(locked, opened, outcome) if outcome.blocks else None
-        if message and columns["usage_measured"] and not outcome.turn:
-            fold_if_due(opened.request, locked, _size_of(outcome))
+        if message and columns["status"] == "succeeded" and not outcome.turn:
+            # Some providers report no usage unless they are asked.
+            shown = locked.messages.filter(hidden=False).values_list("tokens", flat=True)
+            fold_if_due(opened.request, locked, _size_of(outcome) or sum(shown))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -234,19 +233,24 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
 def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
     """Store an answer as the newest message; None if the client has gone on without it."""
     is_talk = opened.call.purpose == ModelCall.Purpose.CHAT
-    if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, opened.digest}:
+    request, entries = opened.request, opened.request.history.entries
+    root = naming.root_of(request.owner.pk, request.dialect.name)
+    digests = [root, *[one.digest for one in entries]]
+    if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, digests[-1]}:
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
     is_measured = outcome.columns["usage_measured"] and locked.profile_id
     measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
     row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
-    HistoryLink.put_behind(opened.digest, row, opened.view)
+    # A client that has begun the answer sends both back as one.
+    begun = entries[-1].content if entries and entries[-1].role == "assistant" else ()
+    HistoryLink.put_behind(digests[-2 if begun else -1], row, *begun, view=opened.view)
     return row
 
 
 def _size_of(outcome: Outcome) -> int:
-    """Return the tokens of a request with its answer."""
-    return outcome.usage.prompt + outcome.usage.output
+    """Return the tokens of a request with its answer, 0 if its provider reported none."""
+    return outcome.usage.prompt and outcome.usage.prompt + outcome.usage.output
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:

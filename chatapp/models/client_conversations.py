@@ -16,9 +16,9 @@ from chatapp.providers import request_bytes
 
 Block = Mapping[str, Any]
 
-_BLANK = re.compile(r"\s+")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-_WORDY = frozenset({"text", "thinking", "redacted_thinking"})
+# Programs write these anew, or leave them out, from one request to the next.
+_PASSING = re.compile(r"<(system-reminder|environment_details|think)>.*?</\1>|\s+", re.DOTALL)
+_WORDY = frozenset({"text", "thinking", "redacted_thinking", "item_reference"})
 
 
 class ClientConversationQuerySet(models.QuerySet["ClientConversation"]):
@@ -90,9 +90,9 @@ class HistoryLink(models.Model):
         return None if found is None else bytes(found)
 
     @classmethod
-    def put_behind(cls, before: bytes, message: Message, view: bytes = b"") -> None:
-        """Put a stored message behind the history with this digest."""
-        digest = cls.digest_behind(before, message.role, message.content)
+    def put_behind(cls, before: bytes, message: Message, *begun: Block, view: bytes = b"") -> None:
+        """Put a stored message behind the history with this digest; its client has ``begun`` it."""
+        digest = cls.digest_behind(before, message.role, [*begun, *message.content])
         insert(cls(message=message, digest=digest, view=view))
 
     @staticmethod
@@ -103,15 +103,12 @@ class HistoryLink(models.Model):
         """
         words = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
         rest = [_mark(one) for one in blocks if one.get("type") not in _WORDY]
-        shown = request_bytes.encode(
-            [role, _BLANK.sub("", _REMINDER.sub("", "".join(words))), rest]
-        )
+        shown = request_bytes.encode([role, _PASSING.sub("", "".join(words)), rest])
         return hashlib.sha256(before + shown).digest()
 
 
 def _mark(block: Block) -> str:
-    match block:
-        case {"type": "tool_use", "id": name} | {"type": "tool_result", "tool_use_id": name}:
-            return str(name)
+    if name := block.get("tool_use_id") or block.get("id"):
+        return str(name)
     told = {key: value for key, value in block.items() if key != "cache_control"}
     return hashlib.sha256(request_bytes.encode(told)).hexdigest()

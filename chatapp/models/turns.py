@@ -86,7 +86,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.exclude(origin=Turn.Origin.CONDENSED)
 
     def note(self, conversation: Conversation, status: str, error: str) -> "Turn":
-        """Return a turn of another program that is over; its row shows the end of a request."""
+        """Return a turn of another program that is over, the newest one if that says the same."""
+        newest = self.filter(conversation=conversation).newest()
+        if newest and newest.error == error and status == newest.status == Turn.Status.SUCCEEDED:
+            return newest
         now_seq = Conversation.objects.values_list("last_seq", flat=True).get(pk=conversation.pk)
         seqs = dict.fromkeys(("at_seq", "last_seq", "question_seq"), now_seq)
         said = condense.well_formed_json(error)

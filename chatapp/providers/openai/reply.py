@@ -133,13 +133,14 @@ class Reply(StreamedReply):
         for content in (
             *map(said.get, ("content", "refusal", "images")),
             choice.get("text"),
+            *[one.get("transcript") for one in listed([said.get("audio")])],
         ):
             for part in content if isinstance(content, list) else [content]:
                 yield from self._part(part)
         self._cite(said.get("annotations"))
         legacy = {"index": 0, "function": said.get("function_call")}
         for call in (*listed(said.get("tool_calls")), legacy):
-            if isinstance(function := call.get("function", call), Mapping):
+            if isinstance(function := call.get("function", call.get("custom", call)), Mapping):
                 yield from self._call(call, function)
 
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
@@ -187,7 +188,7 @@ class Reply(StreamedReply):
     def _call(self, said: Data, function: Data) -> Iterator[events.StreamEvent]:
         """Take in a piece of a tool call: its name, its arguments piece by piece."""
         name = str(function.get("name") or "")
-        given = function.get("arguments", function.get("parameters"))
+        given = function.get("arguments", function.get("parameters", function.get("input")))
         arguments = given if isinstance(given, str) else json.dumps(given) if given else ""
         call = self._find(said, name, arguments)
         if len(arguments) >= len(call.pieces) and arguments.startswith("{"):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from chatapp.records.transfer import Piece, transcripts
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcript_files import Sample, read_items
-from condense import noop
+from condense import USER_WORDS, noop
 
 LABEL = noop("OpenAI messages")
 WHERE = gettext_lazy("A JSON file with a list of messages.")
@@ -42,7 +42,9 @@ class Messages(transcripts.Transcript):
     def take(self, index: int, item: Any, /) -> None:
         match item:
             case {"role": "system" | "developer", "content": content}:
-                if (text := joined(content)) and not (self.messages or self.besides):
+                if (text := joined(content)) and self.messages:
+                    self.say("user", [transcripts.text_block(text) | {USER_WORDS: ""}])
+                elif text and not self.besides:
                     self.describe(system_prompt=text)
                 else:
                     self.refuse(index, NOT_FIRST)

@@ -133,7 +133,7 @@ def _said(item: Mapping[Any, Any]) -> tuple[str, list[transcripts.Block]]:
                 if said_by != "user" or _WRITTEN.match(str(one.get("text") or "")):
                     one[condense.USER_WORDS] = ""
             return "user", blocks
-        case {"type": "function_call_output" | "custom_tool_call_output"}:
+        case {"type": str(kind)} if kind.endswith("_call_output"):
             return "user", blocks
         case {"type": "reasoning"}:
             said = [one["thinking"].replace("\n", "\n> ") for one in blocks]

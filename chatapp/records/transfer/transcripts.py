@@ -36,11 +36,12 @@ _READ = {"text", "image", "tool_use", "tool_result"}
 
 # What parts of messages are called elsewhere, and parts that tell nothing to people.
 _THOUGHT = re.compile("think|thinking|reasoning")
-_CALL = re.compile(r"custom|function|(?:\w+_)?(?:tool_use|tool_call|function_call|shell_call)")
-_RESULT = re.compile(r"(?:\w+_)?(?:tool|function)\w*_(?:result|output)")
+_CALL = re.compile(r"custom|function|\w*(?:tool_use|(?:tool|function|shell|patch|mcp)_call)")
+_RESULT = re.compile(r"(?:\w+_)?(?:tool|function|shell|patch)\w*_(?:result|output)")
 _MEDIA = re.compile(r"\w*image\w*|error|file|input_file|collection")
 _ADDRESS = re.compile(r"(?:url|link): https?://[^\s<>]+")
-_GIVEN, _IDS = ("arguments", "args", "input", "action"), ("call_id", "tool_use_id", "id")
+_GIVEN = ("arguments", "args", "input", "action", "operation")
+_IDS = ("call_id", "tool_use_id", "id")
 _SILENT = {"agent_update", "token_budget", "flag", "text", "input_text", "output_text"}
 # Returns what there is instead of a part that has no words.
 Missing = Callable[[Any], Iterable[Block] | None]
