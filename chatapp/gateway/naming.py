@@ -69,8 +69,8 @@ def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary",
     return "summary" if is_trigger or begins or is_other else ""
 
 
-def _role(item: object) -> object:
-    return fields(item).get("role")
+def _role(item: object) -> str:
+    return str(fields(item).get("role"))
 
 
 def _short(name: str) -> str:
