@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Messages of each word that is looked for, the newest; words, the rarest, and messages that are
 # read for all; and the rarest words that are looked for in twos where they are usual.
-MOST, ASKED, READ, RAREST = 96, 16, 30, 3
+MOST, ASKED, READ, RAREST = 96, 16, 40, 3
 NEAREST = 200  # passages that are ranked by their meaning
 INDEXED = 200_000  # characters of a message that is held in memory
 # The constants of BM25 that suit short texts (Trotman, Puurula and Burgess, 2014). Meanings join by

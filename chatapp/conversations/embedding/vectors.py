@@ -205,7 +205,6 @@ def find_nearest(
         return []
     places = np.frombuffer(stored[0], PLACE)
     signs = np.frombuffer(stored[1], np.uint8).reshape(len(places), -1)
-
     there = dict[int, bytes]()
 
     def read(rows: Any) -> Any:
