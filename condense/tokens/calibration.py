@@ -61,18 +61,16 @@ class Calibration:
         doubts = [1.0] * len(self.reports)
         line = _fit(self.reports, doubts)
         for _ in range(ROUNDS if self.reports else 0):
-            before, doubts = (
-                doubts,
-                [
-                    max(
-                        1.0,
-                        abs(measured - line.constant - line.slope * estimated)
-                        / (SCATTER * estimated + SCATTER_TOKENS)
-                        / OUTLIER,
-                    )
-                    for estimated, measured in self.reports
-                ],
-            )
+            before = doubts
+            doubts = [
+                max(
+                    1.0,
+                    abs(measured - line.constant - line.slope * estimated)
+                    / (SCATTER * estimated + SCATTER_TOKENS)
+                    / OUTLIER,
+                )
+                for estimated, measured in self.reports
+            ]
             if doubts == before:
                 break
             line = _fit(self.reports, doubts)

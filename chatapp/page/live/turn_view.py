@@ -8,7 +8,6 @@ import asyncio
 import logging
 import re
 import uuid
-from functools import cache
 
 from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
@@ -32,14 +31,10 @@ from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
-# A share of the window: by less, the bar does not change while an answer is waited for.
+# A share of the window: if a question takes less, the bar shows it with the answer.
 LEAST_NEWS = 0.001
 
-
-@cache
-def _method_for(event: str) -> str:
-    """Return the name of the method that shows events of this name."""
-    return "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class TurnView:
@@ -173,7 +168,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, _method_for(type(event).__name__))(event)
+        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
@@ -297,11 +292,10 @@ class TurnView:
             await self._show_row()
 
     async def _context_changed(self, event: events.ContextChanged) -> None:
-        self._context = event
+        is_first, self._context = self._context is None, event
         if not self._is_final_reply:
-            shown = self._shown_size
-            # Less is not seen in the bar, and comes with the next panel: the turn's end has one.
-            if shown is None or abs(event.tokens - shown) >= LEAST_NEWS * event.window:
+            grown = event.tokens - (self._shown_size or -event.window)
+            if not is_first or abs(grown) >= LEAST_NEWS * event.window:
                 await self.show_panel()
             await self._show_awaited()
 
