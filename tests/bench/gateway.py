@@ -67,7 +67,7 @@ def measure_gateway() -> Iterator[Row]:
         least = json.loads(printed("tests.bench.bare", url, str(SESSIONS), PACED))
     work = f"1,000 events through the gateway, {SESSIONS} answers at once"
     yield Row(work, 1_000 * here, "ms", 0.6, BARE, least["cpu"])
-    yield Row("… to open and close each, and to keep it", short, "ms", 0.3, BARE, least["cpu"])
+    yield Row("… to open and close each, and to keep it", short, "ms", 0.4, BARE, least["cpu"])
     yield Row("… added until the first word of one alone", through - alone, "ms", 5)
 
 
