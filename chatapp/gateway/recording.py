@@ -40,7 +40,7 @@ OK = range(200, 300)
 # Seconds after which a request that waits for its answer is stored meanwhile …
 SOON = 0.05
 # … and those that it waits for its record where the database is locked.
-PATIENCE = 10.0
+PATIENCE = 5.0
 
 
 @dataclass(eq=False, slots=True)

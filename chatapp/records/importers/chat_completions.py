@@ -43,7 +43,8 @@ class Messages(transcripts.Transcript):
         match item:
             case {"role": "system" | "developer", "content": content}:
                 if (text := joined(content)) and self.messages:
-                    self.say("user", [transcripts.text_block(text) | {USER_WORDS: ""}])
+                    block = transcripts.text_block(text) | {USER_WORDS: ""}
+                    self.add_message({"role": "user", "content": [block]})
                 elif text and not self.besides:
                     self.describe(system_prompt=text)
                 else:

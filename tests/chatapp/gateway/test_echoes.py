@@ -78,7 +78,10 @@ async def play(
         name = "claude-opus-5" if path == MESSAGES else "gpt-6.1-sol"
         body = body_of(model=name, **about)
         answered = await visit(path, token, body)
+<<<<<<< HEAD
         # A summary may be asked for meanwhile.
+=======
+>>>>>>> gwattack
         assert body in upstream.bodies
         assert [answered.body] == script(path, number, answer).chunks
 
@@ -351,7 +354,6 @@ async def test_a_conversation_whose_provider_reports_no_usage_is_folded(
     await Profile.objects.aupdate(context_window=8_000)
     upstream.default = lambda _body: script(CHAT, 2, "In short.")
     long = "river stone " * 4_000
-    requests = [([user(long)], "To A."), ([user(long), model("To A."), user("B")], "To B.")]
-    await play(upstream, token, CHAT, requests)
+    await play(upstream, token, CHAT, [([user(long), model("To A."), user("B")], "To B.")])
     await background_jobs.close()
     assert await Condensation.objects.aexists()
