@@ -78,10 +78,7 @@ async def play(
         name = "claude-opus-5" if path == MESSAGES else "gpt-6.1-sol"
         body = body_of(model=name, **about)
         answered = await visit(path, token, body)
-<<<<<<< HEAD
         # A summary may be asked for meanwhile.
-=======
->>>>>>> gwattack
         assert body in upstream.bodies
         assert [answered.body] == script(path, number, answer).chunks
 
