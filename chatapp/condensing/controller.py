@@ -133,6 +133,8 @@ class ContextController:
             or run.turn.waits
             or is_draft_near(run, size.value, budget)
         ):
+            if log.isEnabledFor(logging.DEBUG):
+                log.debug("%s, %d messages: not due", budget.describe(size.value), len(history))
             return history
         parts = await self._condensing()
         situation = await self._situation(parts, history, trigger, size)

@@ -17,7 +17,7 @@ TALK = [
     {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]},
     {"role": "tool", "tool_call_id": "c1", "content": "a.py\nb.py"},
     {"role": "assistant", "content": "Two files:\n\n```python\nprint(1)\n```"},
-    {"role": "system", "content": "Too late."},
+    {"role": "chorus", "content": "Too late."},
 ]
 FILE: FilePayload = {
     "name": "talk.json",
@@ -39,7 +39,7 @@ def test_a_file_is_imported_read_and_shared(
     expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()
     expect(page.get_by_text("4 messages from “talk.json”.")).to_be_visible()
     page.get_by_role("link", name="Details").click()
-    expect(page.get_by_text("A system message is used at the beginning only")).to_be_visible()
+    expect(page.get_by_text("This is no message of this form.")).to_be_visible()
     assert problems(page) == []
     page.get_by_role("link", name="Open the conversation").click()
     expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()

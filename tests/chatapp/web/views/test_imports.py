@@ -32,7 +32,7 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     browser: Client, alice: User, bob: User
 ) -> None:
     """It opens at once; a click away is what could not be used, for nobody else."""
-    file = ("talk.json", [*TALK, {"role": "system", "content": "x"}])
+    file = ("talk.json", [*TALK, {"role": "chorus", "content": "x"}])
     other = browser_of(bob)
     # Neither Bob's import of the same file nor one that was deleted is said to be there.
     for one, owner in ((other, bob), (browser, alice)):
@@ -49,7 +49,7 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     page = browser.get(details).text
     assert "2 messages from “<bdi>talk.json</bdi>”." in page
     assert "What could not be used" in page
-    assert "A system message is used at the beginning only" in page
+    assert "A message is a JSON object whose role is" in page
     assert reverse("chat", args=[made.pk]) in page
     audit = browser.get(reverse("audit", args=[made.pk])).text
     assert (
