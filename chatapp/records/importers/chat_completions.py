@@ -6,7 +6,7 @@ from typing import Any, override
 
 from django.utils.translation import gettext_lazy
 
-from chatapp.records.transfer import Piece, transcripts
+from chatapp.records.transfer import Beside, Piece, transcripts
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcript_files import Sample, read_items
 from condense import USER_WORDS, noop
@@ -14,7 +14,7 @@ from condense import USER_WORDS, noop
 LABEL = noop("OpenAI messages")
 WHERE = gettext_lazy("A JSON file with a list of messages.")
 
-NOT_FIRST = noop("A system message is used at the beginning only, as the system prompt.")
+LOST = noop("Part of the message, or all of it, can't be used.")
 
 _ROLES = {"system", "developer", "tool", "function"}
 _PARTS = {"image_url", "input_text", "output_text", "input_image"}
@@ -45,10 +45,12 @@ class Messages(transcripts.Transcript):
                 if (text := joined(content)) and self.messages:
                     block = transcripts.text_block(text) | {USER_WORDS: ""}
                     self.add_message({"role": "user", "content": [block]})
-                elif text and not self.besides:
-                    self.describe(system_prompt=text)
+                elif text:
+                    before = [one.item["system_prompt"] for one in self.besides]
+                    prompt = {"system_prompt": "\n\n".join([*before, text])}
+                    self.besides = [Beside("conversation", prompt)]
                 else:
-                    self.refuse(index, NOT_FIRST)
+                    self.refuse(index, LOST)
             case {"role": "tool" | "function", **answer}:
                 result = {"type": "tool_result", **answer, "id": answer.get("tool_call_id")}
                 self._say(index, "user", [result])
@@ -67,5 +69,5 @@ class Messages(transcripts.Transcript):
         odd = list[Any]()
         blocks = [*transcripts.blocks_in(parts, f"call_{index}", odd.append)]
         if odd or not blocks:
-            self.refuse(index, noop("Part of the message, or all of it, can't be used."))
+            self.refuse(index, LOST)
         self.say(role, blocks)

@@ -29,6 +29,7 @@ TOOL_CALL = {
 }
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
+    {"role": "developer", "content": "Be kind."},
     {"role": "user", "content": [
         {"type": "text", "text": "What is there?"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
@@ -36,6 +37,7 @@ CHAT: list[dict[str, Any]] = [
     {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL, TOOL_CALL | {"id": "c2"}]},
     {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
     {"role": "tool", "tool_call_id": "c2", "content": "b.py"},
+    {"role": "system", "content": "It is late."},
     {"role": "assistant", "content": "Two files."},
 ]  # fmt: skip
 USAGE = {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11}
@@ -176,18 +178,20 @@ def test_a_form_is_told_by_how_the_file_begins(
 
 
 def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
-    """Calls with their results together, images, and the first system message as the prompt."""
+    """Calls with results, images, system messages: the prompt, and later ones as nobody's words."""
     made = load(write(tmp_path, "a.json", json.dumps(CHAT).encode()), alice)
     rows = list(made.messages.order_by("seq"))
     assert [(row.role, [one["type"] for one in row.content]) for row in rows] == [
         ("user", ["text", "image"]),
         ("assistant", ["tool_use", "tool_use"]),
         ("user", ["tool_result", "tool_result"]),
+        ("user", ["text"]),
         ("assistant", ["text"]),
     ]
+    assert rows[3].content[0]["user_words"] == ""
     assert rows[1].content[0]["input"] == {"path": "a"}
     assert [one["content"] for one in rows[2].content] == ["a.py", "b.py"]
-    assert made.system_prompt == "Be brief."
+    assert made.system_prompt == "Be brief.\n\nBe kind."
     assert made.source.problems == []
 
 
@@ -261,9 +265,9 @@ def test_a_part_that_can_t_be_used_is_named_and_the_rest_is_used(
     alice: User, tmp_path: Path, part: Any
 ) -> None:
     """By the number of its message."""
-    chat = [*CHAT[:2], {"role": "user", "content": [part]}, CHAT[5]]
+    chat = [*CHAT[:3], {"role": "user", "content": [part]}, CHAT[-1]]
     made = load(write(tmp_path, "a.json", json.dumps(chat).encode()), alice)
-    assert [one["index"] for one in made.source.problems] == [3]
+    assert [one["index"] for one in made.source.problems] == [4]
     assert made.messages.count() == 2
 
 
@@ -352,7 +356,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "claude_code": SESSION,
     "codex": ROLLOUT,
     "roo_code": HISTORY,
-    "messages": CHAT[1:],
+    "messages": CHAT[2:],
     "chatgpt": CHATGPT,
     "claude_ai": CLAUDE,
     "open_webui": WEBUI,
