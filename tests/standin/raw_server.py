@@ -40,6 +40,7 @@ class RawServer:
     default: Callable[[bytes], Script] | None = None
     left: asyncio.Event = field(default_factory=asyncio.Event)
     rests: bool = False
+    resting: list[asyncio.StreamWriter] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -74,6 +75,7 @@ class RawServer:
         if not told.cut:
             writer.write(b"0\r\n\r\n")
         if self.rests:
+            self.resting.append(writer)
             await writer.drain()
             await gone
         gone.cancel()
@@ -88,3 +90,5 @@ async def raw_server(port: int = 0) -> AsyncIterator[RawServer]:
     made.port = server.sockets[0].getsockname()[1]
     async with server:
         yield made
+        for one in made.resting:
+            one.close()

@@ -66,7 +66,8 @@ async def play(answers: RawServer, tokens: list[str], sessions: int, seed: int) 
 
 
 @pytest.mark.parametrize(
-    ("sessions", "seed"), [(6, 1), (6, 2), pytest.param(200, 3, marks=pytest.mark.soak)]
+    ("sessions", "seed"),
+    [(6, 1), *[pytest.param(*one, marks=pytest.mark.soak) for one in ((6, 2), (200, 3))]],
 )
 async def test_no_request_joins_another_session(
     answers: RawServer, token: str, alice: User, bob: User, sessions: int, seed: int
