@@ -65,4 +65,6 @@ def test_a_kill_among_many_streams_loses_no_request(
         said = server.ask("SELECT content FROM chatapp_message WHERE role = 'user'")
         assert sorted(json.loads(text)[0]["text"] for (text,) in said) == sorted(asked)
         assert server.count("chatapp_conversation") == count
-        assert server.count("chatapp_modelcall WHERE status = 'interrupted'") == count
+        # On a slow machine the provider's patience may end before the server is killed.
+        ended = "status IN ('interrupted', 'succeeded')"
+        assert server.count(f"chatapp_modelcall WHERE {ended}") == count
