@@ -22,6 +22,7 @@ export function startNotifications() {
   document.addEventListener("visibilitychange", async () => {
     if (document.hidden || !wantsNotifications()) return;
     const told = await (await registered())?.getNotifications({ tag: location.pathname });
-    told?.forEach((one) => one.close());
+    // By now it may be hidden again, and there be news that nobody has seen.
+    if (!document.hidden) told?.forEach((one) => one.close());
   });
 }
