@@ -44,12 +44,16 @@ class ClientGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An incoming request. With its token ``beside`` it, the client's credential is passed on."""
+    """An incoming request.
+
+    If its token ``is_apart``, in the address or a header of its own, the client's credential is
+    passed on.
+    """
 
     scope: Mapping[str, Any]
     path: str
     token: str
-    beside: bool
+    is_apart: bool
     headers: Mapping[str, str]
     dialect: Dialect
 
@@ -79,7 +83,7 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     token = headers.get("x-palimpsest-token", "")
     if found := _TOKEN_IN_PATH.fullmatch(path):
         token, path = found[1], found[2]
-    beside = bool(token)
+    is_apart = bool(token)
     scheme, _space, bearer = headers.get("authorization", "").partition(" ")
     bearer = bearer.strip() if scheme.lower() == "bearer" else ""
     # Some clients send something else as one of the two.
@@ -88,7 +92,7 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     token = token or given[0] or given[1]
     known = next((one for one in DIALECTS if path in one.paths | one.beside), None)
     spoken = messages.DIALECT if "anthropic-version" in headers else chat_completions.DIALECT
-    return Call(scope, path, token, beside, headers, known or spoken)
+    return Call(scope, path, token, is_apart, headers, known or spoken)
 
 
 async def _body(receive: Any) -> bytes:
@@ -174,7 +178,7 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
         body = decoded(body, encoding)
     is_chosen = token.profile and token.profile.provider == dialect.provider
     model = "" if is_chosen else str(read_body(body, "").value.get("model") or "")
-    own_key = call.beside and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
+    own_key = call.is_apart and not {"authorization", "x-api-key"}.isdisjoint(call.headers)
     return token, find_upstream(token, dialect.provider, model, own_key=own_key)
 
 

@@ -1,4 +1,4 @@
-"""Recordings: requests and answers are stored while they pass, and never held up."""
+"""Recordings: requests and answers are stored while they pass."""
 
 import asyncio
 import contextvars
@@ -39,7 +39,7 @@ LONGEST_ERROR = 2_000
 OK = range(200, 300)
 # Seconds after which a request that waits for its answer is stored meanwhile …
 SOON = 0.05
-# … and those that it waits for its record where the database is locked.
+# … and for which an answer waits at most until its request is stored, if others wait for that too.
 PATIENCE = 5.0
 
 
