@@ -57,7 +57,8 @@ def decoded(body: bytes, encoding: str) -> bytes:
         except _DAMAGED:
             body = b""
         check_size(len(body))
-        if not decoder.eof:
+        # A second part behind the first would be sent on, and not be on record.
+        if not decoder.eof or decoder.unused_data:
             raise Refusal(400, _("The request's body is damaged."))
     return body
 

@@ -1,6 +1,7 @@
 """Endings: clients that leave, lines that break, and what is refused at our own door."""
 
 import asyncio
+import gzip
 import json
 from decimal import Decimal
 
@@ -153,6 +154,10 @@ REFUSED = {
         "invalid_request_error",
     ),
     "damage": ("/v1/messages", b"x", {"content_encoding": "gzip"}, 400, "invalid_request_error"),
+    "two parts": (
+        *("/v1/messages", gzip.compress(ASKED) * 2, {"content_encoding": "gzip"}),
+        *(400, "invalid_request_error"),
+    ),
     "too much": ("/v1/messages", b"x" * (LARGEST + 1), {}, 413, "request_too_large"),
 }
 
