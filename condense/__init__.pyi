@@ -132,8 +132,10 @@ from .messages import ToolResultBlock as ToolResultBlock
 from .messages import ToolUseBlock as ToolUseBlock
 from .messages import beside_of as beside_of
 from .messages import block_from_api as block_from_api
+from .messages import change_blocks as change_blocks
 from .messages import content_from_api as content_from_api
 from .messages import content_to_api as content_to_api
+from .messages import flat_blocks as flat_blocks
 from .messages import user_words as user_words
 from .prices import Prices as Prices
 from .prices import Surcharge as Surcharge

@@ -1,7 +1,6 @@
 """Images in requests: as many as a server takes, the newest ones."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import condense
 
@@ -12,23 +11,15 @@ def newest_images(
     messages: Sequence[condense.Message], most: int
 ) -> tuple[Sequence[condense.Message], int]:
     """Replace all but the ``most`` newest images by text; return also the number that remain."""
-    had = 0
+    blocks = (block for message in messages for block in condense.flat_blocks(message.content))
+    had = sum(isinstance(block, condense.ImageBlock) for block in blocks)
+    excess = had - most
 
-    def kept(content: condense.Content | None) -> condense.Content:
-        nonlocal had
-        blocks: list[condense.Block] = []
-        for block in reversed(content if isinstance(content, tuple) else ()):
-            had += isinstance(block, condense.ImageBlock)
-            if isinstance(block, condense.ToolResultBlock) and isinstance(block.content, tuple):
-                blocks.append(replace(block, content=kept(block.content)))
-            elif isinstance(block, condense.ImageBlock) and had > most:
-                blocks.append(condense.TextBlock(LEFT_OUT))
-            else:
-                blocks.append(block)
-        return tuple(reversed(blocks))
+    def kept(block: condense.Block) -> condense.Block:
+        nonlocal excess
+        if excess <= 0 or not isinstance(block, condense.ImageBlock):
+            return block
+        excess -= 1
+        return condense.TextBlock(LEFT_OUT)
 
-    lighter = []
-    for message in reversed(messages):
-        before, content = had, kept(message.content)
-        lighter.append(message.with_content(content) if had > max(before, most) else message)
-    return lighter[::-1] if had > most else messages, min(had, most)
+    return condense.change_blocks(messages, kept) if excess > 0 else messages, min(had, most)

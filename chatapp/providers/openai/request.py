@@ -175,12 +175,8 @@ def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
 
 def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
     results = [_result(block, traits) for block in message.tool_results]
-    inside = [
-        one
-        for block in message.tool_results
-        for one in (block.content if isinstance(block.content, tuple) else ())
-        if isinstance(one, condense.ImageBlock)
-    ]
+    blocks = condense.flat_blocks(message.tool_results)
+    inside = [one for one in blocks if isinstance(one, condense.ImageBlock)]
     shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside)] if inside else []
     rest = [one for one in message.blocks if not isinstance(one, condense.ToolResultBlock)]
     content: Any = [*shown, *_parts(rest)]
