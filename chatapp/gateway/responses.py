@@ -22,13 +22,9 @@ class _Transcript(Rollout):
     @override
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
-        last = self.messages[-1] if self.messages else {}
         if told["type"] in {"compaction", "item_reference", "reasoning"}:
             blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
-            if last.get("role") == "assistant":
-                last["content"] += blocks
-            else:
-                self.say(role="assistant", blocks=blocks)
+            self.say(role="assistant", blocks=blocks, joins=True)
         elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 
