@@ -19,7 +19,6 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
-from chatapp.providers.images import newest_images
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.reasoning import FIELDS, as_fields
 from chatapp.providers.refusals import Learning
@@ -86,7 +85,7 @@ class RequestWriter(Learning):
         """Return the request's bytes."""
         traits: Traits = self.traits
         tools = request.tools[: traits.most_tools] if traits.tools else ()
-        messages, images = newest_images(request.messages, traits.most_images)
+        messages = self.newest_images(request.messages)
         if not traits.tools:
             messages = condense.merge_consecutive(self._plain.of(messages), ("user", "assistant"))
         fragments = self._bytes.of(messages)
@@ -102,9 +101,8 @@ class RequestWriter(Learning):
             after["temperature"] = self.model.temperature
         if self.model.effort and traits.effort:
             after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        self.had = {"max_output": most, "most_images": images}
-        self.had |= {"most_tools": len(tools), "temperature": "temperature" in after}
-        self.had |= {"effort": "reasoning_effort" in after}
+        self.had |= {"max_output": most, "most_tools": len(tools)}
+        self.had |= {"temperature": "temperature" in after, "effort": "reasoning_effort" in after}
         head, tail = request_bytes.frame({"model": self.model.name}, after)
         if system and traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
