@@ -68,8 +68,6 @@ from .errors import UndoRefused as UndoRefused
 from .errors import UnknownMessage as UnknownMessage
 from .errors import Vetoed as Vetoed
 from .errors import panics_as_errors as panics_as_errors
-from .facts.focus import FocusFound as FocusFound
-from .facts.focus import find_focus as find_focus
 from .facts.forgotten_passages import find_forget_requests as find_forget_requests
 from .facts.forgotten_passages import find_meant as find_meant
 from .facts.forgotten_passages import passage_pattern as passage_pattern
@@ -81,8 +79,10 @@ from .facts.notebook import ledger as ledger
 from .facts.receipt import FactKind as FactKind
 from .facts.receipt import FactState as FactState
 from .facts.receipt import Finding as Finding
+from .facts.receipt import FocusFound as FocusFound
 from .facts.receipt import Receipt as Receipt
 from .facts.receipt import Tally as Tally
+from .facts.receipt import find_focus as find_focus
 from .facts.receipt import receipt as receipt
 from .facts.sources import Statement as Statement
 from .facts.sources import sources_of as sources_of
@@ -132,8 +132,10 @@ from .messages import ToolResultBlock as ToolResultBlock
 from .messages import ToolUseBlock as ToolUseBlock
 from .messages import beside_of as beside_of
 from .messages import block_from_api as block_from_api
+from .messages import change_blocks as change_blocks
 from .messages import content_from_api as content_from_api
 from .messages import content_to_api as content_to_api
+from .messages import flat_blocks as flat_blocks
 from .messages import user_words as user_words
 from .prices import Prices as Prices
 from .prices import Surcharge as Surcharge
@@ -152,14 +154,14 @@ from .recall.meanings import quantise as quantise
 from .recall.meanings import signs_of as signs_of
 from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
 from .recall.passages import MOST_TOKENS as MOST_TOKENS
+from .recall.passages import Near as Near
 from .recall.passages import Passage as Passage
 from .recall.passages import Recall as Recall
 from .recall.passages import Told as Told
+from .recall.passages import embedded_passages as embedded_passages
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled
 from .recall.passages import token_limit as token_limit
-from .recall.pieces import Near as Near
-from .recall.pieces import embedded_passages as embedded_passages
 from .recall.ranking import MemoryRecall as MemoryRecall
 from .recall.ranking import SearchedMessage as SearchedMessage
 from .recall.ranking import Terms as Terms

@@ -5,8 +5,9 @@ A block the engine has no rule for (documents, server tools, a malformed block) 
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_not
 from typing import Any, Literal, Self
 
 from condense.errors import InvalidMessage
@@ -331,3 +332,34 @@ def retagged(
 ) -> tuple[Message, ...]:
     """Return the messages, those that are ``chosen`` with some tags set or cleared."""
     return tuple([one.with_tags(**changes) if chosen(one) else one for one in messages])
+
+
+def flat_blocks(content: Content | None) -> Iterator[Block]:
+    """Yield the blocks of a content; in place of a tool's result those inside it."""
+    for block in content if isinstance(content, tuple) else ():
+        if isinstance(block, ToolResultBlock):
+            yield from flat_blocks(block.content)
+        else:
+            yield block
+
+
+def change_blocks(
+    messages: Iterable[Message], change: Callable[[Block], Block], *, nested: bool = True
+) -> tuple[Message, ...]:
+    """Return the messages with each block changed, ``nested`` those in tool results too.
+
+    A message of which nothing changes is the same object.
+    """
+
+    def changed(content: Content) -> Content:
+        blocks: list[Block] = []
+        for block in content if isinstance(content, tuple) else ():
+            if nested and isinstance(block, ToolResultBlock) and block.content:
+                inner = changed(block.content)
+                blocks.append(block if inner is block.content else replace(block, content=inner))
+            else:
+                blocks.append(change(block))
+        return tuple(blocks) if any(map(is_not, blocks, content)) else content
+
+    pairs = [(one, changed(one.content)) for one in messages]
+    return tuple([one if said is one.content else one.with_content(said) for one, said in pairs])

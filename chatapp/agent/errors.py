@@ -50,10 +50,6 @@ class ContextOverflow(ProviderError):
     window: int | None = None
 
 
-class UnknownProvider(AgentError):
-    """No provider has this name."""
-
-
 class ToolError(AgentError):
     """A tool failed; the text goes to the model as the result."""
 

@@ -34,59 +34,6 @@ MOST_EQUAL_FAILURES = 3
 STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 
 
-@dataclass(eq=False, kw_only=True, slots=True)
-class ToolRunner:
-    """Runs the calls of the last reply, and keeps their results, also when it is interrupted."""
-
-    toolbox: Toolbox
-    approvals: ApprovalPort
-    journal: Journal
-    audience: Audience
-    # Of the last reply's calls: the one that runs, and the results so far.
-    _running: condense.ToolUseBlock | None = field(default=None, init=False)
-    _results: list[condense.ToolResultBlock] = field(default_factory=list, init=False)
-
-    async def take_up(self, reply: condense.Message) -> None:
-        """Read the results that were stored before this process began."""
-        self._results[:] = await self.journal.results(reply)
-
-    async def run(self, reply: condense.Message) -> None:
-        """Run the calls that have no result yet."""
-        for place, call in enumerate(reply.tool_uses):
-            if place >= len(self._results):
-                await self._run(Asking(call, reply.seq, place))
-
-    def close(self, reply: condense.Message) -> condense.Message:
-        """Return the message with all results; calls that did not finish say so."""
-        results = [*self._results]
-        for call in reply.tool_uses[len(results) :]:
-            text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
-            results.append(condense.ToolResultBlock(call.id, text, is_error=True))
-        self._results.clear()
-        return condense.Message(role="user", content=tuple(results))
-
-    async def _run(self, asking: Asking) -> None:
-        call = asking.call
-        refused = await self._refusal(asking)
-        number = await self.journal.open_tool(call)
-        self._running = call
-        self.audience.publish(events.ToolStarted(call.id, call.name))
-        started = time.monotonic()
-        line = CallLine(asking, self.approvals, self.audience)
-        outcome = refused or await self.toolbox.run(call.name, call.input, line)
-        seconds = time.monotonic() - started
-        self._results.append(outcome.answer(call))
-        await finish(self.journal.close_tool(number, outcome))
-        self.audience.publish(events.ToolFinished(call.id, number, outcome.is_error, seconds))
-
-    async def _refusal(self, asking: Asking) -> ToolOutcome | None:
-        """Return the refusal of a call, None if it may run."""
-        given = asking.call.input if isinstance(asking.call.input, dict) else {UNPARSED: "[]"}
-        if UNPARSED in given:
-            return ToolOutcome(explain(str(given[UNPARSED])), is_error=True)
-        return await self.approvals.permit(asking)
-
-
 @dataclass(frozen=True, slots=True)
 class CallLine:
     """The ``Line`` of one call."""
@@ -106,7 +53,7 @@ class CallLine:
 
 @dataclass(eq=False, kw_only=True)
 class AgentLoop(ABC):
-    """Runs one turn of one conversation, of at most ``step_limit`` model calls."""
+    """Runs one turn: at most ``step_limit`` model calls, and the tool calls of their replies."""
 
     provider: Provider
     toolbox: Toolbox
@@ -117,6 +64,9 @@ class AgentLoop(ABC):
     step_limit: int
     _history: tuple[condense.Message, ...] = field(default=(), init=False)
     _leaving: bool = field(default=False, init=False)
+    # Of the last reply's calls: the one that runs, and the results so far.
+    _running: condense.ToolUseBlock | None = field(default=None, init=False)
+    _results: list[condense.ToolResultBlock] = field(default_factory=list, init=False)
     # The newest steps' calls with their results, where all failed in the same way.
     _failures: list[object] = field(default_factory=list, init=False)
 
@@ -124,16 +74,6 @@ class AgentLoop(ABC):
     @abstractmethod
     def approvals(self) -> ApprovalPort:
         """The approvals of this turn, made for its first tool call."""
-
-    @cached_property
-    def answering(self) -> ToolRunner:
-        """The runner of tool calls, made for the first reply that has any."""
-        return ToolRunner(
-            toolbox=self.toolbox,
-            approvals=self.approvals,
-            journal=self.journal,
-            audience=self.audience,
-        )
 
     def leave(self) -> None:
         """End at the next safe point: once a reply and the results of its tools are stored.
@@ -156,7 +96,8 @@ class AgentLoop(ABC):
             await self._tell()
             if self._history and self._history[-1].tool_uses:
                 self.audience.publish(events.MessageAppended.of(self._history[-1]))
-                await self.answering.take_up(self._history[-1])
+                # Those that were stored before this process began.
+                self._results = [*await self.journal.results(self._history[-1])]
                 await self._answer()
             for step in range(1, self.step_limit + 1):
                 if self._leaving:
@@ -220,9 +161,33 @@ class AgentLoop(ABC):
         await self._tell(await self.journal.append(message, stop_reason=stop_reason, call=record))
 
     async def _answer(self) -> None:
-        """Run the reply's tool calls, one after the other, and store their results."""
-        await self.answering.run(self._history[-1])
+        """Run the reply's calls without a result, one after the other, and store all results."""
+        reply = self._history[-1]
+        for place, call in enumerate(reply.tool_uses):
+            if place >= len(self._results):
+                await self._run_tool(Asking(call, reply.seq, place))
         await finish(self._answer_rest())
+
+    async def _run_tool(self, asking: Asking) -> None:
+        call = asking.call
+        refused = await self._refusal(asking)
+        number = await self.journal.open_tool(call)
+        self._running = call
+        self.audience.publish(events.ToolStarted(call.id, call.name))
+        started = time.monotonic()
+        line = CallLine(asking, self.approvals, self.audience)
+        outcome = refused or await self.toolbox.run(call.name, call.input, line)
+        seconds = time.monotonic() - started
+        self._results.append(outcome.answer(call))
+        await finish(self.journal.close_tool(number, outcome))
+        self.audience.publish(events.ToolFinished(call.id, number, outcome.is_error, seconds))
+
+    async def _refusal(self, asking: Asking) -> ToolOutcome | None:
+        """Return the refusal of a call, None if it may run."""
+        given = asking.call.input if isinstance(asking.call.input, dict) else {UNPARSED: "[]"}
+        if UNPARSED in given:
+            return ToolOutcome(explain(str(given[UNPARSED])), is_error=True)
+        return await self.approvals.permit(asking)
 
     def _check_failures(self) -> None:
         """Raise AgentError after three equal failures; any unreadable arguments are equal."""
@@ -237,9 +202,14 @@ class AgentLoop(ABC):
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""
-        if self._history and self._history[-1].tool_uses:
-            message = self.answering.close(self._history[-1])
-            await self._tell(await self.journal.append(message))
+        if not (self._history and self._history[-1].tool_uses):
+            return
+        results, self._results = self._results, []
+        for call in self._history[-1].tool_uses[len(results) :]:
+            text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
+            results.append(condense.ToolResultBlock(call.id, text, is_error=True))
+        message = condense.Message(role="user", content=tuple(results))
+        await self._tell(await self.journal.append(message))
 
     async def _tell(self, stored: condense.Message | None = None) -> None:
         """Publish a stored message, and the figures of the effective history."""

@@ -7,7 +7,8 @@ from typing import Any, override
 import condense
 from chatapp.agent import events
 from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
-from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply, as_tokens
+from chatapp.providers.openai.reply import read_usage
+from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply
 from chatapp.records.importers.codex import Rollout
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcripts import blocks_in
@@ -22,13 +23,9 @@ class _Transcript(Rollout):
     @override
     def take(self, index: int, item: Any, /) -> None:
         told = {"type": "message", **fields(item)}
-        last = self.messages[-1] if self.messages else {}
         if told["type"] in {"compaction", "item_reference", "reasoning"}:
             blocks = [*blocks_in([item])] if told["type"] == "reasoning" else [told]
-            if last.get("role") == "assistant":
-                last["content"] += blocks
-            else:
-                self.say(role="assistant", blocks=blocks)
+            self.say(role="assistant", blocks=blocks, joins=True)
         elif told["type"] == "message" or told.get("role") not in {"developer", "system"}:
             super().take(index, {"type": "response_item", "payload": told})
 
@@ -61,12 +58,7 @@ class _Reply(StreamedReply):
         self.finished, self.stop_reason = True, _ENDS[kind]
         if output := listed(response.get("output")):
             self._items = dict(enumerate(output))
-        used = fields(response.get("usage"))
-        prompt = as_tokens(used.get("input_tokens")) or 0
-        cached = fields(used.get("input_tokens_details")).get("cached_tokens")
-        read = min(prompt, as_tokens(cached) or 0)
-        output_tokens = as_tokens(used.get("output_tokens")) or 0
-        self.usage = condense.Usage(prompt - read, output_tokens, read, 0)
+        self.usage = read_usage(response.get("usage"), "input", "output")
 
     @override
     def blocks(self) -> Iterator[condense.Block]:

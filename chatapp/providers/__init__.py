@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from chatapp.agent.errors import UnknownProvider
+from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Model
 from chatapp.project.network import Guard
 from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
@@ -62,12 +62,12 @@ def create_provider(
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
     chosen, and without it the operator has. Parts that the server has ``refused`` are left out of
-    requests, and ``keep`` receives them with later ones. Raises UnknownProvider.
+    requests, and ``keep`` receives them with later ones. Raises AgentError.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
         said = say("There is no provider {name}; there are {known}.", name=repr(name), known=known)
-        raise UnknownProvider(said)
+        raise AgentError(said)
 
     def make(model: Model) -> Any:
         factory = pkgutil.resolve_name(provider_specs()[name].factory)

@@ -69,6 +69,13 @@ def read_messages(own: MessagesFormat, fragment: bytes) -> Iterator[condense.Mes
         yield own.message(said)
 
 
+def at(value: object, path: str) -> Any:
+    """Return a value inside objects by its names, joined by dots; None if there is none."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
 def listed(value: object) -> Sequence[Json]:
     """Return the objects of a list, or the only one."""
     value = [value] if isinstance(value, Mapping) else value

@@ -3,16 +3,19 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain
 from typing import Any
 
+import condense
 from chatapp.agent.ports import Model
 
 # Of one request: a server that refuses more takes none. Characters of a refusal that are read.
 MOST_CHANGES, LONGEST = 12, 2_000
+NO_MORE_IMAGES = "[An image, left out here: the server takes no more of them in a request]"
 _NUMBER, _LEAST = re.compile(r"(?<![\w.-])\d+(?![\w-])"), 100
 
 
@@ -85,6 +88,22 @@ class Learning:
     def use(self, traits: Any) -> None:
         """Write requests with these from now on."""
         self.traits = traits
+
+    def newest_images(self, messages: Sequence[condense.Message]) -> Sequence[condense.Message]:
+        """Return the messages with as many images as the server takes, and text for older ones."""
+        blocks = chain.from_iterable(condense.flat_blocks(one.content) for one in messages)
+        had = sum(isinstance(one, condense.ImageBlock) for one in blocks)
+        excess = had - self.traits.most_images
+        self.had["most_images"] = had - max(0, excess)
+
+        def kept(block: condense.Block) -> condense.Block:
+            nonlocal excess
+            if excess <= 0 or not isinstance(block, condense.ImageBlock):
+                return block
+            excess -= 1
+            return condense.TextBlock(NO_MORE_IMAGES)
+
+        return condense.change_blocks(messages, kept) if excess > 0 else messages
 
     def adapt(self, said: str, left_out: set[str]) -> bool:
         """Leave out the refused part from now on; False for a refusal of nothing that is known.

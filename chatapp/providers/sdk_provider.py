@@ -33,7 +33,7 @@ from chatapp.providers.call_errors import (
     explain_refusal,
     no_reply,
 )
-from chatapp.providers.formats import Json, listed
+from chatapp.providers.formats import Json, at, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
@@ -193,8 +193,7 @@ class SdkProvider(ABC):
             async with self.client() as client:
                 options = {"headers": self.headers()}
                 body: object = await client.get(self.models_path, cast_to=object, options=options)
-                data = body.get("data") if isinstance(body, Mapping) else None
-                return await self.read_models(client, listed(data))
+                return await self.read_models(client, listed(at(body, "data")))
         except self.failures as error:
             raise self._explained(error, self._refusal_in(error), self.reply_class()) from error
 
@@ -320,8 +319,8 @@ def _named(request_id: object) -> events.CallDescribed:
 
 def _written_in(refusal: Refusal, reply: StreamedReply) -> events.ReplyCompleted | None:
     """Return the calls that a server could not read, and sends with its refusal."""
-    said = refusal.body.get("failed_generation") if isinstance(refusal.body, Mapping) else ""
-    *before, last = written_calls.apart(condense.TextBlock(str(said)), reply.tools)
+    said = str(at(refusal.body, "failed_generation"))
+    *before, last = written_calls.apart(condense.TextBlock(said), reply.tools)
     is_call = isinstance(last, condense.ToolUseBlock)
     return events.ReplyCompleted((*before, last), "tool_use", reply.usage) if is_call else None
 

@@ -78,38 +78,31 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
     if len(arguments.url) > MAX_URL:
         raise ToolError(f"An address has at most {MAX_URL:,} characters.")
     try:
-        page = await _fetch(arguments.url, guard)
+        url, response, body = await _fetch(arguments.url, guard)
     except AddressRefused as error:
         raise ToolError(str(error)) from error
     except OSError as error:
         raise ToolError("There is no server of this name.") from error
-    if page.type and not _TEXTS.fullmatch(page.type):
-        raise ToolError(f"This address is {page.type}, and only text can be read.")
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind and not _TEXTS.fullmatch(kind):
+        raise ToolError(f"This address is {kind}, and only text can be read.")
     try:
-        text, _, _ = decode(page.body)
+        text, _, _ = decode(body[:MAX_BYTES])
     except UnicodeError as error:
         raise ToolError("This address is no text.") from error
-    if page.type in {"text/html", "application/xhtml+xml"}:
+    if kind in {"text/html", "application/xhtml+xml"}:
         text = await asyncio.to_thread(text_of_html, text)
-    note = f"[{page.url}, HTTP {page.status}, {page.type or 'of no type'}]"
-    if page.cut or len(text) > MAX_TEXT:
+    note = f"[{url}, HTTP {response.status_code}, {kind or 'of no type'}]"
+    if len(body) > MAX_BYTES or len(text) > MAX_TEXT:
         note += f"\n[Only the first {min(len(text), MAX_TEXT):,} characters.]"
-    return ToolOutcome(f"{note}\n{text[:MAX_TEXT]}", is_error=page.status >= _FAILED)
+    return ToolOutcome(f"{note}\n{text[:MAX_TEXT]}", is_error=response.status_code >= _FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """The last response: address, status, type and body; ``cut`` if over ``MAX_BYTES``."""
+async def _fetch(url: str, guard: Guard) -> tuple[str, httpx2.Response, bytes]:
+    """Return the last address with its response and body, which is over ``MAX_BYTES`` if cut.
 
-    url: str
-    status: int
-    type: str
-    body: bytes
-    cut: bool
-
-
-async def _fetch(url: str, guard: Guard) -> _Page:
-    """Return a page; raise ToolError, AddressRefused, or OSError if a name has no address."""
+    Raises ToolError, AddressRefused, or OSError if a name has no address.
+    """
     headers = {"User-Agent": _AGENT, "Accept": "text/*, application/json, */*;q=0.1"}
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -119,7 +112,7 @@ async def _fetch(url: str, guard: Guard) -> _Page:
                 async with client, client.stream("GET", url, headers=headers) as response:
                     location = response.headers.get("location", "")
                     if response.status_code not in _REDIRECTS or not location:
-                        return await _read(url, response)
+                        return url, response, await _read(response)
                 url = urljoin(url, location)
     except TimeoutError as error:
         raise ToolError(f"The server took longer than {TIMEOUT:.0f} s.") from error
@@ -128,15 +121,13 @@ async def _fetch(url: str, guard: Guard) -> _Page:
     raise ToolError(f"The server redirects more than {MAX_REDIRECTS} times.")
 
 
-async def _read(url: str, response: httpx2.Response) -> _Page:
+async def _read(response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_BYTES:
             break
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    cut = len(body) > MAX_BYTES
-    return _Page(url, response.status_code, kind, bytes(body[:MAX_BYTES]), cut)
+    return bytes(body)
 
 
 def text_of_html(page: str) -> str:

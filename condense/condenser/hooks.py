@@ -289,7 +289,7 @@ class AttachFoldedFiles:
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
         """Return the signatures of these files of the workspace, up to ``limit`` characters."""
-        return fold_files(paths, self.root, limit=limit, ignore=self.ignore, trusted=False)
+        return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
 
 
 async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:

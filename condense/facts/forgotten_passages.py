@@ -10,7 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -27,6 +27,7 @@ from condense.messages import (
 )
 from condense.recall.ranking import Index
 from condense.recall.words import Term, terms_in, terms_of
+from condense.sentences import each_text
 
 # Messages of each word that are looked at, and sentences: who asks for more has meant something
 # else, such as all that was said of the project.
@@ -117,18 +118,7 @@ def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
     """Return a message without some passages, for the model."""
     if not passages:
         return message
-    pattern = passage_pattern(passages)
-
-    def cut(value: Any) -> Any:
-        match value:
-            case str(text):
-                return pattern.sub(GAP, text)
-            case dict():
-                return {name: cut(one) for name, one in value.items()}
-            case list() | tuple():
-                return [cut(one) for one in value]
-        return value
-
+    cut = partial(each_text, change=partial(passage_pattern(passages).sub, GAP))
     # What was signed with it is not sent any more.
     return message.with_content(tuple(_without(message.blocks, cut))).with_tags(unbound=True)
 

@@ -8,7 +8,7 @@ the fact's words finds a message that says it among the first five; *lost* other
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import Any, Literal, Self, get_args
 
@@ -16,11 +16,11 @@ from condense.facts.calls import is_lookup
 from condense.facts.ledger import BEGINNINGS, FileUse, parse_ledger
 from condense.facts.notebook import Notebook
 from condense.facts.quotes import Quote, quotes_in
-from condense.facts.texts import Shown, plain_text
+from condense.facts.texts import Shown, plain_text, sentences
 from condense.facts.values import Values
 from condense.messages import Message
 from condense.recall.passages import Recall
-from condense.recall.words import terms_in
+from condense.recall.words import terms_in, terms_of
 
 # Receipts on record may have results, too: figures of replies.
 FactKind = Literal[
@@ -258,3 +258,29 @@ def _files_of(kept: Sequence[Message] | str) -> Mapping[str, FileUse]:
 def _tally(findings: Iterable[Finding]) -> Tally:
     verdicts = [finding.verdict for finding in findings]
     return Tally(**{verdict: verdicts.count(verdict) for verdict in STATES})
+
+
+@dataclass(frozen=True, slots=True)
+class FocusFound:
+    """The ``sentence`` that fits a focus best; it is ``kept`` if its figures are still read."""
+
+    sentence: str
+    kept: bool
+
+
+def find_focus(focus: str, hidden: Sequence[Message], kept: Sequence[Message]) -> FocusFound | None:
+    """Return the sentence that a focus asks for, None if no hidden message has one.
+
+    Of sentences that fit alike, the one with most figures and names is meant. Without any, it is
+    kept if the words that fit are.
+    """
+    terms = [one for one in terms_of(focus) if one.kind != "common"]
+    said = sentences(plain_text([one for one in hidden if not one.is_summary]))
+    fits = partial(terms_in, terms)
+    found = max(said, key=lambda one: (len(fits(one)), len([*quotes_in(one)])), default="")
+    if not (fitting := fits(found)):
+        return None
+    text, quotes = plain_text(kept), [*quotes_in(found)]
+    shown = Shown(text)
+    has_figures = all(any(map(shown.says, one.spellings)) for one in quotes)
+    return FocusFound(found, has_figures if quotes else terms_in(fitting, text) == fitting)

@@ -31,17 +31,16 @@ def fold_files(
     limit: int = LIMIT,
     ignore: Ignore | None = None,
     seconds: float = SECONDS,
-    trusted: bool = True,
 ) -> Folded:
     """Return the signatures of files in a workspace, the most important path first.
 
     It reads and waits, so call it in a thread: ``await asyncio.to_thread(fold_files, …)``.
     ``limit`` is in UTF-16 code units; ``ignore`` returns True for paths, relative to ``root``, that
     are not shown, in place of the workspace's ``.rooignore``. It never raises because of a file:
-    that file is skipped, and so is each that would begin after ``seconds``. A ``root`` that is not
-    ``trusted`` may be no link and lie behind none.
+    that file is skipped, and so is each that would begin after ``seconds``. The ``root`` may be no
+    link and lie behind none.
     """
-    workspace = Workspace(root, ignore, trusted=trusted)
+    workspace = Workspace(root, ignore)
     sections, seen = Sections(limit), set[str]()
     deadline = time.monotonic() + seconds
 

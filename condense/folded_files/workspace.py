@@ -18,14 +18,11 @@ Ignore = Callable[[str], bool]
 class Workspace:
     """A folder whose files may be shown, as far as ``ignore`` or else its rules allow.
 
-    Unless it is ``trusted``, the folder may be no link and lie behind none.
+    The folder may be no link and lie behind none.
     """
 
-    def __init__(
-        self, root: str | os.PathLike[str], ignore: Ignore | None = None, *, trusted: bool = True
-    ) -> None:
-        found = os.path.realpath(root) if trusted else os.path.abspath(root)  # noqa: PTH100 - as text
-        self._root = found.rstrip("/") + "/"
+    def __init__(self, root: str | os.PathLike[str], ignore: Ignore | None = None) -> None:
+        self._root = os.path.abspath(root).rstrip("/") + "/"  # noqa: PTH100 - as text
         self._ignore = ignore or _read_rules(Path(self._root))
 
     def locate(self, path: str) -> str:

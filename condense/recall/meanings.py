@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from condense.errors import EmbedderUnavailable
-from condense.recall.pieces import Near
+from condense.recall.passages import Near
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int8]

@@ -1,15 +1,21 @@
-"""Passages of hidden messages, and the block that sends them with a new message."""
+"""Passages of messages, to be ranked and embedded, and the block that sends them with a new one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import batched
 from typing import NamedTuple, Protocol
 
 from condense.messages import BESIDE, RECALLED, TextBlock
+from condense.recall.speakers import Part
 from condense.tokens.counters import TokenCounter
 
+# Bytes of a passage: some 300 tokens in any script.
+PASSAGE = 1_200
+# Passages of a message that are embedded; a longer one is a log, or a book.
+MOST_EMBEDDED = 60
+_ENDS = ("\n\n", "\n", ". ", "。", "？", "؟ ", "! ", "? ", " ")
 # Tokens that passages may take beside one message, and the share of the window; the less holds.
 MOST_TOKENS, MOST_OF_WINDOW = 1_500, 0.02
 # Passages that are looked for; a block has those that fit into its tokens.
@@ -69,12 +75,46 @@ class Told(NamedTuple):
     text: str
 
 
+class Near(NamedTuple):
+    """A passage near to a question in meaning: the numbers of its message and its own."""
+
+    number: int
+    passage: int
+    likeness: float
+
+
 class Recall(Protocol):
     """A search of the hidden messages of one conversation."""
 
     def __call__(self, words: str, limit: int) -> Sequence[Passage]:
         """Return the passages that fit some words best, at most ``limit``, the best first."""
         ...
+
+
+def embedded_passages(parts: Sequence[Part]) -> list[tuple[int, str]]:
+    """Return the numbers and texts of a message's passages that are embedded: prose alone.
+
+    With the message, a number names a passage as long as nothing of the message is forgotten.
+    """
+    prose = [text for part in parts if part.is_prose for text in cut(part.text)]
+    return [(number, one) for number, one in enumerate(prose[:MOST_EMBEDDED]) if one.strip()]
+
+
+def cut(text: str) -> Iterator[str]:
+    """Yield a text in passages, cut at the end of a paragraph, a sentence or a word."""
+    size = len(text.encode(errors="replace"))
+    if size <= PASSAGE * 1.5:
+        yield text
+        return
+    most = max(1, PASSAGE * len(text) // size)
+    start = 0
+    while start < len(text):
+        end = start + most
+        if end < len(text):
+            ends = [text.rfind(mark, start + most // 2, end) + len(mark) for mark in _ENDS]
+            end = next((at for at, mark in zip(ends, _ENDS, strict=True) if at >= len(mark)), end)
+        yield text[start:end]
+        start = end
 
 
 def token_limit(window: int, most: int = MOST_TOKENS) -> int:

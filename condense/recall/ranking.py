@@ -14,8 +14,7 @@ from itertools import combinations, count
 from typing import TYPE_CHECKING, Protocol
 
 from condense.messages import Message
-from condense.recall.passages import Passage
-from condense.recall.pieces import Near, cut, embedded_passages
+from condense.recall.passages import Near, Passage, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
 from condense.recall.words import MARKS, Term, fold, terms_in, terms_of, words_of
 

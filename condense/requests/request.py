@@ -5,7 +5,6 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import is_not
 
 from condense.history.boundaries import pair_calls
 from condense.history.signed_blocks import THINKING, has_origin, is_thinking, without_thinking
@@ -19,7 +18,9 @@ from condense.messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
+    change_blocks,
     content_to_api,
+    flat_blocks,
 )
 from condense.requests.tools_as_text import orphan_to_blocks, tool_to_text
 
@@ -98,43 +99,26 @@ def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Me
     contents = [content_to_api(message.content) for message in messages]
     texts = [json.dumps(content, ensure_ascii=False, default=repr) for content in contents]
     excess = sum([len(text.encode(errors="surrogatepass")) for text in texts]) - max_bytes
-    lighter: list[Message] = []
-    for message in messages:
-        if excess > 0 and _weight(message.content):
-            content, excess = _lightened(message.content, excess)
-            lighter.append(message.with_content(content))
-        else:
-            lighter.append(message)
-    return tuple(lighter)
 
-
-def _lightened(content: Content, excess: int) -> tuple[Content, int]:
-    """Return the content without its first images and documents, and the remaining excess."""
-    blocks: list[Block] = []
-    for block in content if isinstance(content, tuple) else ():
+    def lighter(block: Block) -> Block:
+        nonlocal excess
         weight = _weight((block,)) if excess > 0 else 0
         if not weight:
-            blocks.append(block)
-        elif isinstance(block, ToolResultBlock):
-            within, excess = _lightened(block.content or (), excess)
-            blocks.append(replace(block, content=within))
-        else:
-            kind = str(block.to_api()["type"]).capitalize()
-            text = LEFT_OUT.format(kind=kind)
-            blocks.append(TextBlock(text))
-            excess -= weight - len(text)
-    return tuple(blocks), excess
+            return block
+        text = LEFT_OUT.format(kind=str(block.to_api()["type"]).capitalize())
+        excess -= weight - len(text)
+        return TextBlock(text)
+
+    return change_blocks(messages, lighter)
 
 
 def _weight(content: Content) -> int:
     """Return the bytes of a content's images and documents."""
     weight = 0
-    for block in content if isinstance(content, tuple) else ():
+    for block in flat_blocks(content):
         match block:
             case ImageBlock({"data": str(data)}) | OpaqueBlock({"source": {"data": str(data)}}):
                 weight += len(data)
-            case ToolResultBlock(_, tuple(inner)):
-                weight += _weight(inner)
     return weight
 
 
@@ -142,25 +126,14 @@ def replace_images(
     messages: Sequence[Message], *, nested: bool = False, text: str = IMAGE_TEXT
 ) -> tuple[Message, ...]:
     """Return the messages with ``text`` for each image; ``nested`` includes tool results."""
-    contents = [_placeholders(message.content, text, nested=nested) for message in messages]
-    pairs = zip(messages, contents, strict=True)
-    return tuple([one if said is one.content else one.with_content(said) for one, said in pairs])
 
+    def shown(block: Block) -> Block:
+        match block:
+            case ImageBlock() | OpaqueBlock({"type": "image"}):
+                return TextBlock(text)
+        return block
 
-def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
-    """Return the content with a text for each image, itself if it has none."""
-    blocks: list[Block] = []
-    for block in content if isinstance(content, tuple) else ():
-        if isinstance(block, ImageBlock) or (
-            isinstance(block, OpaqueBlock) and block.data.get("type") == "image"
-        ):
-            blocks.append(TextBlock(text))
-        elif nested and isinstance(block, ToolResultBlock) and block.content:
-            inner = _placeholders(block.content, text, nested=True)
-            blocks.append(block if inner is block.content else replace(block, content=inner))
-        else:
-            blocks.append(block)
-    return tuple(blocks) if any(map(is_not, blocks, content)) else content
+    return change_blocks(messages, shown, nested=nested)
 
 
 def clean(message: Message) -> Message:

@@ -11,7 +11,7 @@ from condense.budget.situation import Gauge
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.history.boundaries import safe_cuts
 from condense.history.signed_blocks import without_compaction, without_thinking
-from condense.messages import ImageBlock, Message, OpaqueBlock, TextBlock
+from condense.messages import ImageBlock, Message, OpaqueBlock, TextBlock, flat_blocks
 from condense.prompts import framed, load_prompt
 from condense.requests.request import (
     INTERRUPTED,
@@ -89,8 +89,7 @@ def without_old_images(
 
 def _with_images_beside(message: Message) -> Message:
     """Return a message with copies of its results' images, for results that become text."""
-    contents = [result.content for result in message.tool_results]
-    inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
+    inside = flat_blocks(message.tool_results)
     images = tuple([block for block in inside if isinstance(block, ImageBlock)])
     return message.with_content((*message.blocks, *images)) if images else message
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
-from itertools import batched
+from itertools import batched, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -29,6 +29,7 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
     content_to_api,
+    flat_blocks,
 )
 from condense.tokens.images import UNKNOWN_IMAGE, count_image, count_pdf
 
@@ -211,16 +212,13 @@ def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
 
 def count_media(messages: Iterable[Message]) -> int:
     """Return the tokens of images and PDFs, by the vendor's rules: no tokenizer changes them."""
-    contents = [one.content for one in messages]
-    tokens, blocks = 0, [block for one in contents if isinstance(one, tuple) for block in one]
-    while blocks:
-        match blocks.pop():
+    tokens = 0
+    for block in chain.from_iterable(flat_blocks(one.content) for one in messages):
+        match block:
             case ImageBlock(source):
                 tokens += count_image(source)
             case OpaqueBlock({"type": "document", "source": {"type": "base64"} as source}):
                 tokens += count_pdf(source)
-            case ToolResultBlock(_, tuple(inner)):
-                blocks += inner
     return tokens
 
 

@@ -20,7 +20,6 @@ from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters
 from chatapp.providers.anthropic.spec import LATE_SYSTEM, SPEC
-from chatapp.providers.images import newest_images
 from chatapp.providers.reasoning import FILLER, goes_to, is_signed
 from chatapp.providers.refusals import Learning
 
@@ -137,9 +136,7 @@ class RequestWriter(Learning):
         return self._join(request, thinking_parameters(self.model), messages, {})
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
-        shown, images = newest_images(request.messages, self.traits.most_images)
-        self.had |= {"most_images": images}
-        fitted = self._fitted.of(shown)
+        fitted = self._fitted.of(self.newest_images(request.messages))
         if not thinking or (self.model.effort == OFF and self.traits.reasoning in {"", "none"}):
             fitted = [condense.without_thinking(message) for message in fitted]
         if (self.origin, *bound_to(request)) in _UNSIGNED:

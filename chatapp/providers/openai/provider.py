@@ -14,7 +14,7 @@ import condense
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
 from chatapp.providers.call_errors import Refusal
-from chatapp.providers.formats import Json
+from chatapp.providers.formats import Json, at
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
@@ -75,7 +75,7 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def adapt(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
-        said = f"{refusal.said} {_at(refusal.body, 'param') or ''}"
+        said = f"{refusal.said} {at(refusal.body, 'param') or ''}"
         return refusal.status in _REFUSALS and self.writer.adapt(said, left_out)
 
     async def read_models(self, client: Any, listed: Sequence[Json]) -> tuple[ListedModel, ...]:
@@ -103,13 +103,13 @@ class OpenAIProvider(SdkProvider):
         window = model.context_window
         if not window:
             props = await ask("get", "/props")
-            window = as_tokens(_at(props, "default_generation_settings.n_ctx"))
+            window = as_tokens(at(props, "default_generation_settings.n_ctx"))
         if not window:
             window = _shown_window(await ask("post", "/api/show", body={"model": model.id}))
         if not window:
             more = await ask("get", f"/api/v0/models/{model.id}")
-            window = as_tokens(_at(more, "loaded_context_length"))
-            window = window or as_tokens(_at(more, "max_context_length"))
+            window = as_tokens(at(more, "loaded_context_length"))
+            window = window or as_tokens(at(more, "max_context_length"))
         return replace(model, context_window=window)
 
 
@@ -118,8 +118,8 @@ def _models(listed: Sequence[Json]) -> Iterator[ListedModel]:
     for one in listed:
         match one:
             case {"id": str(name)} if 0 < len(name.removeprefix("models/")) <= LONGEST_NAME:
-                windows = (as_tokens(_at(one, path)) for path in _WINDOWS)
-                outputs = (as_tokens(_at(one, path)) for path in _OUTPUTS)
+                windows = (as_tokens(at(one, path)) for path in _WINDOWS)
+                outputs = (as_tokens(at(one, path)) for path in _OUTPUTS)
                 yield ListedModel(
                     name.removeprefix("models/"),
                     next(filter(None, windows), None),
@@ -130,12 +130,12 @@ def _models(listed: Sequence[Json]) -> Iterator[ListedModel]:
 
 def _shown_window(shown: object) -> int | None:
     """Return the window a model is given: its own parameter, or the default, at most its own."""
-    facts = _at(shown, "model_info")
+    facts = at(shown, "model_info")
     if not isinstance(facts, Mapping):
         return None
     found = (value for key, value in facts.items() if str(key).endswith(".context_length"))
     own = as_tokens(next(found, None)) or _UNTOLD_WINDOW
-    parameters = _at(shown, "parameters")
+    parameters = at(shown, "parameters")
     told = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
     return min(own, int(told[1]) if told else _UNTOLD_WINDOW)
 
@@ -162,9 +162,3 @@ def _price(told: object) -> Decimal | None:
         return None
     # A gateway that chooses among models has a price below nothing.
     return round(price, 6) if price.is_finite() and 0 <= price < _MILLION else None
-
-
-def _at(value: object, path: str) -> Any:
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value

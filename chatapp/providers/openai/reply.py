@@ -12,7 +12,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
-from chatapp.providers.formats import listed
+from chatapp.providers.formats import at, listed
 from chatapp.providers.reasoning import DETAILS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
@@ -233,20 +233,23 @@ class Reply(StreamedReply):
         return call
 
 
-def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
-    """Return the usage that a chunk reports, None if it reports none.
+def _usage(chunk: Data) -> condense.Usage | None:
+    """Return the usage that a chunk reports, None if it reports none."""
+    reported = (chunk.get("usage"), at(chunk, "x_groq.usage"))
+    found = (read_usage(one, "prompt", "completion") for one in reported)
+    return next((usage for usage in found if usage.total), None)
+
+
+def read_usage(given: object, prompt: str, output: str) -> condense.Usage:
+    """Return the usage in a report, which names a call's two sides ``prompt`` and ``output``.
 
     Tokens read from the cache and written to it are part of the prompt's number.
     """
-    groq = chunk.get("x_groq")
-    for given in (chunk.get("usage"), groq.get("usage") if isinstance(groq, Mapping) else None):
-        if isinstance(given, Mapping):
-            details = given.get("prompt_tokens_details")
-            details = details if isinstance(details, Mapping) else {}
-            prompt = as_tokens(given.get("prompt_tokens")) or 0
-            read = min(prompt, as_tokens(details.get("cached_tokens")) or 0)
-            written = min(prompt - read, as_tokens(details.get("cache_write_tokens")) or 0)
-            output = as_tokens(given.get("completion_tokens")) or 0
-            if prompt or output:
-                return condense.Usage(prompt - read - written, output, read, written)
-    return None
+
+    def tokens(path: str) -> int:
+        return as_tokens(at(given, path)) or 0
+
+    whole, details = tokens(f"{prompt}_tokens"), f"{prompt}_tokens_details"
+    read = min(whole, tokens(f"{details}.cached_tokens"))
+    written = min(whole - read, tokens(f"{details}.cache_write_tokens"))
+    return condense.Usage(whole - read - written, tokens(f"{output}_tokens"), read, written)

@@ -19,7 +19,6 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
-from chatapp.providers.images import newest_images
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.reasoning import FIELDS, as_fields
 from chatapp.providers.refusals import Learning
@@ -86,7 +85,7 @@ class RequestWriter(Learning):
         """Return the request's bytes."""
         traits: Traits = self.traits
         tools = request.tools[: traits.most_tools] if traits.tools else ()
-        messages, images = newest_images(request.messages, traits.most_images)
+        messages = self.newest_images(request.messages)
         if not traits.tools:
             messages = condense.merge_consecutive(self._plain.of(messages), ("user", "assistant"))
         fragments = self._bytes.of(messages)
@@ -102,9 +101,8 @@ class RequestWriter(Learning):
             after["temperature"] = self.model.temperature
         if self.model.effort and traits.effort:
             after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        self.had = {"max_output": most, "most_images": images}
-        self.had |= {"most_tools": len(tools), "temperature": "temperature" in after}
-        self.had |= {"effort": "reasoning_effort" in after}
+        self.had |= {"max_output": most, "most_tools": len(tools)}
+        self.had |= {"temperature": "temperature" in after, "effort": "reasoning_effort" in after}
         head, tail = request_bytes.frame({"model": self.model.name}, after)
         if system and traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
@@ -175,12 +173,8 @@ def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
 
 def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
     results = [_result(block, traits) for block in message.tool_results]
-    inside = [
-        one
-        for block in message.tool_results
-        for one in (block.content if isinstance(block.content, tuple) else ())
-        if isinstance(one, condense.ImageBlock)
-    ]
+    blocks = condense.flat_blocks(message.tool_results)
+    inside = [one for one in blocks if isinstance(one, condense.ImageBlock)]
     shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside)] if inside else []
     rest = [one for one in message.blocks if not isinstance(one, condense.ToolResultBlock)]
     content: Any = [*shown, *_parts(rest)]

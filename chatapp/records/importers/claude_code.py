@@ -164,7 +164,8 @@ class Session(Transcript):
     def _say_waiting(self) -> None:
         """Add the words sent meanwhile, behind the results of the calls that ran then."""
         for sent, at in self._waiting:
-            self.say(blocks=self.mark("user", transcripts.parts_of(sent)), role="user", at=at)
+            blocks = self.mark("user", [*transcripts.blocks_in(sent)])
+            self.say(role="user", blocks=blocks, at=at)
         self._waiting.clear()
 
     def _go_back(self, item: Mapping[Any, Any]) -> None:

@@ -101,13 +101,9 @@ class Rollout(transcripts.Transcript):
 
     def _take_item(self, index: int, item: Mapping[Any, Any], at: Any) -> None:
         role, said = _said(item)
-        blocks = self.mark(role, said)
-        last = self.messages[-1] if self.messages else {}
-        if role == "assistant" == last.get("role") and blocks:
+        if blocks := self.mark(role, said):
             # Until a result comes, all that the model says is one message.
-            last["content"] += blocks
-        elif blocks:
-            self.say(role, blocks, at)
+            self.say(role, blocks, at, joins=True)
         elif str(item.get("type")) not in _SILENT | {"reasoning"}:
             self.refuse(index, condense.noop("This item has nothing that can be used."))
 

@@ -16,7 +16,7 @@ from chatapp.records.transfer.archives import Archive
 from chatapp.records.transfer.chats import UNKNOWN, Chat, Said
 from chatapp.records.transfer.source_texts import fields, joined, listed
 from chatapp.records.transfer.transcript_files import Sample
-from chatapp.records.transfer.transcripts import Block, blocks_in, links_in, parts_of
+from chatapp.records.transfer.transcripts import Block, blocks_in, links_in
 from condense import noop
 
 LABEL = "Open WebUI"
@@ -68,8 +68,8 @@ def _said(chat: Chat, message: Mapping[str, Any]) -> Said:
         return "", []
     # Newer versions have the items of an answer, and sometimes no text.
     output = [*blocks_in(message.get("output"), missing=chat.missing)]
-    blocks = parts_of(content) if role == "user" else output or [*_parts(text)]
-    blocks += parts_of(fields(message.get("merged")).get("content"))
+    blocks = [*blocks_in(content)] if role == "user" else output or [*_parts(text)]
+    blocks += blocks_in(fields(message.get("merged")).get("content"))
     blocks += blocks_in(message.get("files"), missing=chat.missing)
     return role, blocks + links_in(message.get("sources") or message.get("citations"))
 
@@ -77,7 +77,7 @@ def _said(chat: Chat, message: Mapping[str, Any]) -> Said:
 def _parts(text: str) -> Iterator[Block]:
     """Yield the blocks of an answer: text, thinking, calls and their results."""
     before, *rest = text.split(_DETAILS)
-    yield from parts_of(before.strip())
+    yield from blocks_in(before.strip())
     for number, one in enumerate(rest):
         head, _closed, body = one.partition(">")
         body, ended, after = body.partition(_END)
@@ -96,4 +96,4 @@ def _parts(text: str) -> Iterator[Block]:
             said = request_bytes.decode_input(f'{{"result": {result}}}').get("result")
             output = said if isinstance(said, str) else result
             yield from blocks_in([told | {"type": "tool_call", "output": output}], f"call_{number}")
-        yield from parts_of(after.strip())
+        yield from blocks_in(after.strip())

@@ -1,6 +1,6 @@
 """Key rotation: all stored secrets, encrypted anew with the newest key."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import batched
 from typing import Any
@@ -9,6 +9,7 @@ from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.db import models, transaction
 
+import condense
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import EncryptedField, is_encrypted, renew
 
@@ -78,16 +79,4 @@ def _renewed(row: models.Model, column: Any, done: Rotation) -> Any:
     value = column.value_from_object(row)
     if isinstance(column, EncryptedField):
         return one(value) if value else value
-    return _mapped(value, one)
-
-
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with each encrypted text in it changed."""
-    match value:
-        case str() if is_encrypted(value):
-            return change(value)
-        case dict():
-            return {name: _mapped(one, change) for name, one in value.items()}
-        case list():
-            return [_mapped(one, change) for one in value]
-    return value
+    return condense.each_text(value, lambda text: one(text) if is_encrypted(text) else text)

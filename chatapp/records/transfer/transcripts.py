@@ -131,10 +131,12 @@ class Transcript:
         if not any(one.section == "conversation" for one in self.besides):
             self.besides.append(Beside("conversation", about))
 
-    def say(self, role: str, blocks: list[Block], at: Any = None) -> None:
-        """Add a message; results of tools that follow each other are one."""
+    def say(self, role: str, blocks: list[Block], at: Any = None, *, joins: bool = False) -> None:
+        """Add a message; it ``joins`` a reply before it, and results of tools join results."""
         last = self.messages[-1] if self.messages else {}
-        if are_results(blocks) and last.get("role") == role and are_results(last["content"]):
+        is_part = joins and role == "assistant"
+        is_part = is_part or (are_results(blocks) and are_results(last.get("content", [])))
+        if is_part and role == last.get("role"):
             last["content"] += blocks
         elif blocks:
             self.add_message({"role": role, "content": blocks, **dated(at, "created_at")})
@@ -329,11 +331,6 @@ def links_in(cited: Any) -> list[Block]:
     ]
     links = dict.fromkeys(text if key == "title" else f"<{text}>" for key, text in found)
     return [text_block(" ".join(links))] if {"url", "link"} & dict(found).keys() else []
-
-
-def parts_of(content: Any) -> list[Block]:
-    """Return the blocks of a message from the parts of any product."""
-    return [*blocks_in(content)]
 
 
 def result_text(content: Any) -> str:

@@ -8,7 +8,7 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 
 from chatapp.accounts.accounts import provider_for
-from chatapp.agent.errors import ProviderError, UnknownProvider
+from chatapp.agent.errors import AgentError, ProviderError
 from chatapp.models import Profile
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
@@ -81,5 +81,5 @@ def test_a_known_models_surcharge_is_part_of_its_price() -> None:
     asked.model = "claude-opus-5-5"
     assert provider_for(asked).model.prices.surcharge is None
     asked = Profile(provider="gone", model="m", context_window=9, max_output=1)
-    with pytest.raises(UnknownProvider, match="no provider 'gone'"):
+    with pytest.raises(AgentError, match="no provider 'gone'"):
         provider_for(asked)

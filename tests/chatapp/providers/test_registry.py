@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 import condense
-from chatapp.agent.errors import UnknownProvider
+from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Model
 from chatapp.providers import create_provider, provider_spec, provider_specs
 
@@ -22,7 +22,7 @@ def test_every_name_gives_a_provider_that_retries() -> None:
 
 def test_an_unknown_name_is_named() -> None:
     """The error says which names there are; rows that name one that is gone are shown."""
-    with pytest.raises(UnknownProvider, match="nobody'; there are anthropic, offline, openai"):
+    with pytest.raises(AgentError, match="nobody'; there are anthropic, offline, openai"):
         create_provider("nobody", model=MODEL, api_key="", base_url="")
     assert provider_spec("gone").label == "gone"
     assert provider_spec("gone").models == ()

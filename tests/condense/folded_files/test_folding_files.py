@@ -120,13 +120,11 @@ def test_what_is_no_source_is_skipped_with_its_reason(
 def test_a_link_within_the_workspace_is_followed(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The workspace may be one, unless a summary names it, and two spellings are one file."""
+    """The workspace itself may be none, and two spellings are one file."""
     (root / "link.py").symlink_to("a.py")
     assert "## File Context: link.py\n" in fold_files(["link.py"], root).sections[0]
     link = root.parent / "link"
     link.symlink_to(root)
-    path = str(link / "a.py")
-    assert included(fold_files([path], link)) == (path,)
     assert included(AttachFoldedFiles(link).fold(["a.py"], 1_000)) == ()
     monkeypatch.chdir(root)
     assert included(AttachFoldedFiles(".").fold(["a.py"], 1_000)) == ("a.py",)
