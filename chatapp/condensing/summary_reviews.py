@@ -13,6 +13,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.conversations.context import sizes
+from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
 from chatapp.conversations.conversations import check_spending
 from chatapp.models import Condensation, Conversation, Review, Turn
 from chatapp.models.database import lock, now
@@ -135,7 +136,6 @@ def _newest(turn: Turn) -> Review | None:
 
 # Characters.
 LONGEST_SUMMARY = 400_000
-LONGEST_FOCUS = 2_000
 
 ACCEPT, AGAIN, DISCARD, USE = "accept", "again", "discard", "use"
 

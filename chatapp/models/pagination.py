@@ -1,4 +1,4 @@
-"""Cursors of pages: the moment and the key of the last row on the page before."""
+"""Numbers and cursors in addresses; a cursor has the moment and key of a page's last row."""
 
 import uuid
 from datetime import MAXYEAR, MINYEAR, datetime
@@ -8,6 +8,13 @@ from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 SEPARATOR = "_"
+# Digits; what is counted or numbered here has fewer.
+LONGEST_NUMBER = 9
+
+
+def read_number(text: str) -> int | None:
+    """Return the whole number in a part of an address or a form, None for other text."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def write_cursor(row: Any, when: datetime) -> str:

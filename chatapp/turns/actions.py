@@ -18,7 +18,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.conversations.composer.slash_commands import bring, is_built_in
-from chatapp.conversations.context.condense_requests import CondenseRequest
+from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import (
     BackgroundDraft,
@@ -116,7 +116,7 @@ async def send_and_hear(
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
     else:
-        wish = CondenseRequest(command.nonce, focus[: incoming_frames.LONGEST_FOCUS])
+        wish = CondenseRequest(command.nonce, focus[: LONGEST_FOCUS])
         run = await _begin(conversation, partial(start_condensing, conversation, wish))
     if run:
         return _hear(run.turn.pk, run.question)

@@ -55,6 +55,7 @@ from chatapp.models import (
 )
 from chatapp.models.database import execute
 from chatapp.models.processes import this_process
+from chatapp.models.turns import claim as claim_turn
 from chatapp.operations.errors import Refused
 from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.storage import approvals
@@ -436,7 +437,7 @@ def test_one_process_claims_a_turn(case: Case) -> None:
     turn = case.turn(attempt=0, owner="")
 
     def claim() -> Turn | None:
-        return Turn.objects.claim(turn.pk, 0)
+        return claim_turn(turn.pk, 0)
 
     one, other = beside(claim, claim)
     assert (one.attempt, other) == (1, None)
@@ -445,11 +446,11 @@ def test_one_process_claims_a_turn(case: Case) -> None:
 def test_a_turn_is_claimed_or_stopped(case: Case) -> None:
     """Whoever comes first; a stop that comes second goes to the process that has it."""
     turn = case.turn(attempt=0, owner="")
-    claim, stop = partial(Turn.objects.claim, turn.pk, 0), partial(stop_unclaimed, turn)
+    claim, stop = partial(claim_turn, turn.pk, 0), partial(stop_unclaimed, turn)
     assert beside(stop, claim) == (True, None)
     assert read(turn).status == STOPPED
     turn = case.turn(attempt=0, owner="")
-    claim, stop = partial(Turn.objects.claim, turn.pk, 0), partial(stop_unclaimed, turn)
+    claim, stop = partial(claim_turn, turn.pk, 0), partial(stop_unclaimed, turn)
     claimed, stopped = beside(claim, stop)
     assert (claimed.pk, stopped, read(turn).is_over) == (turn.pk, False, False)
 
@@ -520,7 +521,7 @@ def test_two_processes_end_a_turn_once(case: Case) -> None:
 def test_a_turn_is_ended_or_claimed_again(case: Case) -> None:
     """Never both: who was taken for gone may have been replaced already."""
     turn = case.turn(owner="gone")
-    claimed, closed = beside(partial(Turn.objects.claim, turn.pk, 1), close)
+    claimed, closed = beside(partial(claim_turn, turn.pk, 1), close)
     assert (claimed.attempt, closed, read(turn).is_over) == (2, set(), False)
 
 

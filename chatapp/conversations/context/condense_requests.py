@@ -10,6 +10,9 @@ from chatapp.models import Message, Turn, TurnRequest, message_store
 from chatapp.models.database import now
 from condense import noop
 
+# Characters; the page has a shorter field.
+LONGEST_FOCUS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

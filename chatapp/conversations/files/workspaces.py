@@ -46,8 +46,8 @@ def _find(owner: User, folder: str) -> str:
     raise no_folder(owner.pk, folder)
 
 
-def lay_out_samples(*, beside: int) -> Path:
-    """Write the documentation into the workspace ``SAMPLES``; return its folder.
+def lay_out_samples(*, beside: int) -> None:
+    """Write the documentation into the workspace ``SAMPLES``.
 
     ``beside`` it, every request holds so many tokens.
     """
@@ -73,7 +73,6 @@ def lay_out_samples(*, beside: int) -> Path:
         left -= _size(text)
         del waiting[file]
         (folder / file.name).write_text(text, "utf-8")
-    return folder
 
 
 def _size(text: str) -> int:

@@ -3,10 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any, override
 
-from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from chatapp.accounts import users
+from chatapp.management import find_user
 from chatapp.project.sentences import translate as _
 
 
@@ -22,8 +22,6 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, name: str, **_options: Any) -> None:
-        user = User.objects.filter(username=name).first()
-        if user is None:
-            raise CommandError(_("Nobody is called {name}.", name=name))
+        user = find_user(name)
         users.remove_factors(user)
         self.stdout.write(_("{user} was changed.", user=user))

@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import condense
-from chatapp.conversations.context.condense_requests import CondenseRequest, Scope
+from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest, Scope
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
 
 # Bytes of one message to the server: the longest text, as JSON at its worst.
 LARGEST_COMMAND = 4 * 1024 * 1024
-
-# The page has a shorter field.
-LONGEST_FOCUS = 2_000
 
 # Ids in one frame; how many a message may have is the service's to say.
 MOST_ATTACHMENTS = 1_000

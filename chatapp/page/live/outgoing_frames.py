@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-# Digits of a change's number.
-LONGEST_NUMBER = 9
+from chatapp.models.pagination import read_number
 
 Frame = dict[str, Any]
 
@@ -32,8 +31,8 @@ class Place:
 def read_place(text: str) -> Place | None:
     """Return the place that a page has sent, None if it has none."""
     epoch, _, change = text.partition(".")
-    usable = change.isascii() and change.isdecimal() and len(change) <= LONGEST_NUMBER
-    return Place(epoch, int(change)) if usable else None
+    number = read_number(change)
+    return None if number is None else Place(epoch, number)
 
 
 def snapshot(

@@ -8,12 +8,10 @@ from ninja import Query, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from chatapp.models.pagination import behind, read_cursor, write_cursor
+from chatapp.models.pagination import behind, read_cursor, read_number, write_cursor
 from chatapp.project.sentences import translate as _
 
 LONGEST_PAGE = 100
-# Digits; what is numbered here has fewer.
-LONGEST_NUMBER = 9
 
 
 class Place(Schema):
@@ -38,9 +36,9 @@ def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[s
 def by_number[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:
     """Return a page of rows in the order of the numbers in a column."""
     if part.after:
-        if not (part.after.isdecimal() and len(part.after) <= LONGEST_NUMBER):
+        if (number := read_number(part.after)) is None:
             raise _lost()
-        rows = rows.filter(**{f"{column}__gt": int(part.after)})
+        rows = rows.filter(**{f"{column}__gt": number})
     return _page(rows.order_by(column), part.limit, lambda row: str(getattr(row, column)))
 
 

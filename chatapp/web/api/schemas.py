@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, create_model
 
 import condense
 from chatapp import models
+from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
 from chatapp.providers.specs import PRICED
 from chatapp.web.forms.preferences import PreferencesForm
 
@@ -281,7 +282,7 @@ class Condensing(Schema):
     """
 
     nonce: uuid.UUID = Field(default_factory=uuid.uuid4)
-    focus: str = Field("", max_length=2_000)
+    focus: str = Field("", max_length=LONGEST_FOCUS)
     review: bool = False
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from chatapp.models import AuditEntry, Conversation, ModelCall, Source
 from chatapp.models.database import reading_damaged_text
+from chatapp.models.pagination import read_number
 from chatapp.models.spending import read_spending
 from chatapp.operations.errors import BadSeal
 from chatapp.page.inspector.next_request import read_next_request
@@ -25,7 +26,6 @@ from chatapp.web.views.common import (
     Request,
     download,
     in_conversation,
-    read_number,
     refuse,
     show_in_inspector,
     signed_in,

@@ -17,13 +17,14 @@ from chatapp.conversations.context.condense_requests import find_ends
 from chatapp.conversations.context.turn_context import read_todo
 from chatapp.models import Conversation, Profile, message_index, message_store
 from chatapp.models.errors import IndexDamaged
+from chatapp.models.pagination import read_number
 from chatapp.page.live.status_panel import context_state
 from chatapp.page.transcript import row_pages, rows
 from chatapp.project.languages import in_words
 from chatapp.project.search import Query
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.web.views.common import Request, announce, in_conversation, read_number, refuse
+from chatapp.web.views.common import Request, announce, in_conversation, refuse
 from chatapp.web.views.conversations import FIRST
 from chatapp.web.what_if import terms_of
 

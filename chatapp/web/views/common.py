@@ -39,9 +39,6 @@ REFUSED = 422
 FRAMING = 2_000_000
 LONGEST_LENGTH = 18
 
-# Digits; what is counted or numbered here has fewer.
-LONGEST_NUMBER = 9
-
 
 class Request(HttpRequest):
     """A request of a signed-in user."""
@@ -154,11 +151,6 @@ def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], Vie
     return decorate
 
 
-def read_number(text: str) -> int | None:
-    """Return the whole number in a part of an address or a form, None for other text."""
-    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
-
-
 def read_float(text: str) -> float | None:
     """Return the finite number in a part of an address, None for other text."""
     try:
@@ -182,6 +174,12 @@ def done(request: Request, *, event: str, to: str) -> HttpResponse:
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Trigger": event})
     return redirect(to)
+
+
+def lead(request: Request, to: Any, *args: Any) -> HttpResponse:
+    """Redirect to a page; for a fragment, the whole page is redirected."""
+    place = redirect(to, *args)
+    return HttpResponseClientRedirect(place.url) if request.htmx else place
 
 
 def announce(request: Request, conversation: Conversation) -> HttpResponse:

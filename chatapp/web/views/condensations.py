@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
+from django_htmx.http import reswap, retarget
 
 from chatapp.condensing import ratings
 from chatapp.condensing import undo as undo_
@@ -18,7 +18,7 @@ from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.database import reading_damaged_text
-from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
+from chatapp.models.pagination import SEPARATOR, behind, read_cursor, read_number, write_cursor
 from chatapp.operations import errors
 from chatapp.page.inspector.day_strip import draw_days
 from chatapp.page.inspector.size_history import draw_size_history
@@ -34,8 +34,8 @@ from chatapp.web.views.common import (
     as_uuid,
     download,
     in_conversation,
+    lead,
     read_float,
-    read_number,
     refuse,
     signed_in,
     wants_page,
@@ -203,8 +203,7 @@ def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
 @of_attempt("POST", resting=True)
 def branch_with_originals(request: Request, attempt: Condensation) -> HttpResponse:
     """Redirect to a fork whose model reads the originals."""
-    address = reverse("chat", args=[undo_.branch_with_originals(condensation=attempt).pk])
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    return lead(request, "chat", undo_.branch_with_originals(condensation=attempt).pk)
 
 
 @of_attempt("POST", resting=True)

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
+from django_htmx.http import trigger_client_event
 
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations, forks
@@ -19,6 +19,7 @@ from chatapp.conversations.composer.attachments import find_attachments
 from chatapp.conversations.toolbox.toolbox import SAMPLES
 from chatapp.gateway import sessions
 from chatapp.models import Conversation
+from chatapp.models.pagination import read_number
 from chatapp.operations import errors
 from chatapp.page.transcript import labels
 from chatapp.project.languages import in_words
@@ -34,7 +35,7 @@ from chatapp.web.views.common import (
     as_uuid,
     done,
     in_conversation,
-    read_number,
+    lead,
     refuse,
     signed_in,
 )
@@ -148,10 +149,8 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     actions.close_deleted(pk)
     actions.announce_list(conversation.owner_id)
     home = reverse("conversations", query={"deleted": str(pk)})
-    if not request.htmx:
-        return redirect(home)
-    if reverse("chat", args=[pk]) in (request.htmx.current_url or ""):
-        return HttpResponseClientRedirect(home)
+    if not request.htmx or reverse("chat", args=[pk]) in (request.htmx.current_url or ""):
+        return lead(request, home)
     answer = render(request, "conversations/_deleted.html", {"deleted": conversation})
     return trigger_client_event(answer, "list-changed")
 
@@ -167,8 +166,7 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
     copy = forks.fork_conversation(conversation=conversation, seq=seq)
-    address = reverse("chat", args=[copy.pk])
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    return lead(request, "chat", copy.pk)
 
 
 @in_conversation("GET")

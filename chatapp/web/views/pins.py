@@ -5,6 +5,7 @@ from django.shortcuts import render
 
 from chatapp.conversations import forgotten_passages, pins
 from chatapp.models import Conversation
+from chatapp.models.pagination import read_number
 from chatapp.page.transcript import pinned
 from chatapp.web.views.common import Request, announce, in_conversation
 
@@ -56,7 +57,6 @@ def unpin_message(request: Request, conversation: Conversation, seq: int) -> Htt
 @in_conversation("POST", resting=True)
 def forget(request: Request, conversation: Conversation) -> HttpResponse:
     """Forget a passage in all messages, or all of one message."""
-    text, seq = request.POST.get("text", ""), request.POST.get("seq", "")
-    number = int(seq) if seq.isdecimal() and len(seq) < 10 else None  # noqa: PLR2004 - no number has more
-    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=number)
+    text, seq = request.POST.get("text", ""), read_number(request.POST.get("seq", ""))
+    forgotten_passages.forget_passage(conversation=conversation, text=text, seq=seq)
     return announce(request, conversation)

@@ -16,7 +16,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from chatapp.models.errors import IndexDamaged
-from chatapp.models.pagination import behind, read_cursor, write_cursor
+from chatapp.models.pagination import behind, read_cursor, read_number, write_cursor
 from chatapp.page.transcript import search_hits
 from chatapp.project.languages import in_words
 from chatapp.project.search import LONGEST
@@ -28,7 +28,6 @@ from chatapp.web.views.common import (
     as_uuid,
     done,
     in_conversation,
-    read_number,
     signed_in,
     zone_of,
 )
