@@ -220,21 +220,23 @@ def django_db_setup(django_db_setup: None) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _same_for_all() -> Iterator[None]:
-    """Take from all tests the machine's keys, and slow hashes."""
+def _same_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Take from all tests the machine's keys and collected files, and slow hashes."""
     specs = provider_specs().values()
     keys = (name for spec in specs for name in (spec.key_variable, spec.url_variable) if name)
     with override_settings(
         # A real hash is slow on purpose, which is Django's to test.
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
         WHITENOISE_AUTOREFRESH=True,
+        # Nothing is there: a test that collects has a folder of its own.
+        STATIC_ROOT=tmp_path_factory.getbasetemp() / "static",
         **dict.fromkeys(keys, ""),
     ):
         yield
 
 
 @pytest.fixture(autouse=True)
-def isolation(tmp_path: Path) -> Iterator[None]:
+def isolation(tmp_path: Path) -> None:
     """Give each test folders of its own, English, and counters at zero."""
     # The last page that another test has asked for in this process was in a language of its own.
     Reader().enter()
@@ -243,7 +245,6 @@ def isolation(tmp_path: Path) -> Iterator[None]:
         caches[name].clear()
     data = tmp_path / "data"
     data.mkdir()
-    with override_settings(
-        DATA_DIR=data, STATIC_ROOT=data / "static", WORKSPACES_ROOT=data / "workspaces"
-    ):
-        yield
+    # Nothing keeps what it has read of these: the signals of `override_settings` would cost as much
+    # as the rest of this.
+    django_settings.DATA_DIR, django_settings.WORKSPACES_ROOT = data, data / "workspaces"

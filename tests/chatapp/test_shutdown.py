@@ -28,6 +28,7 @@ LONG = "Write 20,000 words about stopping."
 STOPPING = "Stopping: what runs has 3600 s to finish its step, or until Ctrl+C.\n"
 
 
+@pytest.mark.rare
 def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(
     tmp_path: Path, first_start: FirstStart
 ) -> None:

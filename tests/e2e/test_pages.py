@@ -3,7 +3,6 @@
 import re
 import uuid
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import complaints
@@ -30,26 +29,20 @@ def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(open_page:
     assert [name for name in again if name.partition(".")[0] not in own] == ["/settings/"]
 
 
-@pytest.mark.parametrize(
-    ("locale", "figures", "moment"),
-    [
-        ("en-GB", ["172,340 → 9,120", "$0.0123", "8.4 s"], r"\d\d? \w{3} \d{4}, \d\d:\d\d"),
-        ("en-DE", ["172.340 → 9.120", "0,0123\xa0$", "8,4 s"], r"\d\d? \w{3} \d{4}, \d\d:\d\d"),
-    ],
-)
 def test_numbers_and_times_are_written_as_the_reader_does(
-    tabs: Tabs, desk: Desk, addresses: dict[str, str], locale: str, figures: list[str], moment: str
+    tabs: Tabs, desk: Desk, addresses: dict[str, str]
 ) -> None:
     """Also in what a page is sent, of which screen readers read the context bar."""
     desk.choose_default("Offline")
-    page, thousand = tabs.open(locale=locale), figures[0][3]
+    page = tabs.open(locale="en-DE")
     page.goto(addresses["rows"])
-    for figure in figures:
+    for figure in ("172.340 → 9.120", "0,0123\xa0$", "8,4 s"):
         expect(page.get_by_role("log")).to_contain_text(figure)
-    expect(page.locator("#transcript .milestone-facts time").first).to_have_text(re.compile(moment))
+    moment = re.compile(r"\d\d? \w{3} \d{4}, \d\d:\d\d")
+    expect(page.locator("#transcript .milestone-facts time").first).to_have_text(moment)
     chat = Chat(page, desk.new_conversation())
     chat.ask("Hello")
-    read = rf"[1-9]\{thousand}\d\d\d"
+    read = r"[1-9]\.\d\d\d"
     expect(chat.meter).to_have_attribute("aria-valuetext", re.compile(f"{read} tokens used"))
     expect(chat.rows("Agent")).to_contain_text(re.compile(f"Tokens in{read}"))
 

@@ -109,9 +109,10 @@ def _verify(conversation: Conversation) -> Verdict:
         verdict.problems = list(_breaks(seen, entries))
         if verdict.holds:
             _Comparison(verdict, entries).compare()
-        again = Conversation.objects.get(pk=seen.pk)
+        if verdict.holds:
+            return verdict
         # What was written meanwhile came with an entry, and is no problem at the next look.
-        if verdict.holds or again.audit_number == seen.audit_number:
+        if Conversation.objects.get(pk=seen.pk).audit_number == seen.audit_number:
             return verdict
 
 
@@ -181,7 +182,7 @@ class _Comparison:
             self._compare(name, {}, audit.said(role, content))
             if name not in self.known and not self.is_going_on:
                 self._note(_("Message {seq} is on no entry.", seq=seq))
-        records = _records(conversation)
+        records = _records(conversation, self.known)
         for name, known in self.known.items():
             if row := records.get(name):
                 self._compare(name, row.facts(), row.contents())
@@ -271,9 +272,11 @@ def _called(name: str) -> str:
 _MODELS = {model.KIND: model for model in Recorded.__subclasses__()}
 
 
-def _records(conversation: Conversation) -> dict[str, Recorded]:
+def _records(conversation: Conversation, names: Iterable[str]) -> dict[str, Recorded]:
+    """Return the rows of each kind of record that is named; most chains name few kinds."""
     rows: dict[str, Recorded] = {}
-    for model in _MODELS.values():
+    kinds = {name.partition(" ")[0] for name in names}
+    for model in (model for kind, model in _MODELS.items() if kind in kinds):
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows
@@ -285,7 +288,7 @@ def export(conversation: Conversation) -> dict[str, Any]:
     known = _Comparison(Verdict(conversation, conversation.created_at), entries).known
     said = conversation.messages.values_list("seq", "role", "content")
     stored = {audit.message_name(seq): audit.said(role, content) for seq, role, content in said}
-    stored |= {name: row.contents() for name, row in _records(conversation).items()}
+    stored |= {name: row.contents() for name, row in _records(conversation, known).items()}
     contents = {
         name: now
         for what in known.keys() & stored.keys()
