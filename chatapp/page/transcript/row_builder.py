@@ -279,6 +279,9 @@ class Builder:
         in_force = attempt.status == Condensation.Status.SUCCEEDED and present
         is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
+        # By now another may hide what one that was undone has hidden.
+        behind = self._originals(message) if is_undone else ()
+        hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
         return CondensationRow(
             attempt=attempt,
             id=f"condensation-{attempt.pk}",
@@ -290,12 +293,18 @@ class Builder:
             rewritable=undoable and attempt.kind != Condensation.Kind.CLEARED,
             fits=undoable and self._room >= (attempt.tokens_before - (attempt.tokens_after or 0)),
             undoable_below=in_force and message.hidden,
-            redoable=is_undone and present,
+            redoable=is_undone and present and not hidden_by,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
-            hidden_by=self._hidden_by(message) if message.hidden else None,
+            hidden_by=hidden_by if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
             named_window=self._named_window(attempt),
         )
+
+    def _originals(self, made: Message) -> Sequence[Message]:
+        """Return the messages of this page that a summary or marker has hidden, if hidden now."""
+        runs = made.hides or ()
+        hidden = (row for row in self.messages if row.hidden)
+        return [row for row in hidden if any(first <= row.seq <= last for first, last in runs)]
 
     @cached_property
     def _room(self) -> float:
