@@ -114,8 +114,8 @@ def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
     ended = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
     found = ModelCall.objects.filter(turn__in=ended).per_turn() if ended else ()
     return {
-        turn: TurnCost(calls, tokens_in, tokens_out, cost, measured=not guesses)
-        for turn, calls, tokens_in, tokens_out, cost, guesses in found
+        turn: TurnCost(calls, tokens_in, tokens_out, None if unknown else cost, not guesses)
+        for turn, calls, tokens_in, tokens_out, cost, guesses, unknown in found
         if calls > 1
     }
 

@@ -89,7 +89,8 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
 class TurnCost:
     """Tokens and USD of all calls of a turn, summaries and failures included.
 
-    Unless ``measured``, the output of some call is an estimate.
+    The cost is None if that of some call is unknown. Unless ``measured``, the output of some call
+    is an estimate.
     """
 
     calls: int
