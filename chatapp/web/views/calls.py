@@ -5,8 +5,8 @@ import math
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, Value
+from django.db.models.functions import Coalesce, NullIf, TruncDate
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -100,7 +100,9 @@ def show_costs(request: Request) -> HttpResponse:
 def show_conversation_costs(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the cost of a conversation's latest turns, and of its abandoned branches."""
     calls = ModelCall.objects.filter(conversation=conversation)
-    begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
+    # A condensation by hand answers no message; it leads to the newest one at its beginning.
+    seq = Coalesce(NullIf("turn__question_seq", Value(0)), "turn__at_seq")
+    begun = {"started": F("turn__started_at"), "seq": seq}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
     # Another reply sets aside the one before it, and not the turn that wrote that.
     branch = Coalesce("message__rewind_parent", "turn__rewind_parent")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Message, ModelCall, Source
+from chatapp.models import Conversation, Message, ModelCall, Source, Turn
 from chatapp.project.sentences import ZONE_COOKIE
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.scripted_turns import ask, end, regenerate
@@ -84,7 +84,10 @@ def test_what_was_spent_here_is_told_also_of_what_was_deleted(
 def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
     browser: Client, conversation: Conversation
 ) -> None:
-    """What was set aside has cost what it has cost; what belongs to no turn is told apart."""
+    """What was set aside has cost what it has cost; what belongs to no turn is told apart.
+
+    Each turn leads to its message, a condensation by hand to the one that was the newest then.
+    """
     first = end(ask(conversation), "Blue.")
     answer = conversation.messages.get(seq=2)
     call(conversation, turn=first, message=answer, cost=Decimal("0.25"))
@@ -92,9 +95,13 @@ def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
     call(conversation, turn=end(again, "Red."), cost=Decimal("0.5"))
     call(conversation, turn=again, cost=Decimal("0.125"), purpose="summary")
     call(conversation, cost=None, purpose="summary")
+    by_hand = Turn.objects.create(conversation=conversation, origin="condensed", at_seq=3)
+    call(conversation, turn=by_hand, cost=Decimal(0), purpose="summary")
     page = browser.get(reverse("conversation_costs", args=[conversation.pk]))
     turns = [(one["turn"], one["calls"], one["measured"]) for one in page.context["turns"]]
-    assert turns == [(again.pk, 2, Decimal("0.625")), (first.pk, 1, Decimal("0.25"))]
+    told = [(again.pk, 2, Decimal("0.625")), (first.pk, 1, Decimal("0.25"))]
+    assert turns == [(by_hand.pk, 1, 0), *told]
+    assert [one["seq"] for one in page.context["turns"]] == [3, 1, 1]
     [now, aside, outside] = page.context["branches"]
     assert [one["measured"] for one in (now, aside)] == [Decimal("0.625"), Decimal("0.25")]
     assert (outside["outside"], outside["unpriced"]) == (True, 1)
