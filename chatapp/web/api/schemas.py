@@ -83,7 +83,7 @@ MessageShape = row(
 
 
 def _sent(content: condense.Content) -> Any:
-    """Return the content without the marks that no model gets: they name what is forgotten."""
+    """Return the content without the marks that no model gets, such as forgotten passages."""
     marks, blocks = {condense.BESIDE, condense.USER_WORDS}, condense.content_to_api(content)
     if isinstance(blocks, str):
         return blocks
