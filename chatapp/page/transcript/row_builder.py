@@ -43,6 +43,7 @@ from chatapp.page.transcript.rows import (
     Row,
     TurnCost,
     VersionChoice,
+    hider,
     recalled_part,
 )
 from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events
@@ -280,7 +281,7 @@ class Builder:
         is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
         # By now another may hide what one that was undone has hidden.
-        behind = self._originals(message) if is_undone else ()
+        behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
         hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
         return CondensationRow(
             attempt=attempt,
@@ -299,12 +300,6 @@ class Builder:
             nudges=undoable and attempt.pk == self._first_fold,
             named_window=self._named_window(attempt),
         )
-
-    def _originals(self, made: Message) -> Sequence[Message]:
-        """Return the messages of this page that a summary or marker has hidden, if hidden now."""
-        runs = made.hides or ()
-        hidden = (row for row in self.messages if row.hidden)
-        return [row for row in hidden if any(first <= row.seq <= last for first, last in runs)]
 
     @cached_property
     def _room(self) -> float:
@@ -345,7 +340,7 @@ class Builder:
             attempt = self._hiders.get(name) if name else None
             made = attempt.message if attempt else None
             if attempt and made and made.rewind_parent in {None, message.rewind_parent}:
-                return _hider(attempt)
+                return hider(attempt)
         return None
 
     @cached_property
@@ -392,7 +387,7 @@ class Builder:
             conversation=self.conversation.pk, clear_id__isnull=False, hidden=False
         ).select_related("condensation")
         return {
-            (int(name), call): _hider(row.condensation)
+            (int(name), call): hider(row.condensation)
             for row in made.filter(position__gte=self.messages[0].position)
             # An import may have one without its record.
             if hasattr(row, "condensation")
@@ -400,9 +395,3 @@ class Builder:
             if int(name) in self.engine
             for call in lines
         }
-
-
-def _hider(attempt: Condensation) -> HiddenBy:
-    made, reason = attempt.message, labels.kind_words(attempt.kind, attempt.strategy).hidden
-    at = f"{made.position}.{made.seq}" if made else ""
-    return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))

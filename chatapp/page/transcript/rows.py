@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import condense
 from chatapp.agent import annotated_blocks as blocks
-from chatapp.models import ModelCall, Rewind, Turn
-from chatapp.page.transcript.labels import AttemptWords, KindWords
+from chatapp.models import Condensation, ModelCall, Rewind, Turn
+from chatapp.page.transcript.labels import AttemptWords, KindWords, kind_words, seen_words
 from chatapp.page.transcript.message_parts import HiddenBy, Part
 from chatapp.project.sentences import translate as _
 
@@ -83,6 +83,13 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
         who = called.get(speaker, speaker.removeprefix("the "))
         passages.append(RecalledPassage(seq, label, text, who))
     return RecalledPart("\n".join([text for text, _told in found]), passages, missed=missed)
+
+
+def hider(attempt: Condensation) -> HiddenBy:
+    """Return the reason and the place of an attempt, for the messages that it hides."""
+    made, reason = attempt.message, kind_words(attempt.kind, attempt.strategy).hidden
+    at = f"{made.position}.{made.seq}" if made else ""
+    return HiddenBy(reason, f"condensation-{attempt.pk}", at, seen_words(attempt))
 
 
 @dataclass(frozen=True, slots=True)
