@@ -37,6 +37,7 @@ from .condenser.ladder import AUTOMATIC_OFF as AUTOMATIC_OFF
 from .condenser.ladder import WINDOW_SMALL as WINDOW_SMALL
 from .condenser.ladder import Ladder as Ladder
 from .condenser.ladder import Policy as Policy
+from .condenser.ladder import new_since as new_since
 from .condenser.log import Attempt as Attempt
 from .condenser.log import AttemptFailed as AttemptFailed
 from .condenser.log import AttemptStarted as AttemptStarted

@@ -82,9 +82,13 @@ class ToolUseStarted:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The provider reported the call's usage so far; replaces an earlier report."""
+    """The provider reported the call's usage so far; replaces an earlier report.
+
+    One that ``is_final`` has all of the usage of a reply that can't be used.
+    """
 
     usage: condense.Usage
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

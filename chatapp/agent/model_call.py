@@ -91,7 +91,7 @@ class StreamedCall:
         self._written: list[_Block] = []
         self._to_first: float | None = None
         self._facts = NO_FACTS
-        self._is_given_up = False
+        self._is_given_up = self._is_reported = False
 
     @asynccontextmanager
     async def on_record(self) -> AsyncIterator[None]:
@@ -135,7 +135,7 @@ class StreamedCall:
 
     async def _open(self, request: events.SentRequest | None = None) -> None:
         """Record a request that is about to be sent."""
-        self.usage, self._facts = condense.Usage(), NO_FACTS
+        self.usage, self._facts, self._is_reported = condense.Usage(), NO_FACTS, False
         self._started, self._to_first = time.monotonic(), None
         purpose, step = self.request.purpose, self.step
         opening = CallOpening(purpose, self.sent, self.attempt_id, step, request)
@@ -159,8 +159,8 @@ class StreamedCall:
                 yield from self._end_thinking()
                 self.reply = replace(event, content=self._timed(event.content))
                 self.usage = usage
-            case events.UsageReported(usage):
-                self.usage = usage
+            case events.UsageReported(usage, is_final):
+                self.usage, self._is_reported = usage, is_final
             case events.StreamDiscarded():
                 self._written.clear()
             case events.ToolUseStarted(id_, name):
@@ -212,6 +212,7 @@ class StreamedCall:
             number=self.number,
             error=error,
             is_whole=self.reply is not None,
+            is_reported=self._is_reported,
             is_given_up=self._is_given_up,
             draft=self.draft(),
             sent=self.sent or self.request.messages,

@@ -279,8 +279,9 @@ ReplyReader = Callable[[], PartialReply]
 class CallRecord:
     """One model call that is over, successful or not, for the accounts.
 
-    ``usage`` is the provider's report. It is incomplete for a call that broke off: ``draft`` is the
-    partial reply, and one that ``is_given_up`` was cancelled. ``sent`` are the messages of the
+    ``usage`` is the provider's report. It is incomplete for a call that broke off, unless it
+    ``is_reported`` whole: ``draft`` is the partial reply, and one that ``is_given_up`` was
+    cancelled. ``sent`` are the messages of the
     conversation that the request showed; ``attempt_id`` names the condensation attempt that made
     the call. ``number`` is the one that the journal gave it when it began.
     """
@@ -291,6 +292,7 @@ class CallRecord:
     number: int
     error: str = ""
     is_whole: bool = True
+    is_reported: bool = False
     is_given_up: bool = False
     draft: PartialReply = field(default_factory=PartialReply)
     sent: Sequence[condense.Message] = ()

@@ -82,10 +82,8 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return the parts that condense, by the user's settings; reads the database."""
-        tried = Condensation.objects.filter(conversation=self.run.conversation.pk)
-        tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-        newest = tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
-        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=newest)
+        tried = Condensation.objects.last_tried(self.run.conversation.pk)
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
         return Condensing(condenser, log, reviewer)

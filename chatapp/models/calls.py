@@ -1,11 +1,11 @@
 """The record of calls: every request to a model, every run of a tool."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Self
 
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Cast
@@ -37,22 +37,28 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     """Calls, summed."""
 
     def per_turn(self) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
-        """Return turns with their calls, tokens read and written, cost in USD, and estimates."""
+        """Return turns with calls, tokens read and written, USD, estimates and unknown costs."""
         sums = {
             **_COUNTS,
             "total": models.Sum("cost"),
             "guesses": models.Count("pk", filter=Q(usage_measured=False)),
+            "unpriced": models.Count("pk", filter=Q(cost=None)),
         }
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
 
-    def owned_by(self, user: User) -> Self:
-        """Return calls in the conversations of ``user`` that were not deleted."""
-        return self.filter(conversation__owner=user, conversation__deleted_at=None)
+    def paid_by(self, owners: Sequence[int]) -> Self:
+        """Return the calls of these users, also in deleted conversations.
+
+        What came with an import was paid for where it was written.
+        """
+        calls = self.filter(conversation__owner__in=owners)
+        return calls.exclude(conversation__source__imported_at__gt=models.F("created_at"))
 
     def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
         """Return calls, tokens and cost in USD for each value of ``columns``.
 
-        Measured and estimated values are apart, and ``unpriced`` are the calls of unknown cost.
+        Measured and estimated values are apart, None without such a call; ``unpriced`` are the
+        calls of unknown cost.
         ``per_second`` is the number of tokens that models wrote in a second, once they had begun;
         None if no call has it.
         """

@@ -76,6 +76,15 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         rank = Coalesce(Cast(number, FloatField()), Value(unknown))
         return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
+    def last_tried(self, conversation_id: uuid.UUID) -> int:
+        """Return the seq of a conversation's newest message at its last attempt, 0 without one.
+
+        A draft that was not used was no attempt.
+        """
+        tried = self.filter(conversation=conversation_id)
+        tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
+        return tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
+
     def undone(self) -> Self:
         """Return undone attempts that no later rewind has set aside."""
         return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)

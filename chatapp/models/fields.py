@@ -186,16 +186,24 @@ def usd(default: Decimal | None = Decimal(0)) -> "models.DecimalField[Any, Any]"
 
 
 class UsdSum(models.Sum):
-    """The sum of a column of USD: zero without rows, and exact even if a database adds floats."""
+    """The sum of a column of USD, exact even if a database adds floats.
+
+    Without rows it is zero, and None without one ``where`` the condition holds.
+    """
 
     def __init__(self, column: str, *, where: Q | None = None) -> None:
         units: Any = Cast(Round(F(column) * 10**USD_PLACES), models.BigIntegerField())
-        super().__init__(Case(When(where, then=units), default=0) if where else units)
+        super().__init__(Case(When(where, then=units)) if where else units)
+        self.without = None if where else Decimal(0)
 
     @property
     def convert_value(self) -> Any:
         """The function that converts units of the last decimal place to USD."""
-        return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
+
+        def convert(units: int | None, *_asked: object) -> Decimal | None:
+            return self.without if units is None else Decimal(units).scaleb(-USD_PLACES)
+
+        return convert
 
 
 def spending_limit(label: Any, *, help_text: Any = "") -> "models.DecimalField[Any, Any]":

@@ -245,6 +245,10 @@ class Message(models.Model):
         super().save(*args, **options)
         message_index.add([self])
 
+    def hid(self, other: "Message") -> bool:
+        """Return True if this summary or marker hid or cleared another message, in force or not."""
+        return any(first <= other.seq <= last for first, last in self.hides or ())
+
     @property
     def is_cut(self) -> bool:
         """True if this is an answer that ended before the model was done."""

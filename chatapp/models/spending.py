@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from chatapp.agent.errors import SpendingLimitReached
@@ -154,9 +154,7 @@ def spent_this_month(owners: Sequence[int]) -> dict[int, Decimal]:
 
 
 def _calls_this_month(owners: Sequence[int]) -> "models.QuerySet[ModelCall]":
-    calls = ModelCall.objects.filter(conversation__owner__in=owners, created_at__gte=month_start())
-    # What came with an import was paid for where it was written.
-    return calls.exclude(conversation__source__imported_at__gt=F("created_at"))
+    return ModelCall.objects.paid_by(owners).filter(created_at__gte=month_start())
 
 
 def month_start() -> datetime:

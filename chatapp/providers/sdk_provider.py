@@ -231,7 +231,12 @@ class SdkProvider(ABC):
                 continue
             for event in reply.end():
                 yield event
-            yield _usable(reply, self.asked)
+            try:
+                whole = _usable(reply, self.asked)
+            except ProviderError:
+                yield events.UsageReported(reply.usage, is_final=reply.finished)
+                raise
+            yield whole
             return
 
     @asynccontextmanager

@@ -358,7 +358,8 @@ class ConversationJournal:
         usage, written = call.usage, call.draft.written
         # What broke off has used more than was reported, unless it was refused.
         nothing = not (call.is_whole or call.is_given_up or written or usage.total)
-        measured = (bool(usage.output) or not written) if call.is_whole else nothing
+        reported = call.is_whole or (call.is_reported and usage.prompt)
+        measured = (bool(usage.output) or not written) if reported else nothing
         if not measured and written:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))

@@ -8,6 +8,7 @@ from condense import errors
 from condense.budget.situation import Gauge, Reduction, Situation, Trigger
 from condense.history.boundaries import require_enough, unread_tail
 from condense.history.effective_history import replace_hidden
+from condense.messages import Message
 from condense.reduction.carryover import carried_pins, loses_pins
 from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.reduction.strategy import Strategy, asks_model
@@ -50,6 +51,20 @@ class Policy:
     finds_contradictions: bool = False
 
 
+def new_since(effective: Sequence[Message], tried: int) -> Sequence[Message] | None:
+    """Return the messages since the last summary or clearing, and since the ``tried`` seq.
+
+    None if nothing was condensed or tried, as then all of them are new.
+    """
+    made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
+    if not made and not tried:
+        return None
+    since = max(tried, *(effective[index].seq for index in made), 0)
+    # A history that was never stored has no numbers: there, what follows is what is new.
+    new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
+    return [m for m in new if not (m.is_summary or m.is_marker)]
+
+
 @dataclass(frozen=True, slots=True)
 class Ladder:
     """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes.
@@ -85,14 +100,9 @@ class Ladder:
 
     def has_enough_new(self) -> bool:
         """Return True if there are enough new messages and tokens for an automatic condensation."""
-        effective, since = self.situation.effective, self.situation.condensed_at
-        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
-        if not made and not since:
+        new = new_since(self.situation.effective, self.situation.condensed_at)
+        if new is None:
             return True
-        since = max(since, *(effective[index].seq for index in made), 0)
-        # A history that was never stored has no numbers: there, what follows is what is new.
-        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
-        new = [m for m in new if not (m.is_summary or m.is_marker)]
         tokens = self.gauge.size(new) * self.gauge.scale
         least = self.policy.distance_share * self.situation.budget.window
         return len(new) >= self.policy.distance_messages and tokens >= least

@@ -1,6 +1,7 @@
 """The parts of the chat page around the transcript: context bar, condensation, notice."""
 
 import asyncio
+import math
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from django.template.loader import render_to_string
 
+import condense
 from chatapp.accounts import accounts
 from chatapp.agent import events
 from chatapp.condensing import background_drafts
@@ -110,7 +112,7 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
     figures = sizes.figures_of(terms, history, tokens, beyond)
     spent = spending_of(conversation.pk, limits_of(conversation, preferences))
-    return with_draft(state_of(terms, figures, spent))
+    return with_record(state_of(terms, figures, spent), terms, figures)
 
 
 def state_of(
@@ -157,16 +159,21 @@ def _due(terms: TurnSettings, starts: CondensingPoint, used: int, capacity: int)
     if terms.conversation.put_off and room > 0:
         words = _("Almost full: about {tokens:,} more tokens fit.", tokens=room)
         return Due(words, is_put_off=True, note=_("Won't condense this turn."))
-    near = _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
-    words = _("Your next message will condense the context first.") if left <= 0 else near
+    words = _("Your next message will condense the context first.") if left <= 0 else _near(left)
     if room <= 0:
         return Due(words)
     wait = _("Can wait for about {tokens:,} more tokens.", tokens=room)
     return Due(words, may_wait=True, note=wait)
 
 
-def with_draft(state: ContextState) -> ContextState:
-    """Return the state with the draft of the next condensation in its words, if there is one."""
+def _near(left: int) -> str:
+    return _("Almost full: condenses in about {tokens:,} tokens.", tokens=left)
+
+
+def with_record(
+    state: ContextState, terms: TurnSettings, figures: events.ContextChanged
+) -> ContextState:
+    """Return the state with the next condensation's draft, or its wait for new text, in words."""
     if state.due is None or state.due.is_put_off or not state.source:
         return state
     near, is_over = state.due.words, state.used >= state.condenses_at
@@ -176,9 +183,27 @@ def with_draft(state: ContextState) -> ContextState:
     elif background_drafts.is_ready(state.conversation):
         over = _("Your next message will condense the context first, without a wait.")
         words = over if is_over else _("{near} The summary is drafted.", near=near)
+    elif is_over and (left := _until_new(terms, figures)):
+        words = _near(left)
     else:
         return state
     return replace(state, due=replace(state.due, words=words))
+
+
+def _until_new(terms: TurnSettings, figures: events.ContextChanged) -> int:
+    """Return the tokens until enough is new since the last attempt, 0 if one is due now.
+
+    Above the limit it is due whatever is new.
+    """
+    pk, budget = terms.conversation.pk, figures.budget
+    tried = Condensation.objects.last_tried(pk)
+    new = condense.new_since(message_store.read_outline(pk)[0], tried)
+    if new is None:
+        return 0
+    scale = figures.tokens / ((figures.system + figures.tools + figures.messages) or 1)
+    least = terms.configuration.policy.distance_share * budget.window
+    left = min(least - scale * sizes.sum_tokens(new), budget.allowed - figures.tokens)
+    return max(0, math.ceil(left))
 
 
 def _segments(figures: events.ContextChanged) -> tuple[Segment, ...]:
@@ -251,7 +276,7 @@ async def panel_of(
     spent = await reading(read_spending)(terms.conversation.pk) if limits.are_set else ()
     state = state_of(terms, context, spent)
     if state.due:
-        state = await reading(with_draft)(state)
+        state = await reading(with_record)(state, terms, context)
     return render_panel(state, condensing, notice, terms.conversation.profile_id)
 
 

@@ -43,6 +43,7 @@ from chatapp.page.transcript.rows import (
     Row,
     TurnCost,
     VersionChoice,
+    hider,
     recalled_part,
 )
 from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events
@@ -114,8 +115,8 @@ def _turn_costs(messages: Sequence[Message]) -> dict[uuid.UUID, TurnCost]:
     ended = [row.turn_id for row in messages if row.turn and row.turn.last_seq == row.seq]
     found = ModelCall.objects.filter(turn__in=ended).per_turn() if ended else ()
     return {
-        turn: TurnCost(calls, tokens_in, tokens_out, cost, measured=not guesses)
-        for turn, calls, tokens_in, tokens_out, cost, guesses in found
+        turn: TurnCost(calls, tokens_in, tokens_out, None if unknown else cost, not guesses)
+        for turn, calls, tokens_in, tokens_out, cost, guesses, unknown in found
         if calls > 1
     }
 
@@ -279,6 +280,9 @@ class Builder:
         in_force = attempt.status == Condensation.Status.SUCCEEDED and present
         is_undone = attempt.status == Condensation.Status.UNDONE
         undoable = in_force and not message.hidden
+        # By now another may hide what one that was undone has hidden.
+        behind = [one for one in self.messages if is_undone and one.hidden and message.hid(one)]
+        hidden_by = next(filter(None, map(self._hidden_by, (message, *behind))), None)
         return CondensationRow(
             attempt=attempt,
             id=f"condensation-{attempt.pk}",
@@ -290,9 +294,9 @@ class Builder:
             rewritable=undoable and attempt.kind != Condensation.Kind.CLEARED,
             fits=undoable and self._room >= (attempt.tokens_before - (attempt.tokens_after or 0)),
             undoable_below=in_force and message.hidden,
-            redoable=is_undone and present,
+            redoable=is_undone and present and not hidden_by,
             redone_with=self._undone_at[attempt.undone_at] - 1 if is_undone and present else 0,
-            hidden_by=self._hidden_by(message) if message.hidden else None,
+            hidden_by=hidden_by if message.hidden else None,
             nudges=undoable and attempt.pk == self._first_fold,
             named_window=self._named_window(attempt),
         )
@@ -336,7 +340,7 @@ class Builder:
             attempt = self._hiders.get(name) if name else None
             made = attempt.message if attempt else None
             if attempt and made and made.rewind_parent in {None, message.rewind_parent}:
-                return _hider(attempt)
+                return hider(attempt)
         return None
 
     @cached_property
@@ -383,7 +387,7 @@ class Builder:
             conversation=self.conversation.pk, clear_id__isnull=False, hidden=False
         ).select_related("condensation")
         return {
-            (int(name), call): _hider(row.condensation)
+            (int(name), call): hider(row.condensation)
             for row in made.filter(position__gte=self.messages[0].position)
             # An import may have one without its record.
             if hasattr(row, "condensation")
@@ -391,9 +395,3 @@ class Builder:
             if int(name) in self.engine
             for call in lines
         }
-
-
-def _hider(attempt: Condensation) -> HiddenBy:
-    made, reason = attempt.message, labels.kind_words(attempt.kind, attempt.strategy).hidden
-    at = f"{made.position}.{made.seq}" if made else ""
-    return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))

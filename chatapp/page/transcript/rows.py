@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import condense
 from chatapp.agent import annotated_blocks as blocks
-from chatapp.models import ModelCall, Rewind, Turn
-from chatapp.page.transcript.labels import AttemptWords, KindWords
+from chatapp.models import Condensation, ModelCall, Rewind, Turn
+from chatapp.page.transcript.labels import AttemptWords, KindWords, kind_words, seen_words
 from chatapp.page.transcript.message_parts import HiddenBy, Part
 from chatapp.project.sentences import translate as _
 
@@ -85,11 +85,19 @@ def recalled_part(message: condense.Message) -> RecalledPart | None:
     return RecalledPart("\n".join([text for text, _told in found]), passages, missed=missed)
 
 
+def hider(attempt: Condensation) -> HiddenBy:
+    """Return the reason and the place of an attempt, for the messages that it hides."""
+    made, reason = attempt.message, kind_words(attempt.kind, attempt.strategy).hidden
+    at = f"{made.position}.{made.seq}" if made else ""
+    return HiddenBy(reason, f"condensation-{attempt.pk}", at, seen_words(attempt))
+
+
 @dataclass(frozen=True, slots=True)
 class TurnCost:
     """Tokens and USD of all calls of a turn, summaries and failures included.
 
-    Unless ``measured``, the output of some call is an estimate.
+    The cost is None if that of some call is unknown. Unless ``measured``, the output of some call
+    is an estimate.
     """
 
     calls: int

@@ -83,12 +83,20 @@ MessageShape = row(
 )
 
 
+def _sent(content: condense.Content) -> Any:
+    """Return the content without the marks that no model gets, such as forgotten passages."""
+    marks, blocks = {condense.BESIDE, condense.USER_WORDS}, condense.content_to_api(content)
+    if isinstance(blocks, str):
+        return blocks
+    return [{key: value for key, value in one.items() if key not in marks} for one in blocks]
+
+
 class SeenShape(Schema):
     """A message as the model sees it: each cleared result in it is one line."""
 
     seq: int
     role: str
-    content: Annotated[Any, BeforeValidator(condense.content_to_api)]
+    content: Annotated[Any, BeforeValidator(_sent)]
     tokens: Annotated[int, BeforeValidator(lambda tokens: tokens or 0)]
 
 

@@ -1,14 +1,13 @@
 """The filter of the list of condensations: words, names, days, outcome and order."""
 
 import re
-from datetime import datetime, time
+from datetime import datetime, time, tzinfo
 from operator import itemgetter
 from typing import Any, cast
 
 from django import forms
 from django.db.models import Q
 from django.http import QueryDict
-from django.utils.timezone import make_aware
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import Condensation
@@ -27,7 +26,7 @@ _DAY = forms.DateInput({"type": "date"}, "%Y-%m-%d")
 
 
 class AttemptFilter(forms.Form):
-    """Narrows a list of attempts; an invalid value narrows nothing."""
+    """Narrows a list of attempts, by days of a ``zone``; an invalid value narrows nothing."""
 
     text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
     title = forms.CharField(label=_("conversation"), max_length=200, required=False)
@@ -46,8 +45,9 @@ class AttemptFilter(forms.Form):
     conversation = forms.UUIDField(required=False, widget=forms.HiddenInput)
     sort = forms.ChoiceField(choices=ORDERS, required=False, widget=forms.HiddenInput)
 
-    def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
+    def __init__(self, mine: CondensationQuerySet, data: QueryDict, zone: tzinfo) -> None:
         super().__init__(data)
+        self.zone = zone
         pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
         found = {
             "profile": {(profile, profile) for profile, _strategy in pairs},
@@ -92,9 +92,11 @@ class AttemptFilter(forms.Form):
                 case "strategy" | "trigger" | "conversation":
                     wanted &= Q((name, value))
                 case "since":
-                    wanted &= Q(started_at__gte=make_aware(datetime.combine(value, time.min)))
+                    begins = datetime.combine(value, time.min, self.zone)
+                    wanted &= Q(started_at__gte=begins)
                 case "until":
-                    wanted &= Q(started_at__lte=make_aware(datetime.combine(value, time.max)))
+                    ends = datetime.combine(value, time.max, self.zone)
+                    wanted &= Q(started_at__lte=ends)
                 case "text":
                     wanted &= _has("summary", value)
         found = attempts.filter(wanted)

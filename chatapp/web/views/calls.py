@@ -5,8 +5,8 @@ import math
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, Value
+from django.db.models.functions import Coalesce, NullIf, TruncDate
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -76,14 +76,15 @@ def _call(conversation: Conversation, pk: int) -> ModelCall:
 @signed_in("GET")
 def show_costs(request: Request) -> HttpResponse:
     """Show the cost of the latest days, of all profiles and of the dearest conversations."""
-    calls = ModelCall.objects.owned_by(request.user)
+    calls = ModelCall.objects.paid_by([request.user.pk])
     zone = zone_of(request)
     today = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     latest = calls.filter(created_at__gte=today - timedelta(days=DAYS - 1))
     days = latest.annotate(day=TruncDate("created_at", tzinfo=zone))
     profiles = list(calls.costs_by("profile_name").order_by("profile_name"))
-    named = calls.annotate(title=F("conversation__title")).costs_by("conversation", "title")
-    dearest = (F("measured") + F("estimated")).desc()
+    present = calls.filter(conversation__deleted_at=None)
+    named = present.annotate(title=F("conversation__title")).costs_by("conversation", "title")
+    dearest = (Coalesce("measured", 0) + Coalesce("estimated", 0)).desc()
     context = {
         "days": days.costs_by("day").order_by("-day"),
         "profiles": profiles,
@@ -99,7 +100,9 @@ def show_costs(request: Request) -> HttpResponse:
 def show_conversation_costs(request: Request, conversation: Conversation) -> HttpResponse:
     """Show the cost of a conversation's latest turns, and of its abandoned branches."""
     calls = ModelCall.objects.filter(conversation=conversation)
-    begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
+    # A condensation by hand answers no message; it leads to the newest one at its beginning.
+    seq = Coalesce(NullIf("turn__question_seq", Value(0)), "turn__at_seq")
+    begun = {"started": F("turn__started_at"), "seq": seq}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
     # Another reply sets aside the one before it, and not the turn that wrote that.
     branch = Coalesce("message__rewind_parent", "turn__rewind_parent")
@@ -123,11 +126,10 @@ def show_conversation_costs(request: Request, conversation: Conversation) -> Htt
 
 
 def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the sums of all columns of figures."""
-    return {
-        name: sum(row[name] for row in rows)
-        for name in ("calls", "measured", "estimated", "unpriced")
-    }
+    """Return the sums of all columns of figures, None without any."""
+    names = ("calls", "measured", "estimated", "unpriced")
+    known = {name: [row[name] for row in rows if row[name] is not None] for name in names}
+    return {name: sum(figures) if figures else None for name, figures in known.items()}
 
 
 @reading_damaged_text()

@@ -54,7 +54,7 @@ TABLES = {
 def show_condensations(request: Request) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
     mine = Condensation.objects.owned_by(request.user).whole()
-    filters = AttemptFilter(mine, request.GET)
+    filters = AttemptFilter(mine, request.GET, zone := zone_of(request))
     found = filters.narrow(mine)
     outcome, sort = (filters.chosen.get(name, "") for name in ("outcome", "sort"))
     listed = found.with_outcome(outcome).sorted_by(sort)
@@ -73,7 +73,7 @@ def show_condensations(request: Request) -> HttpResponse:
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
     net = condensation_page.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
-    context |= draw_days(found, zone_of(request))
+    context |= draw_days(found, zone)
     own = Conversation.objects.owned_by(request.user).present()
     if shown := own.filter(pk__in=[filters.chosen.get("conversation")]).first():
         context |= {"conversation_shown": shown, "size_history": draw_size_history(shown)}

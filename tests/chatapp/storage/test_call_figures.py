@@ -45,7 +45,10 @@ async def test_a_try_that_is_made_again_is_on_record_with_what_it_sent(
 async def test_an_empty_answer_is_asked_for_once_more_and_both_calls_are_on_record(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:
-    """The turn has failed, and says so; what was thought is kept, and both were paid for."""
+    """The turn has failed, and says so; what was thought is kept, and both were paid for.
+
+    The provider has told what they took to the end, so no part of it is an estimate.
+    """
     anthropic_standin.then(Reply(""), Reply("", thinking="Hm."), Reply("Never asked for."))
     await page.ask("Hi")
     turn = await Turn.objects.aget(conversation=conversation)
@@ -54,4 +57,5 @@ async def test_an_empty_answer_is_asked_for_once_more_and_both_calls_are_on_reco
     assert first.error == EMPTY
     prompts = [one.tokens_cache_read + one.tokens_cache_write for one in (first, second)]
     assert all(prompts)
+    assert [one.usage_measured for one in (first, second)] == [True, True]
     assert anthropic_standin.unused == 1

@@ -4,10 +4,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp.accounts import accounts
+from chatapp.condensing.undo import undo_condensation
 from chatapp.models import Conversation, Preferences, Profile, message_store
 from chatapp.page.live.status_panel import ContextState
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of
+from tests.records import put_on_record, record_for
 
 WINDOW, OUTPUT = 100_000, 10_000
 
@@ -97,6 +99,25 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     cut = state_of(conversation, auto_condense=False).due
     assert cut
     assert cut.words == "Your next message will hide the oldest messages, unsummarised."
+
+
+def test_after_an_attempt_it_is_due_once_enough_is_new(
+    conversation: Conversation, profile: Profile, say: Say
+) -> None:
+    """Also where it was undone; a draft that was not used was no attempt."""
+    say("user", "Hello", tokens=500)
+    say("assistant", "Hello", tokens=45_000)
+    undo_condensation(condensation=record_for(conversation, summarise(conversation)))
+    put_on_record(conversation, trigger="ahead", status="unused", at_seq=4)
+    say("user", "More", tokens=1_000)
+    say("assistant", "Sure", tokens=1_000)
+    waits = state_of(conversation, threshold=30).due
+    assert waits
+    assert waits.words == "Almost full: condenses in about 3,000 tokens."
+    say("user", "Enough", tokens=3_000)
+    over = state_of(conversation, threshold=30).due
+    assert over
+    assert over.words == "Your next message will condense the context first."
 
 
 def test_its_parts_add_up_to_what_is_used(

@@ -247,13 +247,16 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
 
 
 def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conversation) -> None:
-    """Over all its calls, failed ones included; a turn of one call says it on its message."""
+    """Over all its calls, failed ones included; a turn of one call says it on its message.
+
+    Where one call's cost is unknown, so is the turn's.
+    """
     turn = Turn.objects.create(conversation=conversation)
     message = condense.Message(role="assistant", content=(condense.TextBlock("Done."),))
     message_store.append_message(conversation.pk, message, tokens=1, turn=turn)
     lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
 
-    def add_call(cost: str) -> None:
+    def add_call(cost: str | None) -> None:
         ModelCall.objects.create(
             conversation=conversation,
             turn=turn,
@@ -261,7 +264,7 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
             tokens_input=10,
             tokens_cache_read=5,
             tokens_output=2,
-            cost=Decimal(cost),
+            cost=cost and Decimal(cost),
         )
 
     def shown() -> TurnCost | None:
@@ -274,6 +277,8 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
     assert shown() is None
     add_call("0.02")
     assert shown() == TurnCost(calls=2, tokens_in=30, tokens_out=4, cost=Decimal("0.03"))
+    add_call(None)
+    assert shown() == TurnCost(calls=3, tokens_in=45, tokens_out=6, cost=None)
 
 
 def test_a_truncation_says_once_in_each_language_what_it_hid() -> None:

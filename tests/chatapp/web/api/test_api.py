@@ -11,6 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp.accounts import credentials
+from chatapp.agent.annotated_blocks import forgotten_block
 from chatapp.conversations import conversations
 from chatapp.conversations.composer import attachments
 from chatapp.models import (
@@ -23,6 +24,7 @@ from chatapp.models import (
     Review,
     Rewind,
     Turn,
+    message_store,
 )
 from chatapp.page.inspector.requests import read_body
 from chatapp.web.api.urls import describe
@@ -137,7 +139,10 @@ def test_conversations_and_messages_come_in_pages(
 def test_the_effective_history_is_what_the_model_sees(
     program: Program, attempt: Condensation
 ) -> None:
-    """The summary stands for what it hides, which is listed among the messages."""
+    """The summary stands for what it hides, which is listed among the messages.
+
+    What is forgotten is only named by marks that no model gets.
+    """
     place = f"conversations/{attempt.conversation_id}"
     seen = program.get(f"{place}/effective")
     assert [one["seq"] for one in seen["messages"]] == [5, 4]
@@ -145,6 +150,11 @@ def test_the_effective_history_is_what_the_model_sees(
     assert seen["tokens"] == 15
     messages = program.get(f"{place}/messages")["items"]
     assert [one["hidden"] for one in messages] == [True, True, True, False, False]
+    forgotten = forgotten_block([(4, "Message 3.")])
+    asking = condense.Message("user", (forgotten,))
+    message_store.append_message(attempt.conversation_id, asking, tokens=1)
+    newest = program.get(f"{place}/effective")["messages"][-1]
+    assert newest["content"] == [{"type": "text", "text": forgotten.text}]
 
 
 def test_the_record_of_a_condensation_is_whole(program: Program, attempt: Condensation) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.conversations import conversations
-from chatapp.models import Conversation, Message, ModelCall
+from chatapp.models import Conversation, Message, ModelCall, Source, Turn
 from chatapp.project.sentences import ZONE_COOKIE
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.scripted_turns import ask, end, regenerate
@@ -41,7 +41,7 @@ def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
     assert sums == (4, Decimal("0.3"), Decimal("0.0002"), 1)
     claude, gpt, own = page.context["profiles"]
     assert (claude["measured"], claude["estimated"]) == (Decimal("0.1"), Decimal("0.0002"))
-    assert (gpt["profile_name"], own["unpriced"], own["measured"]) == ("GPT", 1, 0)
+    assert (gpt["profile_name"], own["unpriced"], own["measured"]) == ("GPT", 1, None)
     titles = [one["title"] for one in page.context["conversations"]]
     assert titles == ["Dear", conversation.title]
     for words in ("≈ $0.0002", "$0.30", "1 call ", "Own server"):
@@ -64,22 +64,30 @@ def test_the_latest_days_are_listed_by_the_reader_s_date(
     assert page.context["totals"]["calls"] == 3
 
 
-def test_what_others_spent_or_what_was_deleted_is_not_told(
+def test_what_was_spent_here_is_told_also_of_what_was_deleted(
     browser: Client, conversation: Conversation, bob: User
 ) -> None:
-    """The page says so, and that there is nothing."""
+    """As budgets count it: without what others spent, and what was paid for before an import."""
     call(conversations.start_conversation(owner=bob), profile_name="Bob's own")
-    call(conversation)
+    imported = conversations.start_conversation(owner=conversation.owner)
+    call(imported, cost=Decimal(4))
+    Source.objects.create(conversation=imported, imported_at=timezone.now())
+    assert "No model has been called yet." in browser.get(reverse("costs")).text
+    call(imported, cost=Decimal(1))
+    call(conversation, cost=Decimal(2))
     conversations.delete_conversation(conversation=conversation)
-    page = browser.get(reverse("costs")).text
-    assert "No model has been called yet." in page
-    assert "Bob" not in page
+    page = browser.get(reverse("costs"))
+    assert page.context["totals"]["measured"] == 3
+    assert [one["conversation"] for one in page.context["conversations"]] == [imported.pk]
 
 
 def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
     browser: Client, conversation: Conversation
 ) -> None:
-    """What was set aside has cost what it has cost; what belongs to no turn is told apart."""
+    """What was set aside has cost what it has cost; what belongs to no turn is told apart.
+
+    Each turn leads to its message, a condensation by hand to the one that was the newest then.
+    """
     first = end(ask(conversation), "Blue.")
     answer = conversation.messages.get(seq=2)
     call(conversation, turn=first, message=answer, cost=Decimal("0.25"))
@@ -87,9 +95,13 @@ def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
     call(conversation, turn=end(again, "Red."), cost=Decimal("0.5"))
     call(conversation, turn=again, cost=Decimal("0.125"), purpose="summary")
     call(conversation, cost=None, purpose="summary")
+    by_hand = Turn.objects.create(conversation=conversation, origin="condensed", at_seq=3)
+    call(conversation, turn=by_hand, cost=Decimal(0), purpose="summary")
     page = browser.get(reverse("conversation_costs", args=[conversation.pk]))
     turns = [(one["turn"], one["calls"], one["measured"]) for one in page.context["turns"]]
-    assert turns == [(again.pk, 2, Decimal("0.625")), (first.pk, 1, Decimal("0.25"))]
+    told = [(again.pk, 2, Decimal("0.625")), (first.pk, 1, Decimal("0.25"))]
+    assert turns == [(by_hand.pk, 1, 0), *told]
+    assert [one["seq"] for one in page.context["turns"]] == [3, 1, 1]
     [now, aside, outside] = page.context["branches"]
     assert [one["measured"] for one in (now, aside)] == [Decimal("0.625"), Decimal("0.25")]
     assert (outside["outside"], outside["unpriced"]) == (True, 1)

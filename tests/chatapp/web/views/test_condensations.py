@@ -90,9 +90,13 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
 def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     browser: Client, conversation: Conversation, query: dict[str, str], found: str
 ) -> None:
-    """By words, conversation, profile, strategy, trigger, day, outcome; nonsense narrows none."""
+    """By words, conversation, profile, strategy, trigger, day, outcome; nonsense narrows none.
+
+    Days are those of the reader, for whom each of these began on the day before.
+    """
+    browser.cookies["zone"] = "America/New_York"
     other = conversations.start_conversation(owner=conversation.owner, title="Sailing")
-    days = {one: datetime(2026, 3, day, 12, tzinfo=UTC) for day, one in enumerate("abc", 1)}
+    days = {one: datetime(2026, 3, day, 1, tzinfo=UTC) for day, one in enumerate("abc", 2)}
     ledger = {"strategy": "ledger"}
     attempt(conversation, **ledger, model="a", summary="To the north.", started_at=days["a"])
     failed = {"status": "failed", "trigger": "auto", "profile_name": "Claude"}

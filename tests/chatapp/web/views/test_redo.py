@@ -76,17 +76,22 @@ def test_condensations_are_undone_and_redone_one_below_the_other(
 def test_a_condensation_in_the_same_place_keeps_an_older_one_from_being_redone(
     browser: Client, conversation: Conversation, first: Condensation
 ) -> None:
-    """Until that one is undone: either can stand for the originals then.
+    """Until that one is undone: either can stand for the originals then, and the page says so.
 
     What was pinned since keeps it as well, for the summary does not carry that.
     """
+    page = reverse("chat", args=[conversation.pk])
+    button = reverse("redo_condensation", args=[conversation.pk, first.pk])
+    shown = ("the model reads the originals", button)
     press(browser, first, "undo")
     pins.pin_message(conversation=conversation, seq=2)
     status, said = press(browser, first, "redo")
     assert (status, "would not see message 2 word for word" in said) == (422, True)
     assert visible(conversation) == [1, 2, 3, 4, 6, 7]
     pins.unpin_message(conversation=conversation, seq=2)
+    assert all(one in browser.get(page).text for one in shown)
     other = condense_on_record(conversation)
+    assert not any(one in browser.get(page).text for one in shown)
     assert press(browser, first, "redo")[0] == 422
     press(browser, other, "undo")
     assert press(browser, first, "redo") == (204, "")
