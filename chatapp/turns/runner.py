@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import override
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
@@ -30,10 +29,10 @@ from chatapp.condensing.controller import ContextController
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.conversations.toolbox.toolbox import folder_of, toolbox_for
+from chatapp.conversations.toolbox.toolbox import toolbox_for
 from chatapp.models import Turn, TurnRequest, message_store
 from chatapp.models.calls import measured_prompts, pace_of
-from chatapp.models.database import together
+from chatapp.models.database import together, writing
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Refused
@@ -148,7 +147,7 @@ class TurnLoop(AgentLoop):
             message_store.effective_rows.query(pk),
         )
         provider = provider_for(profile)
-        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, profile)
+        toolbox = toolbox_for(run.folder, run.conversation, profile)
         vars(run)["tools"] = toolbox.specs
         scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
         saver = RetriedWrites(audience)
@@ -288,10 +287,10 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
+                await writing(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
                 if not self.has_ended or self.run.wishes.awaited:
-                    ending = await sync_to_async(self._finish)(ending)
+                    ending = await writing(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:
             self._told.close()
