@@ -295,7 +295,9 @@ def insert(row: models.Model) -> Statement:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row), row.pk is not None)
     database = connections[DEFAULT_DB_ALIAS]
-    values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
+    saved = [(one, one.pre_save(row, add=True)) for one in fields]
+    # Most columns of a new row are null, which is null in every database.
+    values = [None if one is None else kind.get_db_prep_save(one, database) for kind, one in saved]
 
     def take(_columns: tuple[str, ...], rows: list[Any]) -> models.Model:
         if row.pk is None:
