@@ -36,8 +36,8 @@ LEAST_NEWS = 0.001
 
 
 @cache
-def _method_for(event: type[events.TurnEvent]) -> str:
-    return "".join([f"_{one.lower()}" if one.isupper() else one for one in event.__name__])
+def _method_for(event: str) -> str:
+    return "".join([f"_{one.lower()}" if one.isupper() else one for one in event])
 
 
 class TurnView:
@@ -171,7 +171,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, _method_for(type(event)))(event)
+        await getattr(self, _method_for(type(event).__name__))(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""
