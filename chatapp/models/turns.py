@@ -76,11 +76,6 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         lock(Turn, turn.pk)
         return self.get(pk=turn.pk)
 
-    def claim(self, pk: uuid.UUID, attempt: int) -> "Turn | None":
-        """Claim a turn with so many attempts for this process; None if it is over or taken."""
-        turn: Turn | None = claim(pk, attempt)
-        return turn
-
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
         return self.exclude(origin=Turn.Origin.CONDENSED)
@@ -107,7 +102,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 @Asked
 def claim(pk: uuid.UUID, attempt: int) -> Statement:
-    """Return the result of ``TurnQuerySet.claim``."""
+    """Claim a turn with so many attempts for this process; None if it is over or taken."""
     sql = (
         "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
         "AND attempt = %s AND finished_at IS NULL RETURNING *"

@@ -8,6 +8,7 @@ from django.test import override_settings
 
 from chatapp.conversations.context.condense_requests import CondenseRequest, Scope, read_request
 from chatapp.models import Conversation, Turn, TurnRequest
+from chatapp.models.turns import claim
 from chatapp.turns import crash_recovery, turns_without_message
 from tests.chatapp.conftest import Say
 from tests.chatapp.scripted_turns import ask, elsewhere, end
@@ -105,7 +106,7 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
         run = turns_without_message.start_condensing(conversation, wish)
     assert run
     assert (run.turn.owner == "", run.turn.attempt) == (not claimed, int(claimed))
-    turn = Turn.objects.claim(run.turn.pk, int(claimed))
+    turn = claim(run.turn.pk, int(claimed))
     assert turn
     assert read_request(turn) == wish
     assert hear() == []

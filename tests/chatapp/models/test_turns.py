@@ -19,6 +19,7 @@ from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
 from chatapp.models.processes import this_process
+from chatapp.models.turns import claim
 from chatapp.turns import crash_recovery, lifecycle
 from tests.chatapp.scripted_turns import ask, elsewhere
 from tests.records import put_on_record
@@ -39,20 +40,20 @@ def test_a_turn_is_claimed_once(conversation: Conversation) -> None:
     turn = ask_unclaimed(conversation)
     assert (turn.owner, turn.attempt, turn.status) == ("", 0, Turn.Status.QUEUED)
     assert turn.zone == "Asia/Tokyo"
-    mine = Turn.objects.claim(turn.pk, 0)
+    mine = claim(turn.pk, 0)
     assert mine
     assert (mine.pk, mine.owner, mine.attempt) == (turn.pk, this_process(), 1)
-    assert [Turn.objects.claim(turn.pk, attempt) for attempt in (0, 2)] == [None, None]
-    assert Turn.objects.claim(uuid.uuid4(), 0) is None
+    assert [claim(turn.pk, attempt) for attempt in (0, 2)] == [None, None]
+    assert claim(uuid.uuid4(), 0) is None
     mine.go_on(Turn.Doing.CALLING)
     with pytest.raises(TurnEnded):
         turn.go_on(Turn.Doing.CALLING)
-    again = Turn.objects.claim(turn.pk, 1)
+    again = claim(turn.pk, 1)
     assert again
     with pytest.raises(TurnEnded):
         mine.wait()
     lifecycle.finish_turn(turn=again, status=Turn.Status.SUCCEEDED)
-    assert Turn.objects.claim(turn.pk, 2) is None
+    assert claim(turn.pk, 2) is None
     assert Turn.objects.get(pk=turn.pk).attempt == 2
 
 
@@ -64,7 +65,7 @@ def test_a_turn_that_is_handed_over_waits_for_whoever_claims_it(conversation: Co
     left = Turn.objects.get()
     assert (left.status, left.owner, left.doing, left.step) == ("queued", "", "", 3)
     assert left.is_unclaimed
-    mine = Turn.objects.claim(turn.pk, turn.attempt)
+    mine = claim(turn.pk, turn.attempt)
     assert mine
     mine.wait()
     mine.hand_over()
@@ -84,7 +85,7 @@ def test_a_turn_that_nobody_has_claimed_is_stopped_at_once(conversation: Convers
         assert (turn.status, turn.is_over) == (Turn.Status.STOPPED, True)
         assert not lifecycle.stop_unclaimed(conversation.pk, named)
     turn = ask_unclaimed(conversation)
-    assert Turn.objects.claim(turn.pk, 0)
+    assert claim(turn.pk, 0)
     assert not lifecycle.stop_unclaimed(conversation.pk, None)
     assert not Turn.objects.get(pk=turn.pk).is_over
 
@@ -99,7 +100,7 @@ def test_what_nobody_claims_is_listed_after_a_while(conversation: Conversation) 
     turn = ask_unclaimed(conversation)
     assert unclaimed() == [turn]
     assert unclaimed(60) == []
-    mine = Turn.objects.claim(turn.pk, 0)
+    mine = claim(turn.pk, 0)
     assert mine
     assert unclaimed() == []
     mine.hand_over()
@@ -227,7 +228,7 @@ def test_a_wish_goes_along_with_a_turn_that_leaves_its_process(waiting: Waiting)
     assert TurnRequest.objects.untaken([waiting.turn.pk])
     assert unclaimed() == []
     assert not lifecycle.release(waiting.turn, wish)
-    mine = Turn.objects.claim(waiting.turn.pk, 1)
+    mine = claim(waiting.turn.pk, 1)
     assert mine
     mine.go_on(Turn.Doing.CALLING)
     TurnRequest.objects.take([*TurnRequest.objects.all()])
@@ -257,7 +258,7 @@ class AnySteps(TestCase):
             now, one = Turn.objects.get(pk=turn.pk), claimed[which % len(claimed)]
             if step.startswith("claim"):
                 attempt = now.attempt - (step == "claim late")
-                mine = Turn.objects.claim(turn.pk, attempt)
+                mine = claim(turn.pk, attempt)
                 assert (mine is None) == (now.is_over or step == "claim late")
                 if mine:
                     claimed.append(mine)
