@@ -79,7 +79,7 @@ def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
 
 @functools.cache
 def _pattern(decimals: int, kind: str, code: str) -> tuple[NumberPattern, Locale]:
-    """Return how a locale writes such numbers, which takes longer to find than to apply."""
+    """Return the locale's pattern for such numbers, which takes longer to find than to apply."""
     locale = Locale.parse(code)
     formats = getattr(locale, f"{kind}_formats")
     pattern = copy(formats["standard" if kind == "currency" else None])

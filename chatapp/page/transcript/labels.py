@@ -363,7 +363,7 @@ _CUT_TEXTS: Mapping[str, str | Promise] = {
 
 
 def cut_text(reason: str) -> str:
-    """Return why an answer with this stop reason is not whole, "" for a whole one."""
+    """Return the sentence for a stop reason of an answer that is not whole, else ""."""
     if (known := _CUT_TEXTS.get(reason)) is None:
         return _("The provider ended the answer here: {reason}", reason=reason)
     return str(known)
