@@ -5,14 +5,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from chatapp.agent.ports import Model, Provider
 from chatapp.models import Preferences, Profile, ServerSettings
-from chatapp.models.database import lock, select
+from chatapp.models.database import lock, select, writing
 from chatapp.models.deletions import people
 from chatapp.models.profiles import KeySource, server_key
 from chatapp.project.network import Guard
@@ -146,7 +145,7 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
         model: Model = reached["model"]
         reached["model"] = replace(model, max_output=min(most, model.max_output))
     at = profile.reached
-    keep = sync_to_async(at.keep_refused)
+    keep = writing(at.keep_refused)
     return create_provider(profile.provider, **reached, refused=at.refused, keep=keep)
 
 

@@ -22,7 +22,6 @@ from chatapp.condensing.condenser_setup import loaded_configuration
 from chatapp.condensing.draft_writer import LOOK, basis_of, close, seen_in
 from chatapp.conversations.context.sizes import COUNTER, is_draft_near
 from chatapp.conversations.context.turn_context import TurnContext, TurnSettings, read_terms
-from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.models import BackgroundDraft, Conversation, message_store
 from chatapp.models.database import lock, reading
 from chatapp.models.processes import is_left, this_process
@@ -65,7 +64,7 @@ async def _begin(run: TurnContext, effective: Sequence[condense.Message]) -> Non
 @transaction.atomic
 def _open(run: TurnContext) -> None:
     """Request a draft, unless there is one, or no strategy asks a model for a summary."""
-    pk, wanted = run.conversation.pk, loaded_configuration(run, folder_of(run.conversation))
+    pk, wanted = run.conversation.pk, loaded_configuration(run)
     lock(Conversation, pk)
     asks = [not isinstance(one, str) and condense.asks_model(one) for one in wanted.strategies]
     if any(asks) and not BackgroundDraft.objects.filter(conversation=pk).exists():

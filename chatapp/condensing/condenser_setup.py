@@ -14,13 +14,12 @@ from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import Provider, Toolbox
 from chatapp.conversations.context.sizes import COUNTER
 from chatapp.conversations.context.turn_context import TurnSettings
-from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.storage.journal import ConversationJournal
 
 HooksFor = Callable[[Path], condense.Hooks]
 
 
-def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Configuration:
+def loaded_configuration(terms: TurnSettings) -> condense.Configuration:
     """Return the configuration of a run, with all hooks and with loaded strategies.
 
     Strategies that are named in the configuration have the user's options. As user and server
@@ -42,12 +41,12 @@ def loaded_configuration(terms: TurnSettings, workspace: Path) -> condense.Confi
     hooks = condense.Hooks()
     if settings.CONDENSE_DEFAULT_HOOKS:
         ledger = (condense.attach_ledger,) if preferences.attach_ledger else ()
-        files = (condense.AttachFoldedFiles(workspace),) if preferences.attach_files else ()
+        files = (condense.AttachFoldedFiles(terms.folder),) if preferences.attach_files else ()
         checks = condense.DEFAULT_VALIDATORS if preferences.check_summaries else ()
         hooks = condense.Hooks(after=(*ledger, *files), validators=checks)
     if settings.CONDENSE_HOOKS:
         named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
-        hooks += named if isinstance(named, condense.Hooks) else named(workspace)
+        hooks += named if isinstance(named, condense.Hooks) else named(terms.folder)
     return replace(wanted, strategies=strategies, hooks=hooks + wanted.hooks)
 
 
@@ -72,7 +71,7 @@ def condenser_for(
     answers: Provider | None = None,
 ) -> condense.Condenser:
     """Return a conversation's condenser, set up as its user and the server choose."""
-    configured = loaded_configuration(journal.run, folder_of(journal.run.conversation))
+    configured = loaded_configuration(journal.run)
     summarizer = summarizer_for(journal, answers)
     return configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
 

@@ -28,7 +28,7 @@ from chatapp.condensing.ratings import feedback_of
 from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
-from chatapp.conversations.toolbox.toolbox import folder_of, toolbox_for
+from chatapp.conversations.toolbox.toolbox import toolbox_for
 from chatapp.models import (
     BackgroundDraft,
     Condensation,
@@ -233,7 +233,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
         terms,
         effective,
         journal.scale.weigh(effective),
-        toolbox_for(folder_of(conversation), conversation, profile),
+        toolbox_for(terms.folder, conversation, profile),
         history=with_unpinned(pk, effective),
         feedback=feedback_of(conversation.owner),
         condensed_at=tried or 0,

@@ -22,7 +22,6 @@ from chatapp.condensing.draft_writer import DraftDropped, journal_outside
 from chatapp.condensing.ratings import feedback_of
 from chatapp.conversations.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
-from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.gateway.requests import Request
 from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
 from chatapp.models.database import lock, reading
@@ -114,7 +113,7 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     size = scale.weigh(history := journal.read_history())
     # The client's prompt and tools, in place of our own.
     scale.overhead = max(0, size.value - sum_tokens(history))
-    made = loaded_configuration(terms, folder_of(terms.conversation))
+    made = loaded_configuration(terms)
     # Only words can stand in a request of another program.
     rungs = [one for one in made.strategies if getattr(one, "kind", "") == "condensed"]
     named = [one for one in rungs if getattr(one, "name", "") != "provider"] or ["fresh_start"]

@@ -52,14 +52,29 @@ _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
 _Reader = tuple[str, type[models.Model], list[str], Any, Any, list[Any]]
 
 
+def _call[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return work(*args, **kwargs)
+
+
+# Made once: asgiref examines each function that it wraps, which takes as long as a query.
+_READ = sync_to_async(_call, thread_sensitive=False, executor=_THREADS)
+_RECOVER = sync_to_async(_call, thread_sensitive=False, executor=_RECOVERY)
+_WRITE = sync_to_async(_call)
+
+
 def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a reading function awaitable: it waits for no write, and sees all that is committed."""
-    return sync_to_async(read, thread_sensitive=False, executor=_THREADS)
+    return partial(_READ, read)
 
 
 def recovering[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a search for abandoned work awaitable, without a delay of any other work."""
-    return sync_to_async(work, thread_sensitive=False, executor=_RECOVERY)
+    return partial(_RECOVER, work)
+
+
+def writing[**P, T](write: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Make a writing function awaitable: all of them run one after the other, on one thread."""
+    return partial(_WRITE, write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +295,9 @@ def insert(row: models.Model) -> Statement:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row), row.pk is not None)
     database = connections[DEFAULT_DB_ALIAS]
-    values = [one.get_db_prep_save(one.pre_save(row, add=True), database) for one in fields]
+    saved = [(one, one.pre_save(row, add=True)) for one in fields]
+    # Most columns of a new row are null, which is null in every database.
+    values = [None if one is None else kind.get_db_prep_save(one, database) for kind, one in saved]
 
     def take(_columns: tuple[str, ...], rows: list[Any]) -> models.Model:
         if row.pk is None:

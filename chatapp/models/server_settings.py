@@ -73,11 +73,15 @@ class ServerSettings(models.Model):
         return not user.is_superuser
 
     @classmethod
-    def binding(cls, user: User) -> Self:
+    def binding(cls, user: User) -> "ServerSettings":
         """Return the settings that bind a user now; for operators they have no limits."""
-        return cls.read() if cls.binds(user) else cls(**dict.fromkeys(LIMITS))
+        return cls.read() if cls.binds(user) else _OF_OPERATORS
 
     @property
     def commands_allowed(self) -> bool:
         """True if members may run commands, as far as the server runs any."""
         return RUN_COMMAND not in self.denied_tools
+
+
+# Made once: each message asks for them several times.
+_OF_OPERATORS = ServerSettings(**dict.fromkeys(LIMITS))

@@ -102,7 +102,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 @Asked
 def claim(pk: uuid.UUID, attempt: int) -> Statement:
-    """Claim a turn with so many attempts for this process; return None if it is over or taken."""
+    """Claim a turn with so many attempts for this process; None if it is over or taken."""
     sql = (
         "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
         "AND attempt = %s AND finished_at IS NULL RETURNING *"

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from babel.lists import format_list
-from babel.numbers import get_minus_sign_symbol, get_plus_sign_symbol
+from babel.numbers import NumberPattern, get_minus_sign_symbol, get_plus_sign_symbol
 from django.utils.translation import get_language, gettext, ngettext
 
 SIGNIFICANT_DIGITS = 3
@@ -71,6 +71,15 @@ def number(value: float | Decimal, decimals: int = 0) -> str:
 @functools.lru_cache(10_000)
 def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
     """Return the number as this locale writes it; cached, as formatting is slow."""
+    pattern, locale = _pattern(decimals, kind, code)
+    currency = "USD" if kind == "currency" else None
+    said = pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False)
+    return said.replace("US$", "$") if locale.language == "en" else str(said)
+
+
+@functools.cache
+def _pattern(decimals: int, kind: str, code: str) -> tuple[NumberPattern, Locale]:
+    """Return the locale's pattern for such numbers, which takes longer to find than to apply."""
     locale = Locale.parse(code)
     formats = getattr(locale, f"{kind}_formats")
     pattern = copy(formats["standard" if kind == "currency" else None])
@@ -80,9 +89,7 @@ def _written(rounded: str, decimals: int, kind: str, code: str) -> str:
         pattern.suffix = tuple(
             f"\N{RIGHT-TO-LEFT MARK}{one}\N{LEFT-TO-RIGHT MARK}" for one in pattern.suffix
         )
-    currency = "USD" if kind == "currency" else None
-    said = pattern.apply(Decimal(rounded), locale, currency=currency, currency_digits=False)
-    return said.replace("US$", "$") if locale.language == "en" else str(said)
+    return pattern, locale
 
 
 def percent(share: float) -> str:

@@ -100,6 +100,8 @@ class ConversationJournal:
 
     # Makes the end of a turn, which is stored with its last reply.
     ending: Callable[[], Ending] | None = None
+    # The newest call, as it was stored when it was opened.
+    opened: ModelCall
 
     def __init__(
         self, run: TurnContext, scale: Scale, saver: RetriedWrites, calls: Calls = OF_TURN
@@ -110,8 +112,6 @@ class ConversationJournal:
         self.saver = saver
         self.requests = RequestLog(run.conversation.pk)
         self.previous_reply = scale.reply
-        # The newest call, as it was stored when it was opened.
-        self.opened = ModelCall()
         # The effective history at the start, if it was read already.
         self.first: Sequence[condense.Message] | None = None
 

@@ -25,7 +25,7 @@ from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
 from chatapp.models.calls import read_draft
-from chatapp.models.database import Statement, is_shared, locking, reading, together
+from chatapp.models.database import Statement, is_shared, locking, reading, together, writing
 from chatapp.models.errors import explain_write_error
 from chatapp.storage.request_log import common
 from condense import noop
@@ -49,7 +49,7 @@ class RetriedWrites:
 
     async def save[**P, T](self, write: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of ``write``, one transaction, retried; raise OperationalError."""
-        return await self._retry(partial(sync_to_async(write), *args, **kwargs), UNSAVED)
+        return await self._retry(partial(writing(write), *args, **kwargs), UNSAVED)
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
@@ -148,8 +148,7 @@ class PartialReplyWriter:
                 for number in changed:
                     self._stored.pop(number, None)
                 try:
-                    store = sync_to_async(_store, thread_sensitive=False, executor=THREAD)
-                    stored = await store(drafts, before)
+                    stored = await _store_apart(drafts, before)
                     self._stored |= {pk: one for pk, one in stored.items() if pk in self._open}
                 except (DatabaseError, OSError) as error:
                     log.warning("drafts could not be stored: %s", error)
@@ -189,5 +188,7 @@ def _store(
         together(*writes)
     return stored
 
+
+_store_apart = sync_to_async(_store, thread_sensitive=False, executor=THREAD)
 
 partial_replies = PartialReplyWriter()

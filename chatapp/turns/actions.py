@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -28,7 +27,7 @@ from chatapp.models import (
     TurnRequest,
     message_store,
 )
-from chatapp.models.database import reading
+from chatapp.models.database import reading, writing
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
 from chatapp.page.live import hints, incoming_frames, outgoing_frames
@@ -81,10 +80,10 @@ async def _queue(
         return state == "known"
     # An unclear command is refused now, while its sender is there.
     await bring(conversation, command.text, strict=not command.literal)
-    if await sync_to_async(close_left_over)(conversation):
+    if await writing(close_left_over)(conversation):
         return False
     queue = partial(message_queue.queue_message, for_others=for_others)
-    queued = await sync_to_async(queue)(conversation, command)
+    queued = await writing(queue)(conversation, command)
     if queued:
         channel.tell(hints.QueueChanged(conversation.pk))
     if queued and state == "going on":
@@ -98,7 +97,7 @@ async def _begin(conversation: Conversation, store: Store) -> TurnContext | None
     try:
         return await running_turns.begin(store)
     except Busy:
-        if not await sync_to_async(close_left_over)(conversation):
+        if not await writing(close_left_over)(conversation):
             raise
     return await running_turns.begin(store)
 
@@ -144,11 +143,11 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
     """Change or remove a message that waits; raise Refused once it does not."""
     async with running_turns.beginning():
         if command.text is None:
-            remove = sync_to_async(message_queue.remove_queued)
+            remove = writing(message_queue.remove_queued)
             await remove(conversation=conversation, nonce=command.nonce)
         else:
             await bring(conversation, command.text, strict=not command.literal)
-            change = sync_to_async(message_queue.change_queued)
+            change = writing(message_queue.change_queued)
             await change(conversation=conversation, nonce=command.nonce, text=command.text)
         channel.tell(hints.QueueChanged(conversation.pk))
 
@@ -160,7 +159,7 @@ async def send_queued(conversation: Conversation, command: incoming_frames.SendQ
     if row is None:
         # It was sent already, and may be what runs.
         channel.tell(hints.QueueChanged(conversation.pk))
-    elif await sync_to_async(message_queue.send_next)(conversation, nonce):
+    elif await writing(message_queue.send_next)(conversation, nonce):
         await stop(conversation.pk)
     else:
         brought = await bring(conversation, row.text, strict=False)
@@ -189,7 +188,7 @@ async def condense_now(conversation: Conversation, wish: CondenseRequest) -> Non
 
     A repeated nonce starts nothing.
     """
-    if await sync_to_async(_ask_to_condense)(conversation, wish):
+    if await writing(_ask_to_condense)(conversation, wish):
         kind = TurnRequest.Kind.CONDENSE
         channel.tell(hints.TurnRequested(conversation.pk, None, kind, wish.nonce))
     else:
@@ -213,7 +212,7 @@ def _ask_to_condense(conversation: Conversation, wish: CondenseRequest) -> bool:
 
 async def put_off_condensing(conversation: Conversation) -> None:
     """Have the next condensation that would begin by itself wait for one turn."""
-    await sync_to_async(message_store.put_off)(conversation, True)
+    await writing(message_store.put_off)(conversation, True)
     channel.tell(hints.ConversationChanged(conversation.pk))
 
 
@@ -222,7 +221,7 @@ async def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> Non
     if task := running_turns.find(conversation_id, turn):
         task.stop()
     else:
-        await sync_to_async(stop_elsewhere)(conversation_id, turn)
+        await writing(stop_elsewhere)(conversation_id, turn)
 
 
 def stop_elsewhere(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
@@ -245,7 +244,7 @@ async def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None =
     if task := running_turns.find(conversation_id, turn):
         task.cancel_condensing()
     else:
-        await sync_to_async(_ask)(TurnRequest.Kind.CANCEL_CONDENSING, conversation_id, turn)
+        await writing(_ask)(TurnRequest.Kind.CANCEL_CONDENSING, conversation_id, turn)
 
 
 def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | None) -> None:

@@ -6,15 +6,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import override
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
 import condense
-from chatapp.accounts.accounts import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import (
     AgentError,
@@ -24,16 +20,10 @@ from chatapp.agent.errors import (
     SpendingLimitReached,
     StepLimitReached,
 )
-from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import Audience
-from chatapp.condensing.controller import ContextController
 from chatapp.conversations.context.condense_requests import CondenseRequest
-from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.conversations.toolbox.toolbox import folder_of, toolbox_for
-from chatapp.models import Turn, TurnRequest, message_store
-from chatapp.models.calls import measured_prompts, pace_of
-from chatapp.models.database import together
+from chatapp.models import Turn, TurnRequest
+from chatapp.models.database import writing
 from chatapp.models.errors import DecryptionFailed, explain_write_error
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Refused
@@ -41,10 +31,9 @@ from chatapp.operations.telemetry import lost_turns
 from chatapp.page.live.channel import channel
 from chatapp.page.live.hints import ListChanged
 from chatapp.project import languages, logs
-from chatapp.storage.approvals import Approvals
-from chatapp.storage.journal import ConversationJournal
 from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns.lifecycle import TurnEnd, enqueue_next, finish_turn, hand_over
+from chatapp.turns.turn_loop import TurnLoop
 from condense import noop, say
 
 log = logging.getLogger(__name__)
@@ -131,55 +120,6 @@ def storage_failed(error: Exception) -> Ending:
     why = explain_write_error(error)
     text = say("The server could not save what was written. {why}", why=why)
     return Ending(Turn.Status.FAILED, FAILED, text, f"{type(error).__name__}: {error}")
-
-
-class TurnLoop(AgentLoop):
-    """The agent's loop over one run."""
-
-    controller: ContextController
-
-    def __init__(self, run: TurnContext, audience: Audience, ending: Callable[[], TurnEnd]) -> None:
-        """Build the turn's parts from its settings; rarely needed ones are made on demand."""
-        profile, pk = run.profile, run.conversation.pk
-        profile.mcp_servers, profile.pace, prompts, history = together(
-            profile.read_servers.query(),
-            pace_of.query(profile.pk),
-            measured_prompts.query(pk, profile.model, condense.Calibration.MEMORY),
-            message_store.effective_rows.query(pk),
-        )
-        provider = provider_for(profile)
-        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, profile)
-        vars(run)["tools"] = toolbox.specs
-        scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
-        saver = RetriedWrites(audience)
-        journal = ConversationJournal(run, scale, saver)
-        super().__init__(
-            provider=provider,
-            toolbox=toolbox,
-            journal=journal,
-            controller=ContextController(journal, toolbox=toolbox, provider=provider),
-            audience=audience,
-            system=run.system,
-            step_limit=run.preferences.step_limit,
-        )
-        self.run_context, self.saver, self.files = run, saver, toolbox
-        journal.ending, journal.first = ending, journal.learn(history)
-
-    @cached_property
-    @override
-    def approvals(self) -> Approvals:
-        """Approvals of this turn's tool calls."""
-        return Approvals(
-            self.run_context,
-            toolbox=self.files,
-            saver=self.saver,
-            audience=self.audience,
-        )
-
-    def wake(self) -> None:
-        """Have approvals and reviews read a person's answer."""
-        self.approvals.wake()
-        self.controller.wake()
 
 
 class TurnTask:
@@ -288,10 +228,10 @@ class TurnTask:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             if settings.CLUSTER and self._reason and ending.at_safe_point:
-                await sync_to_async(hand_over)(self.run.turn, self.run.wishes.awaited)
+                await writing(hand_over)(self.run.turn, self.run.wishes.awaited)
             elif ending.turn != Turn.Status.WAITING:
                 if not self.has_ended or self.run.wishes.awaited:
-                    ending = await sync_to_async(self._finish)(ending)
+                    ending = await writing(self._finish)(ending)
                 self.publish(_event_of(ending))
         finally:
             self._told.close()

@@ -10,7 +10,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
@@ -19,7 +18,7 @@ from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading, recovering
+from chatapp.models.database import reading, recovering, writing
 from chatapp.operations import background_jobs, errors, processes
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
@@ -99,7 +98,7 @@ class RunningTurns:
             return await finish(self._begin(store))
 
     async def _begin(self, store: Store) -> TurnContext | None:
-        run = await sync_to_async(self._put_on_record)(store)
+        run = await writing(self._put_on_record)(store)
         if run is None:
             return None
         if not settings.CLUSTER:
@@ -202,7 +201,7 @@ class RunningTurns:
         self._may_hold = False
         held, asked = await reading(_read_held)()
         self._may_hold = bool(held)
-        for request in await sync_to_async(TurnRequest.objects.take)(asked) if asked else ():
+        for request in await writing(TurnRequest.objects.take)(asked) if asked else ():
             if task := self.turns.get(request.turn_id):
                 task.heed(request)
         for pk, task in tasks.items():
@@ -216,7 +215,7 @@ class RunningTurns:
                 # It may have been answered in another process.
                 task.wake()
         if not all(pk in self for pk in held):
-            self._tell_closed(await sync_to_async(crash_recovery.close_unsaved)(self))
+            self._tell_closed(await writing(crash_recovery.close_unsaved)(self))
 
     async def _release(self) -> None:
         """Release turns that wait long for a person, so that their workers are free."""
@@ -225,7 +224,7 @@ class RunningTurns:
             waits = task.waits_since or moment
             if moment - waits < RELEASED_AFTER:
                 continue
-            if await sync_to_async(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
+            if await writing(lifecycle.release)(task.run.turn, task.run.wishes.awaited):
                 task.leave("")
 
     def beat(self, anybody_gone: bool) -> float:
@@ -381,7 +380,7 @@ async def run_claimed(turn: str, attempt: int) -> None:
     """
     pk = uuid.UUID(turn)
     with running_turns.expecting(pk):
-        run = await sync_to_async(lifecycle.claim)(pk, attempt)
+        run = await writing(lifecycle.claim)(pk, attempt)
         task = running_turns.start(run) if run else None
     if task:
         await task.ended()

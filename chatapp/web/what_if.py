@@ -73,13 +73,12 @@ def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) ->
     conversation, profile = terms.conversation, terms.profile
     effective = (*seen,) or message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
-    folder = toolboxes.folder_of(conversation)
     return Baseline(
         terms=terms,
         effective=effective,
         history=with_unpinned(conversation.pk, effective),
         tokens=scale.weigh(effective),
-        toolbox=toolboxes.toolbox_for(folder, conversation, profile),
+        toolbox=toolboxes.toolbox_for(terms.folder, conversation, profile),
         unchanged=scale.measured_tokens is not None,
     )
 
@@ -203,7 +202,7 @@ def _ground(baseline: Baseline, reduction: condense.Reduction) -> condense.Recei
 
 def _configuration(terms: TurnSettings) -> condense.Configuration:
     """Return the configuration of a trial: no listeners, and no search for contradictions."""
-    wanted = loaded_configuration(terms, toolboxes.folder_of(terms.conversation))
+    wanted = loaded_configuration(terms)
     policy = replace(wanted.policy, finds_contradictions=False)
     return replace(wanted, policy=policy, hooks=replace(wanted.hooks, listeners=()))
 

@@ -54,31 +54,6 @@ LOOKED_AT = 5
 MOST_FILES = 60
 
 
-def system_of(
-    conversation: Conversation, profile: Profile, preferences: Preferences | None = None
-) -> str:
-    """Return the system prompt with which a conversation's next turn would begin.
-
-    The owner's words about themselves are part of it, and the workspace's AGENTS.md without
-    closing tags. The file is read each time; the prompt is the same, byte for byte, while the
-    file is.
-    """
-    told = conversation.system_prompt or profile.system_prompt or SYSTEM_PROMPT
-    wanted = preferences or preferences_of(conversation.owner)
-    if about := wanted.about_me.strip():
-        told = f"{told}\n\n{ABOUT.format(text=about)}"
-    text, folder = "", folder_of(conversation)
-    if folder.is_dir():
-        with suppress(ToolError):
-            text = Workspace(folder).read_text(PROJECT_FILE).strip()
-    if not text:
-        return told
-    if len(text) > LONGEST:
-        rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
-        text = f"{text[:LONGEST]}\n{rest}"
-    return f"{told}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, text))
-
-
 @dataclass(frozen=True, slots=True)
 class TodoList:
     """Items, each with its state: "x" done, "-" in progress, " " to do."""
@@ -225,7 +200,7 @@ class TurnSettings:
         """The profile that writes summaries: the one that answers, unless it names another."""
         return self.profile.summaries_by or self.profile
 
-    @property
+    @cached_property
     def whose(self) -> dict[str, str]:
         """The ids of user and conversation for the engine, "" for none."""
         of: Any = self.conversation
@@ -243,9 +218,30 @@ class TurnSettings:
         return wanted.condense_idle and not (wanted.review_automatic or self.conversation.put_off)
 
     @cached_property
+    def folder(self) -> Path:
+        """The path of the chosen workspace, as it is at the first use."""
+        return folder_of(self.conversation)
+
+    @cached_property
     def system(self) -> str:
-        """The system prompt; it stays as it is at the first use."""
-        return system_of(self.conversation, self.profile, self.preferences)
+        """The system prompt; it stays as it is at the first use.
+
+        The owner's words about themselves are part of it, and the workspace's AGENTS.md without
+        closing tags. It is the same for each turn, byte for byte, while that file is.
+        """
+        told = self.conversation.system_prompt or self.profile.system_prompt or SYSTEM_PROMPT
+        if about := self.preferences.about_me.strip():
+            told = f"{told}\n\n{ABOUT.format(text=about)}"
+        text = ""
+        if self.folder.is_dir():
+            with suppress(ToolError):
+                text = Workspace(self.folder).read_text(PROJECT_FILE).strip()
+        if not text:
+            return told
+        if len(text) > LONGEST:
+            rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
+            text = f"{text[:LONGEST]}\n{rest}"
+        return f"{told}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, text))
 
     @cached_property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -263,6 +259,13 @@ class TurnSettings:
         return self.configuration.budget(
             profile.context_window, profile.output_limit, profile=profile.name, **asked
         )
+
+
+def system_of(conversation: Conversation, profile: Profile) -> str:
+    """Return the system prompt with which a conversation's next turn would begin."""
+    preferences = preferences_of(conversation.owner)
+    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
+    return terms.system
 
 
 @dataclass(slots=True)

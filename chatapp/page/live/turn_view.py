@@ -6,8 +6,8 @@ all for nobody.
 
 import asyncio
 import logging
-import re
 import uuid
+from functools import cache
 
 from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
@@ -34,7 +34,10 @@ log = logging.getLogger(__name__)
 # A share of the window: if a question takes less, the bar shows it with the answer.
 LEAST_NEWS = 0.001
 
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+@cache
+def _method_for(event: str) -> str:
+    return "".join([f"_{one.lower()}" if one.isupper() else one for one in event])
 
 
 class TurnView:
@@ -168,7 +171,7 @@ class TurnView:
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
-        await getattr(self, f"_{_CAPITAL.sub('_', type(event).__name__).lower()}")(event)
+        await getattr(self, _method_for(type(event).__name__))(event)
 
     async def _restarted(self, _event: events.Restarted) -> None:
         """Forget the run's state: its events come again."""

@@ -320,14 +320,14 @@ def strategy_name(strategy: str) -> str:
 
 def seen_words(counted: Hiding) -> str:
     """Return the hidden counts in words: "7 messages, 6 tool results"."""
-    messages, results = counted.messages_hidden, counted.results_hidden
-    condensed = counted.condensations_hidden
-    parts = [
-        (messages, _("{count:,} message", "{count:,} messages", count=messages)),
-        (results, _("{count:,} tool result", "{count:,} tool results", count=results)),
-        (condensed, _("{count:,} condensation", "{count:,} condensations", count=condensed)),
-    ]
-    return in_a_row([words for count, words in parts if count])
+    words = []
+    if count := counted.messages_hidden:
+        words.append(_("{count:,} message", "{count:,} messages", count=count))
+    if count := counted.results_hidden:
+        words.append(_("{count:,} tool result", "{count:,} tool results", count=count))
+    if count := counted.condensations_hidden:
+        words.append(_("{count:,} condensation", "{count:,} condensations", count=count))
+    return in_a_row(words)
 
 
 def cleared_words(count: int) -> str:
@@ -352,7 +352,7 @@ def turn_name(turn: Turn) -> str:
 
 
 # By the reason why an answer stopped: what stands at its end, nothing where it is whole.
-CUT_TEXTS: Mapping[str, str | Promise] = {
+_CUT_TEXTS: Mapping[str, str | Promise] = {
     **dict.fromkeys(("", "end_turn", "tool_use", "stop_sequence", "pause_turn", "compaction"), ""),
     "max_tokens": gettext_lazy("The answer reached its longest allowed length here."),
     "model_context_window_exceeded": gettext_lazy("The context window was full here."),
@@ -360,6 +360,13 @@ CUT_TEXTS: Mapping[str, str | Promise] = {
     "error": gettext_lazy("The answer broke off here."),
     "interrupted": gettext_lazy("The answer was interrupted here."),
 }
+
+
+def cut_text(reason: str) -> str:
+    """Return the sentence for a stop reason of an answer that is not whole, else ""."""
+    if (known := _CUT_TEXTS.get(reason)) is None:
+        return _("The provider ended the answer here: {reason}", reason=reason)
+    return str(known)
 
 
 def cache_miss(call: ModelCall) -> str:

@@ -47,7 +47,6 @@ from chatapp.page.transcript.rows import (
     recalled_part,
 )
 from chatapp.page.transcript.turn_and_rewind_rows import Placed, fold, place_events
-from chatapp.project.sentences import translate as _
 
 # What a message's row shows besides the message.
 SHOWN_WITH = ("call", "condensation", "turn")
@@ -76,21 +75,20 @@ def live_tools(told: ToolEvents) -> LiveTools:
     }
 
 
-def live_row(
-    conversation_id: uuid.UUID, seq: int, told: ToolEvents
-) -> tuple[MessageRow | ContinuedRow, Conversation]:
-    """Return one message's row with the output of its running tools so far."""
+def live_row(conversation: Conversation, seq: int, told: ToolEvents) -> MessageRow | ContinuedRow:
+    """Return one message's row with the output of its running tools so far.
+
+    Of the conversation only the key is needed.
+    """
     live = live_tools(told)
-    messages = message_store.row_and_next(conversation_id, seq)
-    # No row needs more of it than its key.
-    conversation, message = Conversation(pk=conversation_id), messages[0]
+    messages = message_store.row_and_next(conversation.pk, seq)
     # A turn of ours runs in no other.
-    conversation.writer = None
+    conversation.writer, message = None, messages[0]
     asks: Any = message
-    rewinds = rewinds_of(conversation_id) if asks.has_rewinds else []
+    rewinds = rewinds_of(conversation.pk) if asks.has_rewinds else []
     turns = _turn_costs([message]) if asks.has_more_calls else {}
     builder = Builder(conversation, messages, rewinds, turns, live)
-    return builder.message_row(message, is_newest=len(messages) == 1), conversation
+    return builder.message_row(message, is_newest=len(messages) == 1)
 
 
 def page_rows(
@@ -192,7 +190,6 @@ class Builder:
         is_answer = own and rests and not by_user and bool(shows)
         ends_turn = turn is not None and turn.last_seq == message.seq
         cost = self.turns.get(turn.pk) if turn and ends_turn else None
-        own_reason = _("The provider ended the answer here: {reason}", reason=message.stop_reason)
         shows_versions = self.versions and own and (rests or by_user)
         return MessageRow(
             **place,
@@ -208,7 +205,7 @@ class Builder:
             is_step=cost is None
             and self.has_calls
             and any(isinstance(part, ToolCard) for part in parts),
-            cut=str(labels.CUT_TEXTS.get(message.stop_reason, own_reason)),
+            cut=labels.cut_text(message.stop_reason),
             versions=self._choice(message) if shows_versions else None,
             rewindable=own,
             pinned=present and bool(message.pinned),

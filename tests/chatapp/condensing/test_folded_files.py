@@ -166,7 +166,7 @@ def own_for(workspace: Path) -> condense.Hooks:
 
 @pytest.mark.parametrize(("name", "count"), [("", 1), ("OWN", 2), ("own_for", 3)])
 def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_out(
-    settings: Any, tmp_path: Path, conversation: Conversation, name: str, count: int
+    settings: Any, conversation: Conversation, name: str, count: int
 ) -> None:
     """An object, or a function that makes one; what both name is done once.
 
@@ -175,10 +175,10 @@ def test_own_hooks_come_after_the_default_ones_unless_the_operator_leaves_these_
     settings.CONDENSE_CONFIGURATION = f"{__name__}.with_a_hook"
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
     run = run_in(conversation)
-    default = (condense.attach_ledger, condense.AttachFoldedFiles(tmp_path))
-    after = condenser_setup.loaded_configuration(run, tmp_path).hooks.after
+    default = (condense.attach_ledger, condense.AttachFoldedFiles(run.folder))
+    after = condenser_setup.loaded_configuration(run).hooks.after
     assert after == (*default, *((add_nothing,) if name else ()), add_no_more)
     settings.CONDENSE_DEFAULT_HOOKS = False
     form = PreferencesForm(instance=run.preferences)
     assert [name for name, one in form.fields.items() if one.disabled] == [*form.switches]
-    assert len(condenser_setup.loaded_configuration(run, tmp_path).hooks.after) == count
+    assert len(condenser_setup.loaded_configuration(run).hooks.after) == count

@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def ladder(preferences: Preferences, **profile: Any) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences and columns of its profile."""
     conversation, asked = Conversation(owner=preferences.owner), Profile(**profile)
     terms = TurnSettings(conversation=conversation, profile=asked, preferences=preferences)
-    loaded = condenser_setup.loaded_configuration(terms, Path()).strategies
+    loaded = condenser_setup.loaded_configuration(terms).strategies
     return [one for one in loaded if not isinstance(one, str)]
 
 

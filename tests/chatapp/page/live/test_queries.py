@@ -115,5 +115,5 @@ def test_a_live_row_takes_so_many_queries(conversation: Conversation, say: Say) 
     """While its tools run, each change of it."""
     say("user", "Hello")
     with statements() as sent:
-        row_builder.live_row(conversation.pk, 1, {})
+        row_builder.live_row(conversation, 1, {})
     assert len(sent) <= TO_SHOW_A_ROW, "\n".join(sent)

@@ -69,8 +69,7 @@ def choices(conversation: Conversation) -> dict[int, str]:
     """Return what stands at messages: "2/3", by seq."""
     found = [row for row in rows(conversation) if isinstance(row, MessageRow) and row.versions]
     for row in found:
-        live, _ = row_builder.live_row(conversation.pk, row.seq, {})
-        assert live.versions == row.versions
+        assert row_builder.live_row(conversation, row.seq, {}).versions == row.versions
     return {row.seq: f"{row.versions.number}/{row.versions.count}" for row in found}
 
 

@@ -269,8 +269,7 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
 
     def shown() -> TurnCost | None:
         (row,) = row_pages.page(conversation).rows
-        live, _ = row_builder.live_row(conversation.pk, 1, {})
-        assert live.turn == row.turn
+        assert row_builder.live_row(conversation, 1, {}).turn == row.turn
         return row.turn
 
     add_call("0.01")
