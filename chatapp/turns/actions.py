@@ -115,7 +115,7 @@ async def send_and_hear(
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
     else:
-        wish = CondenseRequest(command.nonce, focus[: LONGEST_FOCUS])
+        wish = CondenseRequest(command.nonce, focus[:LONGEST_FOCUS])
         run = await _begin(conversation, partial(start_condensing, conversation, wish))
     if run:
         return _hear(run.turn.pk, run.question)
