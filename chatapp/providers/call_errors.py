@@ -1,6 +1,7 @@
 """Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,6 +50,16 @@ _OF_THE_PROFILE = {
     UNREACHED,
     *[_SENTENCES[one] for one in (401, 403, 404)],
 }
+# Fewer words of a provider say nothing that the sentence for its status does not.
+FEW_WORDS = 3
+LONGEST_BODY = 10_000
+_WAIT = re.compile(
+    r"(?:again|retry(?:.?(?:delay|after(?:.seconds)?))?)[\W_]{1,6}"
+    r"(?:(?:in|after) )?(?:about )?(?=\d)"
+    r"(?:(\d{1,6}) ?h(?:(?:ou)?rs?)?,? ?)?(?:(\d{1,6}) ?m(?:in\w*)?(?![a-z]),? ?)?"
+    r"(?:(\d{1,9}(?:\.\d{1,9})?)(?: ?(ms|s(?:ec\w*)?)\b|(?=[,}])))?",
+    re.IGNORECASE,
+)
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
 
@@ -120,12 +131,13 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
-    if sentence and refusal.answered < 300:  # noqa: PLR2004 - nothing but its words tells what it is
+    # In a success nothing but its words tells what it is.
+    if sentence and (refusal.answered < 300 or len(said.split()) > FEW_WORDS):  # noqa: PLR2004
         sentence = say("{error} The provider said: {said}", error=sentence, said=said)
     return ProviderError(
         sentence or say("The provider refused the request: {said}", said=said),
         retryable=status in _RETRYABLE,
-        retry_after=retry_after(refusal.headers),
+        retry_after=retry_after(refusal.headers, f"{said} {refusal.body}"),
         status=status,
         details=details,
         profile_at_fault=is_of_profile(sentence),
@@ -158,10 +170,11 @@ def is_of_profile(error: str) -> bool:
     return not _OF_THE_PROFILE.isdisjoint(condense.templates_in(error))
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
     """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date.
 
-    A wait that nobody can mean is none; neither nan nor infinity is one.
+    Without a header the words that it ``said`` count. A wait that nobody can mean is none; neither
+    nan nor infinity is one.
     """
     seconds = math.nan
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
@@ -174,4 +187,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             # A date of -0000 says that it knows no zone; such dates are in UTC.
             until = until if until.tzinfo else until.replace(tzinfo=UTC)
             seconds = (until - datetime.now(UTC)).total_seconds()
+    if math.isnan(seconds) and (found := _WAIT.search(said[:LONGEST_BODY])) and any(found.groups()):
+        hours, minutes, number, unit = found.groups(default="0")
+        seconds = float(number) / (1000 if unit.lower() == "ms" else 1)
+        seconds += int(hours) * 3600 + int(minutes) * 60
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None
