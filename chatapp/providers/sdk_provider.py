@@ -285,6 +285,10 @@ class SdkProvider(ABC):
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
+            except self.failures:
+                # A line may break, or be left open, behind the end of a reply.
+                if not reply.finished:
+                    raise
 
     def _refusal_in(self, error: Any) -> Refusal | None:
         if not isinstance(error, self.sdk.APIStatusError):
