@@ -29,6 +29,7 @@ from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools import documents
 from chatapp.tools.text_encodings import decode
+from chatapp.tools.wrapped_texts import unwrapped
 from condense import noop, say
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
@@ -206,4 +207,5 @@ def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
     except UnicodeError as error:
         why = noop("“{name}” can't be attached. Save it as PNG, PDF, .docx, .xlsx, .pptx or text.")
         raise Refused(why.format(name=name)) from error
+    text = unwrapped(text, data) or text
     return text.replace("\r\n", "\n").replace("\r", "\n"), {"encoding": guess} if guess else {}
