@@ -196,7 +196,7 @@ def read_pdf(data: bytes) -> tuple[str, int]:
 
 
 def _form_of(reader: Any) -> str:
-    """Return what was entered in a PDF's form, which its pages do not say; "" without one."""
+    """Return the values of a PDF's form, which its pages do not have; "" without one."""
     with contextlib.suppress(Exception):
         fields = {name: one.get("/V") for name, one in (reader.get_fields() or {}).items()}
         told = [f"{name}: {value}" for name, value in fields.items() if value not in (None, "")]

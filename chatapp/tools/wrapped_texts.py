@@ -27,7 +27,7 @@ def unwrapped(text: str, data: bytes) -> str:
 
 
 def _cells(notebook: Any) -> Iterator[str]:
-    """Yield the cells of a notebook with what they put out as text."""
+    """Yield the cells of a notebook, and their output as text."""
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         is_code = cell["cell_type"] == "code"
@@ -39,7 +39,7 @@ def _cells(notebook: Any) -> Iterator[str]:
 
 
 def _mail(data: bytes) -> Iterator[str]:
-    """Yield the main headers of an e-mail, its body, and the names of what is attached to it."""
+    """Yield the main headers of an e-mail, its body, and the names of its attachments."""
     # The newer policy takes minutes for a hostile header.
     mail = email.message_from_bytes(data)
     parts = [one for one in mail.walk() if not one.is_multipart()]
