@@ -30,7 +30,7 @@ UNREACHED = noop(
     "The provider could not be reached at {host}. Check the network, and the base URL in Profiles."
 )
 
-BAD_REQUEST, SERVER_ERROR = 400, 500
+BAD_REQUEST, UNAUTHORIZED, SERVER_ERROR = 400, 401, 500
 _RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _SENTENCES = {
     401: noop("The provider did not accept the API key. Check it in Profiles."),
@@ -113,6 +113,8 @@ def no_reply(asked: Asked, details: str = "") -> ProviderError:
 def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:
     """Return the error for a call that the vendor refused; its details are for a bug report."""
     status, said = refusal.status, refusal.said
+    # Members must not read the address of an operator's profile.
+    quoted = said.replace(asked.host, "…") if asked.host else said
     lines = [f"model: {asked.model}", f"host: {asked.host}", f"HTTP status: {refusal.answered}"]
     lines += [f"error type: {refusal.type}"] if refusal.type else []
     lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
@@ -124,18 +126,19 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
         return ProviderError(redirected, status=status, details=details, profile_at_fault=True)
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        too_long = say("The prompt does not fit the model's context window: {said}", said=said)
+        too_long = say("The prompt does not fit the model's context window: {said}", said=quoted)
         overflow = ContextOverflow(too_long, status=status, details=details)
         overflow.window = condense.named_window(error)
         return overflow
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
-    # In a success nothing but its words tells what it is.
-    if sentence and (refusal.answered < 300 or len(said.split()) > FEW_WORDS):  # noqa: PLR2004
-        sentence = say("{error} The provider said: {said}", error=sentence, said=said)
+    # Of a key its sentence says enough. In a success nothing but its words tells what it is.
+    is_told = status != UNAUTHORIZED and len(said.split()) > FEW_WORDS
+    if sentence and (refusal.answered < 300 or is_told):  # noqa: PLR2004
+        sentence = say("{error} The provider said: {said}", error=sentence, said=quoted)
     return ProviderError(
-        sentence or say("The provider refused the request: {said}", said=said),
+        sentence or say("The provider refused the request: {said}", said=quoted),
         retryable=status in _RETRYABLE,
         retry_after=retry_after(refusal.headers, f"{said} {refusal.body}"),
         status=status,
