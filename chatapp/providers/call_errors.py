@@ -191,7 +191,7 @@ def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
             until = until if until.tzinfo else until.replace(tzinfo=UTC)
             seconds = (until - datetime.now(UTC)).total_seconds()
     if math.isnan(seconds) and (found := _WAIT.search(said[:LONGEST_BODY])) and any(found.groups()):
-        hours, minutes, number, unit = found.groups(default="0")
-        seconds = float(number) / (1000 if unit.lower() == "ms" else 1)
+        hours, minutes, number, scale = found.groups(default="0")
+        seconds = float(number) / (1000 if scale.lower() == "ms" else 1)
         seconds += int(hours) * 3600 + int(minutes) * 60
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None
