@@ -174,6 +174,6 @@ def reached_by(profile: Profile) -> dict[str, Any]:
     return {
         "model": model,
         "api_key": server_key(spec) if from_server else reached.read_key(),
-        "base_url": reached.base_url or from_environment,
+        "base_url": spec.base_of(reached.base_url or from_environment),
         "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if reached.base_url else None,
     }

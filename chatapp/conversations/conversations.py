@@ -20,6 +20,7 @@ from chatapp.models import Conversation, Folder, Profile, Share, spending
 from chatapp.models.database import lock
 from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
+from chatapp.tools.text_encodings import is_blank
 
 TITLE_LENGTH = 60
 LONGEST_FOLDER_NAME = 60
@@ -103,7 +104,7 @@ def check_message(text: str, *, alone: bool = True) -> None:
 
     Unless it stands ``alone``, something is attached, and may be all.
     """
-    if alone and not text.strip():
+    if alone and is_blank(text):
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:
         words = _(

@@ -58,7 +58,7 @@ class _Reply(StreamedReply):
         self.finished, self.stop_reason = True, _ENDS[kind]
         if output := listed(response.get("output")):
             self._items = dict(enumerate(output))
-        self.usage = read_usage(response.get("usage"), "input", "output")
+        self.usage = read_usage(response.get("usage"))
 
     @override
     def blocks(self) -> Iterator[condense.Block]:

@@ -1,6 +1,7 @@
 """Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ UNREACHED = noop(
     "The provider could not be reached at {host}. Check the network, and the base URL in Profiles."
 )
 
-BAD_REQUEST, SERVER_ERROR = 400, 500
+BAD_REQUEST, UNAUTHORIZED, SERVER_ERROR = 400, 401, 500
 _RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _SENTENCES = {
     401: noop("The provider did not accept the API key. Check it in Profiles."),
@@ -49,6 +50,16 @@ _OF_THE_PROFILE = {
     UNREACHED,
     *[_SENTENCES[one] for one in (401, 403, 404)],
 }
+# Fewer words of a provider say nothing that the sentence for its status does not.
+FEW_WORDS = 3
+LONGEST_BODY = 10_000
+_WAIT = re.compile(
+    r"(?:again|retry(?:.?(?:delay|after(?:.seconds)?))?)[\W_]{1,6}"
+    r"(?:(?:in|after) )?(?:about )?(?=\d)"
+    r"(?:(\d{1,6}) ?h(?:(?:ou)?rs?)?,? ?)?(?:(\d{1,6}) ?m(?:in\w*)?(?![a-z]),? ?)?"
+    r"(?:(\d{1,9}(?:\.\d{1,9})?)(?: ?(ms|s(?:ec\w*)?)\b|(?=[,}])))?",
+    re.IGNORECASE,
+)
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
 
@@ -102,6 +113,8 @@ def no_reply(asked: Asked, details: str = "") -> ProviderError:
 def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:
     """Return the error for a call that the vendor refused; its details are for a bug report."""
     status, said = refusal.status, refusal.said
+    # Members must not read the address of an operator's profile.
+    quoted = said.replace(asked.host, "…") if asked.host else said
     lines = [f"model: {asked.model}", f"host: {asked.host}", f"HTTP status: {refusal.answered}"]
     lines += [f"error type: {refusal.type}"] if refusal.type else []
     lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
@@ -113,19 +126,21 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
         return ProviderError(redirected, status=status, details=details, profile_at_fault=True)
     details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        too_long = say("The prompt does not fit the model's context window: {said}", said=said)
+        too_long = say("The prompt does not fit the model's context window: {said}", said=quoted)
         overflow = ContextOverflow(too_long, status=status, details=details)
         overflow.window = condense.named_window(error)
         return overflow
     sentence = _SENTENCES.get(status, "").format(model=asked.model)
     if not sentence and status >= SERVER_ERROR:
         sentence = say("The provider has a problem of its own (HTTP {status}).", status=status)
-    if sentence and refusal.answered < 300:  # noqa: PLR2004 - nothing but its words tells what it is
-        sentence = say("{error} The provider said: {said}", error=sentence, said=said)
+    # Of a key its sentence says enough. In a success nothing but its words tells what it is.
+    is_told = status != UNAUTHORIZED and len(said.split()) > FEW_WORDS
+    if sentence and (refusal.answered < 300 or is_told):  # noqa: PLR2004
+        sentence = say("{error} The provider said: {said}", error=sentence, said=quoted)
     return ProviderError(
-        sentence or say("The provider refused the request: {said}", said=said),
+        sentence or say("The provider refused the request: {said}", said=quoted),
         retryable=status in _RETRYABLE,
-        retry_after=retry_after(refusal.headers),
+        retry_after=retry_after(refusal.headers, f"{said} {refusal.body}"),
         status=status,
         details=details,
         profile_at_fault=is_of_profile(sentence),
@@ -158,10 +173,11 @@ def is_of_profile(error: str) -> bool:
     return not _OF_THE_PROFILE.isdisjoint(condense.templates_in(error))
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
     """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date.
 
-    A wait that nobody can mean is none; neither nan nor infinity is one.
+    Without a header the words that it ``said`` count. A wait that nobody can mean is none; neither
+    nan nor infinity is one.
     """
     seconds = math.nan
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
@@ -174,4 +190,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             # A date of -0000 says that it knows no zone; such dates are in UTC.
             until = until if until.tzinfo else until.replace(tzinfo=UTC)
             seconds = (until - datetime.now(UTC)).total_seconds()
+    if math.isnan(seconds) and (found := _WAIT.search(said[:LONGEST_BODY])) and any(found.groups()):
+        hours, minutes, number, scale = found.groups(default="0")
+        seconds = float(number) / (1000 if scale.lower() == "ms" else 1)
+        seconds += int(hours) * 3600 + int(minutes) * 60
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None

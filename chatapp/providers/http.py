@@ -25,6 +25,8 @@ KEPT_SECONDS = 3.0
 # Clients that nobody uses.
 MOST_KEPT = 50
 CONNECT_SECONDS = 15.0
+# Seconds for what may come behind the end of a reply, from a server that leaves the line open.
+REST_SECONDS = 30.0
 # Any number of calls at once; what is no longer used is closed before a server does so.
 LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
 # A read that brings as many events has more waiting.
@@ -95,11 +97,11 @@ async def paced(
 ) -> AsyncIterator[list[object]]:
     """Yield the events of a stream, on the beat of all streams until it ``is_over``.
 
-    Raises TimeoutError after so many ``seconds`` without an event.
+    Raises TimeoutError after so many ``seconds`` without an event, or sooner if it is over.
     """
     async_tasks.STREAMS.add(reads)
     while True:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(min(seconds, REST_SECONDS) if is_over() else seconds):
             said = await anext(reads, None)
         if said is None:
             return

@@ -167,8 +167,9 @@ def decode(text: bytes) -> object:
     try:
         return orjson.loads(text)
     except ValueError:
-        # Half a surrogate, which some servers split between two events, is not for orjson.
-        return json.loads(text)
+        # Not for orjson: half a surrogate, which some servers split between two events, a bare tab
+        # in a text, and a byte that is no UTF-8.
+        return json.loads(text.decode(errors="replace"), strict=False)
 
 
 def _plain(value: object) -> dict[Any, Any]:

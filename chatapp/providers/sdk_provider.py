@@ -42,6 +42,8 @@ from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 
 LONGEST_NAME, LONGEST_REASON = 100, 40
+# Where servers have their list of models.
+_LISTS = ("data", "models", "result")
 # No prompt has more tokens: a larger number is a mistake, and no column could hold it.
 MOST_TOKENS = 2**31 - 1
 
@@ -193,7 +195,7 @@ class SdkProvider(ABC):
             async with self.client() as client:
                 options = {"headers": self.headers()}
                 body: object = await client.get(self.models_path, cast_to=object, options=options)
-                return await self.read_models(client, listed(at(body, "data")))
+                return await self.read_models(client, _models_in(body))
         except self.failures as error:
             raise self._explained(error, self._refusal_in(error), self.reply_class()) from error
 
@@ -289,6 +291,10 @@ class SdkProvider(ABC):
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
+            except self.failures:
+                # A line may break, or be left open, behind the end of a reply.
+                if not reply.finished:
+                    raise
 
     def _refusal_in(self, error: Any) -> Refusal | None:
         if not isinstance(error, self.sdk.APIStatusError):
@@ -314,6 +320,14 @@ class SdkProvider(ABC):
     def _check_key(self) -> None:
         if not self.key and self.spec.asks_key(self.base_url):
             raise ProviderError(NO_KEY, profile_at_fault=True)
+
+
+def _models_in(body: object) -> list[Json]:
+    """Return the models of a server's list: bare, or under one of the usual names."""
+    held = [body.get(name) for name in _LISTS] if isinstance(body, Mapping) else [body]
+    found = next((one for one in held if isinstance(one, list) and one), [])
+    named = [{"id": one} if isinstance(one, str) else one for one in found]
+    return [{"id": one.get("name", one.get("model")), **one} for one in listed(named)]
 
 
 def _named(request_id: object) -> events.CallDescribed:

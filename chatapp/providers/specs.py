@@ -109,7 +109,8 @@ class ProviderSpec:
     ``presets`` are other servers of its kind, and ``key_elsewhere`` is True if servers that are not
     among them need a key, too. ``takes_effort`` and ``takes_temperature`` are True if it takes
     these settings of a profile, ``names_conversations`` if its models can be asked for a title. A
-    provider that ``writes_at_once`` needs no draft in advance. ``format`` is the dotted path of the
+    provider that ``writes_at_once`` needs no draft in advance. An address may be given with one of
+    the ``endings``, which calls have by themselves. ``format`` is the dotted path of the
     class that reads its requests.
     """
 
@@ -130,6 +131,7 @@ class ProviderSpec:
     takes_temperature: bool = False
     names_conversations: bool = True
     writes_at_once: bool = False
+    endings: tuple[str, ...] = ()
     format: str = "chatapp.providers.formats:MessagesFormat"
 
     @property
@@ -150,6 +152,11 @@ class ProviderSpec:
         return replace(
             dearest, **{name: max(getattr(one, name) for one in listed.values()) for name in PRICED}
         )
+
+    def base_of(self, url: str) -> str:
+        """Return an address as calls begin with it, without an ending that it was copied with."""
+        base = url.rstrip("/")
+        return next((base.removesuffix(one) for one in self.endings if base.endswith(one)), url)
 
     def asks_key(self, url: str) -> bool:
         """Return True if calls to an address need a key; an empty address is the provider's own."""

@@ -21,10 +21,16 @@ _WORDINGS = {
     401: r"(invalid|incorrect|missing|expired).{0,20}api.?key|unauthori[sz]ed|authentication",
     403: r"permission",
     404: r"not.found",
-    400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy",
+    400: r"invalid.request|context|too (long|large)|maximum|filter|safety|sensitiv|content.policy"
+    r"|inappropriate|data.?inspection|risk.control|敏感|违规",
 }
 _SAYING = ("message", "Message", "msg", "detail", "error_msg", "errmsg", "status_msg", "errors")
 _KEYS = frozenset(_SAYING)
+_QUOTED = re.compile(r'\s*\{.*?"message":\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_PAGE = re.compile(
+    r"\s*<(?:!doctype|html|head|\?xml)\b(?:.{0,5000}?<(?:title|h1)[^>]*>([^<]*))?",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def error_in(said: object) -> object:
@@ -55,8 +61,9 @@ def said_in(body: object) -> str:
         case {"loc": [*where], "msg": str(text)}:
             return f"{'.'.join(map(str, where))}: {text}"
         case str(text):
-            quoted = re.search(r'\A\s*\{.*?"message":\s*"((?:[^"\\]|\\.)*)"', text, re.DOTALL)
-            return quoted[1] if quoted else text.strip()
+            # Of a web page, its title.
+            found = _PAGE.match(text) or _QUOTED.match(text)
+            return (found[1] or "" if found else text).strip()
         case [*items]:
             return "; ".join(filter(None, map(said_in, items)))
         case Mapping():

@@ -5,10 +5,12 @@ import contextlib
 import io
 import logging
 import math
+import re
 import subprocess
 import sys
 import time
 import zlib
+from typing import Any
 
 import condense
 from chatapp.agent.errors import ToolError, Unreadable
@@ -32,13 +34,24 @@ _BEGINNING = 32
 # What is in each kind of office file, and a program that reads one within limits.
 _OFFICE = {"docx": b"word/document", "xlsx": b"xl/workbook", "pptx": b"ppt/presentation"}
 _READER = f"""
-import anytomd, resource, sys
+import anytomd, html, io, re, resource, sys, zipfile
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, ({PATIENCE}, {PATIENCE}))
 limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
-print(anytomd.convert(sys.stdin.buffer.read(), **limits).markdown[:{MAX_TEXT}])
+data = sys.stdin.buffer.read()
+text = anytomd.convert(data, **limits).markdown
+# Of notes and comments it reads nothing.
+package = zipfile.ZipFile(io.BytesIO(data))
+for name in ("footnotes", "endnotes", "comments"):
+    if f"word/{{name}}.xml" in package.namelist():
+        xml = package.open(f"word/{{name}}.xml").read({MAX_TEXT}).decode(errors="replace")
+        said = ("".join(re.findall("<w:t(?: [^>]*)?>([^<]*)", one)) for one in xml.split("</w:p>"))
+        text += "".join([f"\\n[{{name}}]", *(f"\\n{{html.unescape(one)}}" for one in said if one)])
+print(text[:{MAX_TEXT}])
 """
 
+# Some programs leave a mark of byte order or an empty line before it.
+_PDF = re.compile(rb"[\s\0\xef\xbb\xbf]*%PDF-")
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
@@ -127,7 +140,7 @@ def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
 
 def read_document(data: bytes) -> tuple[str, dict[str, object]] | None:
     """Return the text of a PDF or an office file, and facts about it; None for any other file."""
-    if data.startswith(b"%PDF-"):
+    if _PDF.match(data):
         text, pages = read_pdf(data)
         return text, {"pages": pages}
     if "EncryptedPackage".encode("utf-16-le") in data:
@@ -155,7 +168,8 @@ def read_pdf(data: bytes) -> tuple[str, int]:
     # It warns of what it mends, which helps nobody here.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
-        pages = pypdf.PdfReader(io.BytesIO(data)).pages
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        pages = reader.pages
         began, size, texts = time.thread_time(), 0, []
         for page in pages[:MAX_PAGES]:
             texts.append(page.extract_text())
@@ -174,7 +188,17 @@ def read_pdf(data: bytes) -> tuple[str, int]:
         raise
     except Exception as error:
         raise Unreadable(noop("This PDF can't be read: it is damaged."), "damaged") from error
-    if not any(text.strip() for text in texts):
+    form = _form_of(reader)
+    if not any(text.strip() for text in (*texts, form)):
         raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    return "\n".join(named)[:MAX_TEXT], len(pages)
+    return "\n".join([*named, *filter(None, [form])])[:MAX_TEXT], len(pages)
+
+
+def _form_of(reader: Any) -> str:
+    """Return the values of a PDF's form, which its pages do not have; "" without one."""
+    with contextlib.suppress(Exception):
+        fields = {name: one.get("/V") for name, one in (reader.get_fields() or {}).items()}
+        told = [f"{name}: {value}" for name, value in fields.items() if value not in (None, "")]
+        return "\n".join(["[Form]", *told]) if told else ""
+    return ""

@@ -6,6 +6,12 @@ from contextlib import suppress
 
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+# Spaces, and signs that take none.
+_UNSEEN = re.compile(
+    r"[\s\0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]*"
+)
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_SAMPLE, _FEW = 4_000, 20
 _NAMES = {"gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
 # Encodings that people still have files in, with usual letters; of equals, the first is taken.
 _USUAL = {codec: letters for codecs, letters in {
@@ -18,6 +24,11 @@ _USUAL = {codec: letters for codecs, letters in {
 }.items() for codec in codecs.split()}  # fmt: skip
 
 
+def is_blank(text: str) -> bool:
+    """Return True for a text in which nothing can be seen."""
+    return _UNSEEN.fullmatch(text) is not None
+
+
 def decode(data: bytes) -> tuple[str, str, str]:
     """Return a text, its codec and the guessed encoding; raise UnicodeError for no text."""
     codec = next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), "utf-8")
@@ -25,6 +36,8 @@ def decode(data: bytes) -> tuple[str, str, str]:
         text = data.decode(codec)
         if "\0" not in text:
             return text, codec if codec == "utf-8" or text.encode(codec) == data else "", ""
+    if b"\0" in data:
+        return _with_zeros(data)
     if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", data):
         raise UnicodeError
     if codec == "utf-8-sig":
@@ -40,6 +53,22 @@ def decode(data: bytes) -> tuple[str, str, str]:
             codec = "windows-1252"  # anything else made of less than a word is far-fetched
         text = data.decode(codec, errors="replace")
     return text, "" if "\ufffd" in text else codec, _NAMES.get(codec, codec.upper())
+
+
+def _with_zeros(data: bytes) -> tuple[str, str, str]:
+    """Return the same of a text of wide letters without a mark, or of a log with some zeros."""
+    for codec in _WIDE:
+        with suppress(UnicodeError):
+            begun = data[:_SAMPLE].decode(codec)
+            letters = sum(c.isspace() or " " <= c < "\u0250" for c in begun)
+            if 2 * letters > len(begun) and all(c.isspace() or c.isprintable() for c in begun):
+                return data.decode(codec), codec, codec.upper()
+    words = data.strip(b"\0")
+    if _FEW * words.count(b"\0") >= len(words):
+        raise UnicodeError
+    # A crash leaves a part of a file empty, and so does a program that goes on in one cut short.
+    text, _codec, guess = decode(words.replace(b"\0", "\ufffd".encode()))
+    return text, "", guess
 
 
 def _fit(data: bytes, codec: str) -> float:

@@ -28,7 +28,8 @@ from chatapp.models.database import lock
 from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 from chatapp.tools import documents
-from chatapp.tools.text_encodings import decode
+from chatapp.tools.text_encodings import decode, is_blank
+from chatapp.tools.wrapped_texts import unwrapped
 from condense import noop, say
 
 # Attachments of one user that wait to be sent; older ones are forgotten.
@@ -156,7 +157,7 @@ def block_for(name: str, data: bytes) -> condense.Block:
         words = _UNREADABLE.get(getattr(error, "why", ""), noop("“{name}” is a damaged PDF."))
         raise Refused(words.format(name=name)) from error
     facts["size"] = len(data)
-    if not text.strip():
+    if is_blank(text):
         raise Refused(say("“{name}” is empty.", name=name))
     if len(text) > (limit := settings.LONGEST_MESSAGE):
         words = noop(
@@ -206,4 +207,5 @@ def _text(name: str, data: bytes) -> tuple[str, dict[str, object]]:
     except UnicodeError as error:
         why = noop("“{name}” can't be attached. Save it as PNG, PDF, .docx, .xlsx, .pptx or text.")
         raise Refused(why.format(name=name)) from error
+    text = unwrapped(text, data) or text
     return text.replace("\r\n", "\n").replace("\r", "\n"), {"encoding": guess} if guess else {}

@@ -57,8 +57,8 @@ class _State(StateInline):
         return scanned
 
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}(?!.*`)|~{3,})[ \t]*(\S*)")
-_MARKDOWN = re.compile(r"`{3,}[ \t]*(?:md|markdown|mdx)\b", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t>]*(`{3,}+(?!.*`)|~{3,})[ \t]*(\S*)")
+_MARKDOWN = re.compile(r"(?<!`)`{3,}+[ \t]*+(?:md|markdown|mdx)\b", re.IGNORECASE)
 _LONG = "`" * 9
 
 

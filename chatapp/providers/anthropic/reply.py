@@ -2,6 +2,7 @@
 
 import json
 import logging
+import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,6 +30,8 @@ class Reply(StreamedReply):
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
+        # The number of the block that the server means by a number of its own.
+        self._open: dict[str, int] = {}
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
         """Take one event in and yield the stream events it causes.
@@ -68,14 +71,17 @@ class Reply(StreamedReply):
 
     def _take_content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
-            case {"index": int(index), "content_block": {"type": str(kind), **block}} if (
-                index not in self._blocks
-            ):
+            case {"index": int() | str() as given, "content_block": {"type": str(kind), **block}}:
                 told: list[events.StreamEvent] = []
             case _:
                 raise Undocumented
+        begun = self._blocks.get(self._open.get(str(given), -1), {})
+        if kind in _TEXTS and kind == begun.get("type"):
+            raise Undocumented
         match kind, block:
-            case "tool_use", {"id": str(id_), "name": str(name)}:
+            case "tool_use", {"name": str(name)}:
+                block["id"] = id_ = self._own_id(block.get("id"))
+                block["input"] = dict(one) if isinstance(one := block.get("input"), Mapping) else {}
                 block["name"] = name = known_name(name, self.tools)
                 told.append(events.ToolUseStarted(id_, name))
             case "tool_use", _:
@@ -84,29 +90,42 @@ class Reply(StreamedReply):
                 yield events.ThinkingStarted()
             case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}):
                 told += self.say(text)
-        self._blocks[index] = {"type": kind, **block}
+        index = self._begin(given, {"type": kind, **block})
         if kind in _TEXTS and isinstance(opening := block.get(kind), str):
             self._pieces[index].append(opening)
         self.shown = self.shown or bool(told)
         yield from told
 
+    def _own_id(self, given: object) -> str:
+        """Return the id that a server gave a call; a missing or repeated one becomes a new one."""
+        known = {block.get("id") for block in self._blocks.values()}
+        is_own = isinstance(given, str) and given and given not in known
+        return str(given) if is_own else f"toolu_{uuid.uuid4().hex[:24]}"
+
+    def _begin(self, given: int | str, block: dict[Any, Any]) -> int:
+        """Begin a block and return its number; a server may use its own number twice."""
+        self.started = True
+        self._open[str(given)] = number = len(self._blocks)
+        self._blocks[number] = block
+        return number
+
     def _take_content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
-            case {"index": int(index), "delta": {"type": str(kind), **delta}}:
-                first = {"type": "text"} if kind == "text_delta" else {"type": ""}
-                block = self._blocks.get(index, first)
+            case {"index": int() | str() as given, "delta": {"type": str(kind), **delta}}:
+                index = self._open.get(str(given), -1)
+                block = self._blocks.get(index, {"type": kind.removesuffix("_delta")})
             case _:
                 raise Undocumented
         match kind, block["type"], delta:
-            case "text_delta", "text", {"text": str(text)}:
-                self._blocks[index] = block
-                if text:
-                    self._pieces[index].append(text)
-                    yield from self.say(text)
+            case "text_delta", "text", {"text": str(text)} if text:
+                index = self._begin(given, block) if index < 0 else index
+                self._pieces[index].append(text)
+                yield from self.say(text)
             case ("input_json_delta", _, {"partial_json": str(piece)}) if "input" in block:
                 self._pieces[index].append(piece)
                 yield events.OutputStreamed(piece)
             case "thinking_delta", "thinking", {"thinking": str(piece)}:
+                index = self._begin(given, block) if index < 0 else index
                 self._pieces[index].append(piece)
                 yield events.ThinkingStreamed(piece)
             case "compaction_delta", "compaction", _:
@@ -115,6 +134,8 @@ class Reply(StreamedReply):
                 if isinstance(said := delta.get("content"), str) and said:
                     self.shown = True
                     yield events.TextStreamed(said)
+            case "text_delta", "text", {"text": ""}:
+                pass
             case "signature_delta", "thinking" | "compaction", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:

@@ -15,6 +15,7 @@ SPEC = ProviderSpec(
     takes_effort=True,
     # Its pricing page, Claude 4, tool choice "auto".
     tool_prompt_tokens=346,
+    endings=("/v1/messages", "/v1"),
     models=read_models(__file__),
 )
 

@@ -22,8 +22,16 @@ from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # What servers call the window of a model in their list, nested as a path.
-_WINDOWS = ("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx")
-_OUTPUTS = ("top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens")
+_WINDOWS = (
+    *("context_length", "max_model_len", "context_window", "max_context_length", "meta.n_ctx"),
+    *("context_size", "max_input_tokens", "inputTokenLimit", "limits.max_input_tokens"),
+    *("metadata.context_length", "capabilities.limits.max_context_window_tokens"),
+)
+_OUTPUTS = (
+    *("top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens"),
+    *("outputTokenLimit", "limits.max_output_tokens", "metadata.max_tokens"),
+    "capabilities.limits.max_output_tokens",
+)
 # What Ollama gives a model that says nothing of its own.
 _UNTOLD_WINDOW = 4_096
 # Of so many models the window is asked for.

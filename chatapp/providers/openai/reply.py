@@ -12,8 +12,8 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
-from chatapp.providers.formats import at, listed
-from chatapp.providers.reasoning import DETAILS, Form
+from chatapp.providers.formats import listed
+from chatapp.providers.reasoning import DETAILS, FIELDS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
 
@@ -24,8 +24,19 @@ _REASONS = {
     **dict.fromkeys(("length", "model_length", "max_length", "max_output_tokens"), "max_tokens"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_call"), "tool_use"),
 }
-# Servers have two names for the model's reasoning.
-_REASONING = ("reasoning_content", "reasoning")
+# The fields in which servers have the model's reasoning, and those in which an object has words.
+_REASONING = (*FIELDS, "reasoning_text", "thinking", "thinking_blocks", DETAILS)
+_WORDS = ("text", "content", "thinking", "reasoning", "summary", "value", "refusal")
+_DEEPEST = 4
+# The names of what is counted: prompt, output, read from the cache, written to it, all together.
+_COUNTS = (
+    ("prompt_tokens", "input_tokens"),
+    ("completion_tokens", "output_tokens"),
+    ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens"),
+    ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens"),
+    ("total_tokens",),
+)
+_DETAILS_OF_USAGE = ("prompt_tokens_details", "input_tokens_details")
 _KINDS = {"/9j/": "jpeg", "UklGR": "webp", "R0lGOD": "gif"}
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
 _ADDRESS = re.compile(r"https?://[^<>\s]+")
@@ -71,6 +82,7 @@ class Reply(StreamedReply):
         self._form = Form()
         self._last: _Call | None = None
         self._choice: object = None
+        self._in_pieces = False
         self._sources: dict[str, str] = {}
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
@@ -87,7 +99,7 @@ class Reply(StreamedReply):
                 self._choice = choice.get("index") if self._choice is None else self._choice
                 if choice.get("index") in (self._choice, None):
                     yield from self._said(choice)
-                    self._end(choice.get("finish_reason"))
+                    self._end(choice.get("finish_reason") or choice.get("finishReason"))
         for name in ("citations", "search_results", "web_search"):
             self._cite(chunk.get(name))
         if usage := _usage(chunk):
@@ -117,19 +129,21 @@ class Reply(StreamedReply):
                     yield one
 
     def _end(self, reason: object) -> None:
-        if isinstance(reason, str) and reason:
+        if isinstance(reason, str) and reason.lower() not in {"", "null", "none"}:
             self.finished = True
             self.stop_reason = _REASONS.get(reason.lower(), reason.lower()[:LONGEST_REASON])
 
     def _said(self, choice: Data) -> Iterator[events.StreamEvent]:
-        said = next(iter(listed([*filter(None, map(choice.get, ("delta", "message")))])), {})
+        delta, message = (next(iter(listed([choice.get(k)])), {}) for k in ("delta", "message"))
+        if delta or not (self._in_pieces and self._written):
+            said = delta or message
+        else:
+            # What was said piece by piece comes again as a whole.
+            said = {"tool_calls": message.get("tool_calls")}
+        self._in_pieces = self._in_pieces or bool(delta)
         self.form = self._form.take(said)
-        details = [one.get("text") or one.get("summary") for one in listed(said.get(DETAILS))]
-        told = "".join([one for one in details if isinstance(one, str)])
-        for thought in (*map(said.get, _REASONING), told):
-            if isinstance(thought, str) and thought:
-                yield from self._write("thinking", thought)
-                break
+        thoughts = map(_words, map(said.get, _REASONING))
+        yield from self._write("thinking", next(filter(None, thoughts), ""))
         for content in (
             *map(said.get, ("content", "refusal", "images")),
             choice.get("text"),
@@ -146,14 +160,10 @@ class Reply(StreamedReply):
     def _part(self, part: object) -> Iterator[events.StreamEvent]:
         """Take in a piece of content as some servers send it, thinking apart from text."""
         match part:
-            case str(it) | {"type": "text" | "output_text", "text": str(it)} | {"refusal": str(it)}:
-                yield from self._write("text", it)
-            case {"type": "thinking", "thinking": str(text)}:
-                yield from self._write("thinking", text)
-            case {"type": "thinking", "thinking": [*inner]}:
-                texts = (one.get("text") for one in inner if isinstance(one, Mapping))
-                thought = "".join(one for one in texts if isinstance(one, str))
-                yield from self._write("thinking", thought)
+            case {"type": "thinking" | "reasoning"}:
+                yield from self._write("thinking", _words(part))
+            case str() | {"text": _} | {"refusal": _}:
+                yield from self._write("text", _words(part))
             case {"image_url": {"url": str(url)} | str(url)}:
                 if found := _PICTURE.match(url):
                     source = {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
@@ -233,23 +243,40 @@ class Reply(StreamedReply):
         return call
 
 
+def _words(said: object, depth: int = _DEEPEST) -> str:
+    """Return a text, the words of an object that has them in a usual field, or those of a list."""
+    match said:
+        case str():
+            return said
+        case list() if depth:
+            return "".join([_words(one, depth - 1) for one in said])
+        case Mapping() if depth:
+            found = (_words(said.get(name), depth - 1) for name in _WORDS)
+            return next(filter(None, found), "")
+    return ""
+
+
 def _usage(chunk: Data) -> condense.Usage | None:
-    """Return the usage that a chunk reports, None if it reports none."""
-    reported = (chunk.get("usage"), at(chunk, "x_groq.usage"))
-    found = (read_usage(one, "prompt", "completion") for one in reported)
+    """Return the usage that a chunk or a choice of it reports, None if neither reports any."""
+    holders = listed([chunk, chunk.get("x_groq"), *listed(chunk.get("choices"))])
+    found = (read_usage(one.get("usage")) for one in holders)
     return next((usage for usage in found if usage.total), None)
 
 
-def read_usage(given: object, prompt: str, output: str) -> condense.Usage:
-    """Return the usage in a report, which names a call's two sides ``prompt`` and ``output``.
+def read_usage(given: object) -> condense.Usage:
+    """Return the usage in a report of either of OpenAI's APIs, or of one that resembles them.
 
-    Tokens read from the cache and written to it are part of the prompt's number.
+    Tokens read from the cache and written to it are part of the prompt's number. Some vendors count
+    thoughts in the total alone.
     """
-
-    def tokens(path: str) -> int:
-        return as_tokens(at(given, path)) or 0
-
-    whole, details = tokens(f"{prompt}_tokens"), f"{prompt}_tokens_details"
-    read = min(whole, tokens(f"{details}.cached_tokens"))
-    written = min(whole - read, tokens(f"{details}.cache_write_tokens"))
-    return condense.Usage(whole - read - written, tokens(f"{output}_tokens"), read, written)
+    reports = listed([given])
+    inner = listed([one.get(name) for one in reports for name in _DETAILS_OF_USAGE])
+    facts = {name: one for each in (*reports, *inner) for name, one in each.items() if one}
+    prompt, output, cached, stored, total = (
+        next(filter(None, map(as_tokens, map(facts.get, names))), 0) for names in _COUNTS
+    )
+    read = min(prompt, cached)
+    if cached == read:
+        output = max(output, total - prompt)
+    written = min(prompt - read, stored)
+    return condense.Usage(prompt - read - written, output, read, written)

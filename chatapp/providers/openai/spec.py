@@ -15,6 +15,7 @@ SPEC = ProviderSpec(
     caches_prompts=True,
     takes_effort=True,
     takes_temperature=True,
+    endings=("/chat/completions", "/models"),
     format="chatapp.providers.openai.request:ChatFormat",
     models=read_models(__file__),
     presets=(

@@ -28,7 +28,7 @@ _SETTINGS = {"user_editable_context", "model_editable_context"}
 
 def recognise(sample: Sample) -> bool:
     """Return True if an item is a tree of nodes."""
-    return any("mapping" in item for item in sample.items)
+    return any("mapping" in item and "inserted_at" not in item for item in sample.items)
 
 
 def read_chat(item: Any, archive: Archive) -> Chat | None:

@@ -149,7 +149,7 @@ async def test_nothing_that_a_member_fetches_holds_the_key_or_address(
     bobs: Conversation, bob: User, shared: Profile, member: Client, anthropic_standin: Standin
 ) -> None:
     """Pages, the API, exports and downloads, after a failure that echoes both."""
-    echo = Failure(401, "authentication_error", f"{KEY} is no key of {anthropic_standin.url}")
+    echo = Failure(403, "permission_error", f"{KEY} is no key of {anthropic_standin.url}")
     anthropic_standin.then(Reply("Hello."), echo)
     async with open_page(bobs, bob) as page:
         await page.ask("Hi")

@@ -2,13 +2,13 @@ from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.call_errors import NO_KEY
 from tests.chatapp.providers.requests import failure
-from tests.standin.behaviours import Gate, rate_limited
+from tests.standin.behaviours import Failure, Gate, rate_limited
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
 
 async def test_the_wish_to_wait_is_read(claude: AnthropicProvider, standin: Standin) -> None:
-    """In milliseconds, in seconds, until a date, or not at all."""
+    """In milliseconds, in seconds, until a date, in words, or not at all."""
     for headers, seconds in (
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
@@ -25,6 +25,17 @@ async def test_the_wish_to_wait_is_read(claude: AnthropicProvider, standin: Stan
         standin.then(rate_limited(**headers))
         error = await failure(claude)
         assert error.retry_after == seconds
+    for said, seconds in (
+        ("Please try again in 7.5s.", 7.5),
+        ("try again in 400ms", 0.4),
+        ("Please retry in 1h2m3s", 3723.0),
+        ("Retry after 2 minutes, please", 120.0),
+        ('"retryDelay": "38s"', 38.0),
+        ('{"retry_after": 12}', 12.0),
+        ("Try again in 2 days", None),
+    ):
+        standin.then(Failure(429, "rate_limit_error", said))
+        assert (await failure(claude)).retry_after == seconds
 
 
 async def test_a_stream_without_events_is_given_up(

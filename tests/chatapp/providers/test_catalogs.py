@@ -40,6 +40,12 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
     ({"id": "m", "pricing": {"prompt": "-1", "completion": "NaN"}}, ListedModel("m")),
     ({"id": "auto", "pricing": {"prompt": "-1", "completion": "-1"}}, ListedModel("auto")),
     ({"id": "m", "pricing": "free", "context_length": True}, ListedModel("m")),
+    (
+        {"name": "models/m", "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536},
+        ListedModel("m", 1_048_576, 65_536),
+    ),
+    ({"id": "m", "metadata": {"context_length": 9, "max_tokens": 4}}, ListedModel("m", 9, 4)),
+    ({"model": "m", "limits": {"max_input_tokens": 9}}, ListedModel("m", 9)),
 ]
 
 
@@ -81,6 +87,15 @@ async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
     first, *others = await gpt.list_models()
     assert first == ListedModel(name, expected)
     assert [one.id for one in others] == [one["id"] for one in many]
+
+
+async def test_a_list_is_found_wherever_a_server_has_it(door: Door, standin: Standin) -> None:
+    """Bare, by another name, or of names alone."""
+    one = {"id": "m", "object": "model"}
+    for body in ([one], {"models": [one]}, {"data": [], "result": [one]}, {"data": ["m"]}, ["m"]):
+        standin.served["/v1/models"] = body
+        listed = await door.provider(standin).list_models()  # type: ignore[attr-defined]
+        assert [each.id for each in listed] == ["m"], body
 
 
 async def test_what_is_no_list_lists_nothing(door: Door, standin: Standin) -> None:

@@ -25,6 +25,7 @@ from tests.chatapp.providers.requests import (
     text_of,
     user,
 )
+from tests.chatapp.providers.test_streams import claude, spoken
 from tests.standin.behaviours import (
     OVERLOADED,
     UNAUTHORIZED,
@@ -34,6 +35,7 @@ from tests.standin.behaviours import (
     ToolCall,
     rate_limited,
 )
+from tests.standin.raw_server import Script, raw_server
 from tests.standin.server import Standin
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -215,3 +217,18 @@ async def test_a_redirect_is_not_followed(provider: Provider, standin: Standin) 
             assert other.requests == []
         assert f"redirects to: 127.0.0.1:{other.port}" in error.details
         assert (error.status, error.retryable) == (status, False)
+
+
+async def test_a_line_that_breaks_behind_the_end_of_a_reply_costs_nothing(door: Door) -> None:
+    """Some servers and proxies never end a body in order."""
+    whole = {"anthropic": claude("alpha"), "openai": spoken("alpha")[:-1]}[door.name]
+    async with raw_server() as server:
+        read = asyncio.Event()
+        server.script.append(Script([b"".join(whole), b":\n\n"], cut=True, gate=read))
+        model = Model(door.model, 200_000, 1_000)
+        provider = door.make(model, api_key="k", base_url=server.url)
+        async for event in provider.stream(request("Hi")):
+            if isinstance(event, events.TextStreamed):
+                read.set()
+        assert isinstance(event, events.ReplyCompleted)
+        assert text_of(event.content) == "alpha"

@@ -31,6 +31,18 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
     ({"usage": TOKENS}, condense.Usage(9, 2)),
     ({"usage": {**TOKENS, "prompt_tokens_details": CACHED}}, condense.Usage(1, 2, 5, 3)),
     ({"x_groq": {"usage": TOKENS}}, condense.Usage(9, 2)),
+    ({"choices": [{"usage": TOKENS}]}, condense.Usage(9, 2)),
+    ({"usage": {"input_tokens": 9, "output_tokens": 2}}, condense.Usage(9, 2)),
+    # Thoughts are in the total alone.
+    ({"usage": {**TOKENS, "total_tokens": 20}}, condense.Usage(9, 11)),
+    ({"usage": {**TOKENS, "total_tokens": 5}}, condense.Usage(9, 2)),
+    ({"usage": {**TOKENS, "total_tokens": 99, "cached_tokens": 50}}, condense.Usage(0, 2, 9)),
+    ({"usage": {**TOKENS, "cached_tokens": 5}}, condense.Usage(4, 2, 5)),
+    ({"usage": {**TOKENS, "prompt_cache_hit_tokens": 5}}, condense.Usage(4, 2, 5)),
+    (
+        {"usage": {**TOKENS, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 3}},
+        condense.Usage(1, 2, 5, 3),
+    ),
     ({"usage": {"prompt_tokens": -1, "completion_tokens": True}}, condense.Usage()),
     ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "many"}}, condense.Usage()),
     ({"usage": {"prompt_tokens": "9", "completion_tokens": 2.0}}, condense.Usage(9, 2)),

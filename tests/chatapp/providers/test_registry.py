@@ -3,10 +3,13 @@ import sys
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 
 import condense
+from chatapp.accounts.accounts import reached_by
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Model
+from chatapp.models import Profile
 from chatapp.providers import create_provider, provider_spec, provider_specs
 
 MODEL = Model("m", context_window=1_000, max_output=100)
@@ -68,3 +71,21 @@ def test_known_prices_give_exact_costs() -> None:
     short, long = (model.prices.cost(condense.Usage(count, 1_000)) for count in (100_000, 100_001))
     assert short == Decimal("0.0105")
     assert long == Decimal("0.05") + Decimal("0.0000005") + Decimal("0.0025")
+
+
+@pytest.mark.parametrize(
+    ("name", "copied", "base"),
+    [
+        ("anthropic", "https://x.org/v1/messages", "https://x.org"),
+        ("anthropic", "https://x.org/api/v1/", "https://x.org/api"),
+        ("anthropic", "https://x.org/v1/anthropic", "https://x.org/v1/anthropic"),
+        ("openai", "https://x.org/v1/chat/completions", "https://x.org/v1"),
+        ("openai", "https://x.org/v1/", "https://x.org/v1/"),
+    ],
+)
+def test_an_address_may_be_copied_with_the_path_of_its_calls(
+    alice: User, name: str, copied: str, base: str
+) -> None:
+    """It would else be there twice, which no server knows."""
+    profile = Profile(owner=alice, provider=name, base_url=copied, model="m", context_window=9)
+    assert reached_by(profile)["base_url"] == base

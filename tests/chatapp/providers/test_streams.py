@@ -207,9 +207,15 @@ FRAMING = [
     Row("a list of chunks", [event([A, chunk("stop", content="b")], begin="")], "ab"),
     Row("gzip", [gzip.compress(b"".join(spoken()))], WORDS, headers={"content-encoding": "gzip"}),
     Row("a byte at a time", [bytes([b]) for b in b"".join(spoken(SMILE))], SMILE),
+    *[
+        Row(f"a bare {odd!r}", [event(A).replace(b'"a"', b'"' + odd + b'"'), STOP], read)
+        for odd, read in ((b"a\tb", "a\tb"), (b"\xe6\x80b", "\ufffdb"))
+    ],
     Row("an empty chunk first", [event(NO_CHOICES), *spoken()], WORDS),
     Row("no choices first", [event({"choices": None, "usage": None}), *spoken()], WORDS),
     Row("half", [*HALF], "half ", error="broke off"),
+    Row("half, no end by its name", ended("null", content="half "), "half ", error="broke off"),
+    Row("an end by another name", [event(chunk(more={"finishReason": "STOP"}, content="a"))], "a"),
     Row("an end without a reason", [*HALF, DONE], "half "),
     *[
         Row(
@@ -234,6 +240,19 @@ FRAMING = [
     Row("claude, another server's end", [*claude("a")[:-1], DONE], "a", door=0),
     Row("claude, not streamed", [MESSAGE], WORDS, kind=JSON, door=0),
     Row("claude, no end", [b"".join(claude("a")).rstrip()], "a", door=0),
+    Row("claude, no beginning", claude("a")[1:], "a", door=0),
+    Row(
+        "claude, a number as text",
+        [one.replace(b'": 0', b'": "0"') for one in claude("a")],
+        "a",
+        door=0,
+    ),
+    Row(
+        "claude, no block",
+        [*claude()[:1], event(delta("text", text="a")), *claude()[1:]],
+        "a",
+        door=0,
+    ),
 ]
 
 BROKE = {"code": 502, "message": "upstream boom"}
@@ -245,6 +264,8 @@ LIMITED = {"code": 1302, "msg": "rate limited by vendor", "success": False}
 BALANCE = {"status_code": 1008, "status_msg": "insufficient balance"}
 REFUSED = {"object": "error", "message": LONG, "type": "BadRequestError", "code": 400}
 FOUND = [{"loc": ["body"], "msg": LONG}]
+INSPECTED = {"code": "DataInspectionFailed", "message": "It may be inappropriate content."}
+PAGE = b"<!doctype html><title>Just a\n moment</title><p>secret"
 FINE = {**A, "base_resp": {"status_code": 0, "status_msg": ""}}
 FULL_WINDOW = {
     "error": {"code": 400, "type": "exceed_context_size_error", "message": "exceeds the context"}
@@ -277,6 +298,39 @@ ERRORS = [
     failed("rate limit", LIMITED, "rate limited by vendor", 429),
     failed("empty account", {"choices": None, "base_resp": BALANCE}, "insufficient balance", 402),
     Row("a fine base_resp", [event(FINE), *spoken("b")], "ab"),
+    Row("inspected", [event(INSPECTED)], error="inappropriate", status=400),
+    *[
+        Row(
+            f"{code}: {words}",
+            [sent],
+            error=words,
+            status=code,
+            code=code,
+            again=code > 500,
+            kind=kind,
+        )
+        for code, words, sent, kind in (
+            (400, "request: Just a\n moment", PAGE, "text/html"),
+            (
+                403,
+                "said: Your region is not supported",
+                b'{"error": "Your region is not supported"}',
+                JSON,
+            ),
+            (
+                404,
+                "said: No endpoints match your policy",
+                b'{"detail": "No endpoints match your policy"}',
+                JSON,
+            ),
+            (
+                503,
+                "said: The model is still loading",
+                b'{"message": "The model is still loading"}',
+                JSON,
+            ),
+        )
+    ],
     failed("a list", [{"error": EXHAUSTED}], "Resource exhausted", 429),
     Row(
         "a whole body",
@@ -379,6 +433,7 @@ SO = {"type": "text", "text": "So."}
 THOUGHTS = [
     {"type": "thinking", "thinking": one} for one in ("Hm.", [{"type": "text", "text": "Hm."}])
 ]
+END_OF_ALL = {"message": {"content": "a", "reasoning": "Hm."}, "finish_reason": "stop"}
 SHAPES = [
     Row("pictures", ended(content="Here", images=[PICTURE]), "Here", pictures=1),
     Row("a picture alone", ended(images=[PICTURE]), pictures=1),
@@ -397,7 +452,24 @@ SHAPES = [
             {"reasoning_details": [{**DETAIL, "index": 0}]},
             {"reasoning_details": [{"type": "reasoning.summary", "summary": "Hm.", "index": 0}]},
             {"reasoning": "Hm.", "reasoning_details": [DETAIL]},
+            {"reasoning_text": "Hm."},
+            {"thinking": {"content": "Hm."}},
+            {"reasoning_content": [{"type": "text", "text": "H"}, "m."]},
+            {"thinking_blocks": THOUGHTS[:1]},
+            {"content": [{"type": "reasoning", "text": "Hm."}]},
         )
+    ],
+    *[
+        Row(f"text: {one}", ended(content=one), "So.")
+        for one in ({"text": "So."}, ["So", "."], [{"type": "text", "text": {"value": "So."}}])
+    ],
+    *[
+        Row(
+            f"again as a whole: {[*last]}",
+            [event(A), event({"choices": [{**last, **END_OF_ALL}]})],
+            "a",
+        )
+        for last in ({}, {"delta": {}})
     ],
     Row("output_text", ended(content=[{"type": "output_text", "text": "So."}]), "So."),
     Row(
@@ -635,6 +707,9 @@ FAILED = {
     "code": "tool_use_failed",
     "failed_generation": '<function=list_files{"path": "."}</function>',
 }
+USE = begun(type="tool_use", name="list_files", input={"path": "."})
+TWIN = begun(type="tool_use", name="list_files", input={"path": "."}, id="t")
+BARE = begun(type="tool_use", name="list_files", id="t")
 CALLS = [
     *[
         Row(f"arguments: {name}", argued(*given), calls=(("list_files", read),))
@@ -757,6 +832,16 @@ CALLS = [
             f"[{SAID}, {SAID}]",
             f"[TOOL_CALLS]list_files{WHERE}" * 2,
             KEYED.format("", "") * 2,
+        )
+    ],
+    *[
+        Row(f"claude: {name}", claude(*said, reason="tool_use"), calls=calls, door=0)
+        for name, calls, *said in (
+            ("no id", LISTED, USE),
+            ("an empty id", LISTED, {**USE, "content_block": {**USE["content_block"], "id": ""}}),
+            ("one id twice", BOTH, TWIN, {**TWIN, "index": 1}),
+            ("one place twice", BOTH, begun(type="thinking", thinking=""), TWIN, USE),
+            ("no input", LISTED, BARE, delta("input_json", partial_json=WHERE)),
         )
     ],
     Row("claude, written", claude(f"<tool_call>{SAID}</tool_call>"), calls=LISTED, door=0),

@@ -2,6 +2,7 @@
 # ruff: noqa: RUF001 - words of other scripts
 
 import io
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from chatapp.conversations.composer.attachments import block_for
 from chatapp.operations.errors import Refused
 from chatapp.tools import apply_diff, read_file, write_file
 from chatapp.tools.workspace import WritableWorkspace
+from tests.chatapp.tools.pdf_files import make_form, make_pdf
 
 # What a text is written in, and read as.
 TEXTS = [
@@ -47,6 +49,7 @@ TEXTS = [
     ("cp1253", "WINDOWS-1253", "Καλημέρα"),
     ("cp1255", "WINDOWS-1255", "שלום"),
     ("cp1252", "WINDOWS-1252", "20°C, déjà vu, crème brûlée"),
+    *((wide, wide.upper(), "größe\n1") for wide in ("utf-16-le", "utf-16-be", "utf-32-le")),
 ]
 # What is read without a guess.
 MARKED = ("utf-8", "utf-8-sig", "utf-16", "utf-32")
@@ -58,6 +61,7 @@ DAMAGED = {
     "你好，世界。\n".encode("gb18030") + b"\xff\n" + "这是一个测试".encode("gb18030"): (
         "你好，世界。\n\ufffd\n这是一个测试"
     ),
+    b"\0\0\0cut by a crash: \0 here\0\0": "cut by a crash: \ufffd here",
 }
 
 
@@ -123,11 +127,11 @@ def packed(**parts: str) -> bytes:
     return data.getvalue()
 
 
-def document(body: str, head: str = "") -> bytes:
+def document(body: str, head: str = "", **parts: str) -> bytes:
     """Return a .docx with this body."""
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     text = f'{head}<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
-    return packed(word__document=text)
+    return packed(word__document=text, **parts)
 
 
 def paragraph(text: str, style: str = "") -> str:
@@ -154,6 +158,51 @@ def test_an_office_file_is_read_as_markdown(folder: Path) -> None:
     for part in ("# 标题", "- one", "| A | B |\n", "& &x;"):
         assert re.sub(r"\n *\d+\t", "\n", read).count(part)
     assert "root:" not in read
+
+
+MAIL = """From: =?utf-8?B?w4RubmU=?= <a@x.org>
+Subject: Hi
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: text/plain; charset=iso-8859-1
+Content-Transfer-Encoding: quoted-printable
+
+Gr=FC=DFe
+--b
+Content-Type: image/png
+Content-Disposition: attachment; filename=a.png
+Content-Transfer-Encoding: base64
+
+SECRET
+--b--
+"""
+PICTURE = {"data": {"image/png": "SECRET", "text/plain": ["<Figure>"]}}
+CODE = {"cell_type": "code", "source": ["x = 1\n", "x"], "outputs": [{"text": ["1"]}, PICTURE]}
+NOTEBOOK = {"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "# Title"}, CODE]}
+NOTES = "<w:footnotes>{}</w:footnotes>".format(paragraph("A &amp; B"))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (MAIL.encode(), "From: Änne <a@x.org>\nSubject: Hi\n\nGrüße\n[Attached: a.png]"),
+        (
+            json.dumps(NOTEBOOK).encode(),
+            "# Title\n\n```\nx = 1\nx\n```\n\n[Output]\n1\n\n[Output]\n<Figure>",
+        ),
+        (b'{"nbformat": 4, "cells": 7}', '{"nbformat": 4, "cells": 7}'),
+        (b"From: me\n\nMIME-Version: 1.0", "From: me\n\nMIME-Version: 1.0"),
+        (document(paragraph("Body"), word__footnotes=NOTES), "Body\n\n[footnotes]\nA & B\n"),
+        (b"\xef\xbb\xbf\n" + make_pdf("Told"), "[Page 1]\nTold"),
+        (make_form("Told", "name", "Änne"), "[Page 1]\nTold\n[Form]\nname: Änne"),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+def test_words_that_a_file_wraps_in_others_are_read(data: bytes, text: str) -> None:
+    """Without the pictures among them, which only cost tokens."""
+    assert said(block_for("a", data)) == f'<file name="a">\n{text}\n</file>'
 
 
 @pytest.mark.parametrize(

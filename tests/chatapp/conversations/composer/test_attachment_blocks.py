@@ -78,6 +78,7 @@ def test_a_pdf_is_its_text_with_the_number_of_its_pages(monkeypatch: pytest.Monk
     ("name", "data", "reason"),
     [
         ("a.txt", b" \n\t", "“a.txt” is empty."),
+        ("a.txt", "\u200b\u2060".encode(), "“a.txt” is empty."),
         ("a.exe", b"MZ\x00\x01\x02", "Save it as PNG, PDF, .docx, .xlsx, .pptx or text."),
         ("a.png", make_png().replace(b"IDAT", b"IDAX"), "“a.png” is a damaged image."),
         ("a.jpg", make_jpeg()[:-2], "is a damaged image."),

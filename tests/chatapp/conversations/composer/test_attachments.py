@@ -78,7 +78,8 @@ async def test_a_file_alone_is_a_message(
     """Without a word; the conversation is called by its name."""
     ids = await attach(conversation)
     anthropic_standin.reply("Nice.")
-    assert "nothing to send" in await page.refusal("  ")
+    for unseen in ("  ", "\u200b \ufeff"):
+        assert "nothing to send" in await page.refusal(unseen)
     await tell(page, "", ids)
     assert received(anthropic_standin)[1] == 1
     await conversation.arefresh_from_db()

@@ -10,7 +10,7 @@ from tests.hostile import Hostile, hostile_texts
 
 MARKUP = [
     "![", "[a][", "*a_ ", ">\n", "a@", "[a]: b\n", "[](http://a.b) ", "|\n--\n", "\\(a ",
-    "\\[\n$$ a\nx\n", "</details> ",
+    "\\[\n$$ a\nx\n", "</details> ", "`",
     "[^1]", "[^a]: ", "[^a]:\n", "[^a]: b\n    c\n\n",
 ]  # fmt: skip
 STREAMED = [

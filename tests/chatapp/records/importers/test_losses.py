@@ -94,6 +94,18 @@ DEEP: Any = {}
 for _level in range(300):
     DEEP = [DEEP]
 TOO_DEEP = "It has too many parts, or too much text."
+TREE = {
+    "title": "talk", "inserted_at": ISO, "mapping": {
+        "root": {"parent": None, "message": None},
+        "1": {"parent": "root", "message": {"fragments": [{"type": "REQUEST", "content": "Why?"}]}},
+        "2": {"parent": "1", "message": {"model": "m", "fragments": [
+            {"type": "THINK", "content": "Hm."}, {"type": "RESPONSE", "content": "So."}]}},
+        "3": {"parent": "2", "message": {"role": "USER", "content": "And?",
+                                         "files": [{"file_name": "a.pdf"}]}},
+        "4": {"parent": "3", "message": {"role": "ASSISTANT", "content": "Yes.",
+                                         "reasoning_content": "Well."}},
+    },
+}  # fmt: skip
 SHELLS: list[Any] = [
     None, 7, "text", [], {}, {"title": "shell"}, {"title": "shell", "mapping": None},
     {"title": "shell", "mapping": []}, {"a": [[[]]]}, DEEP, GOOD | {"x": DEEP},
@@ -142,6 +154,13 @@ def test_an_item_that_is_no_conversation_costs_only_itself(
 def test_each_form_reads_on_behind_what_it_can_t_use(tmp_path: Path, data: Any) -> None:
     """Also from before it had branches."""
     assert {*said(pieces_of(tmp_path, data))} == {"Hi"}
+
+
+def test_a_tree_of_fragments_is_no_empty_conversation(tmp_path: Path) -> None:
+    """Newer files and older ones; a file that is not there is named."""
+    pieces = pieces_of(tmp_path, [TREE])
+    assert said(pieces) == ["Why?", "thinking: Hm.", "So.", "And?", "thinking: Well.", "Yes."]
+    assert ["a.pdf" in one for one in problems(pieces)] == [True]
 
 
 @pytest.mark.parametrize("odd", [None, 5, "words of it", [], ["words of it"], {"x": "words of it"}])
