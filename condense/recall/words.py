@@ -12,10 +12,10 @@ from typing import Literal
 
 from stop_words import get_stop_words
 
-# Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
+# Letters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
 UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-    "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\ua4cf"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 # Vowel signs of India's scripts are parts of words.
