@@ -89,7 +89,9 @@ def start_message(
         forgets = forgotten_passages.block_for(locked, text)
         is_forgetting = any(forgotten_by([one.to_api() for one in forgets]))
         # A request that finds nothing recalls what it may mean, each passage with a button.
-        around = forgets if is_forgetting else (*forgets, *_recall(locked, preferences, text))
+        until = locked.last_seq if forgets else None
+        recalls = () if is_forgetting else _recall(locked, preferences, text, until)
+        around = (*forgets, *recalls)
         if surroundings:
             around = (environment_block(surroundings), *around)
         message = condense.Message("user", (*around, *words, *brought.blocks, *blocks))
@@ -109,20 +111,22 @@ def start_message(
 
 
 def _recall(
-    conversation: Conversation, preferences: Preferences, words: str
+    conversation: Conversation, preferences: Preferences, words: str, until: int | None
 ) -> tuple[condense.TextBlock, ...]:
-    """Return a block of hidden passages that fit a new message's words, or nothing.
+    """Return a block of passages that fit a new message's words, or nothing.
 
-    The conversation is locked, and no query is made if nothing in it is hidden. An error in the
-    search adds no passages, and keeps no message from being sent.
+    They are hidden, or stand up to the position ``until``. The conversation is locked, and no query
+    is made if there can be none. An error in the search adds no passages, and keeps no message from
+    being sent.
     """
-    if not conversation.has_hidden or conversation.auto_recall is False or not words.strip():
+    own = conversation.auto_recall
+    is_on = preferences.auto_recall if own is None else own
+    if not (is_on and words.strip() and (conversation.has_hidden or until)):
         return ()
-    profile = conversation.answering
-    if profile is None or not (conversation.auto_recall or preferences.auto_recall):
+    if (profile := conversation.answering) is None:
         return ()
     try:
-        found = StoredRecall(conversation.pk)(words, condense.MOST_PASSAGES)
+        found = StoredRecall(conversation.pk, until)(words, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)

@@ -13,7 +13,7 @@ from condense.facts.rules import READ_CHARS, is_rule, may_back_rule
 from condense.facts.texts import Shown, plain_text, sentences
 from condense.messages import Message
 from condense.recall.ranking import MemoryRecall
-from condense.recall.words import Term, fold, terms_of
+from condense.recall.words import Term, terms_in, terms_of
 
 MOST_SENTENCES, MOST_SOURCES = 1_000, 3
 MOST_BACKING = 20  # sources that are searched for a rule
@@ -64,7 +64,8 @@ class _Originals:
         self._language = language or "en"
         self._shown = cache(lambda number: Shown(self._texts[number]))
         # Sentences of a summary are about the same things.
-        self._numbers_of, self._sentences = cache(self._index.numbers_of), cache(self._sentences_of)
+        self._numbers_of = cache(self._index.numbers_of)
+        self._sentences = cache(lambda number: [*sentences(self._texts[number][:READ_CHARS])])
         # Words of another language than the originals' stand in none of them.
         self._is_same = not language or language in map(language_of, self._texts)
 
@@ -93,7 +94,7 @@ class _Originals:
 
     @cached_property
     def _all(self) -> Shown:
-        return Shown.joined(map(self._shown, range(len(self._texts))))
+        return Shown("\n".join(self._texts))
 
     def _sources(self, terms: Sequence[Term]) -> tuple[list[int], float]:
         """Return the messages with most of the terms, and the share of terms that the best has."""
@@ -115,17 +116,10 @@ class _Originals:
     def _backs(self, number: int, terms: Sequence[Term]) -> bool:
         """Return True if one sentence of a message may be the source of a rule."""
         least = RULE_SUPPORTED * _sum(terms)
-        for sentence, folded in self._sentences(number):
-            here = [term for term in terms if term.text in folded]
-            if _sum(here) < least or not may_back_rule(sentence, self._language):
-                continue
-            if _sum([term for term in here if any(term.places(folded))]) >= least:
-                return True
-        return False
-
-    def _sentences_of(self, number: int) -> list[tuple[str, str]]:
-        """Return the sentences of a message, each with its folded form."""
-        return [(one, fold(one)) for one in sentences(self._texts[number][:READ_CHARS])]
+        return any(
+            _sum(terms_in(terms, sentence)) >= least and may_back_rule(sentence, self._language)
+            for sentence in self._sentences(number)
+        )
 
 
 def _sum(terms: Iterable[Term]) -> int:

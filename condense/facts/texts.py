@@ -4,9 +4,10 @@ import html
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
-from typing import Any, Self
+from typing import Any
 
 from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.recall.words import is_unspaced
 
 BYTES_PER_TOKEN = 4
 GAP = "[…]"  # stands where words are left out
@@ -38,13 +39,6 @@ class Shown:
     def __init__(self, text: str) -> None:
         self.text = plain(text)
 
-    @classmethod
-    def joined(cls, texts: Iterable["Shown"]) -> Self:
-        """Return several texts as one."""
-        made = cls("")
-        made.text = " ".join([one.text for one in texts])
-        return made
-
     def has(self, text: str) -> bool:
         """Return True if these words stand there; the first and last may be parts of others."""
         wanted = plain(text)
@@ -69,9 +63,7 @@ class Shown:
 
 
 def _is_word(character: str) -> bool:
-    # Scripts without spaces part no words.
-    in_script = "\u2e80" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7ff"
-    return character == "_" or (character.isalnum() and not in_script)
+    return character == "_" or (character.isalnum() and not is_unspaced(character))
 
 
 def plain(text: str) -> str:

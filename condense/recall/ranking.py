@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from condense.messages import Message
 from condense.recall.passages import Near, Passage, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
-from condense.recall.words import MARKS, Term, fold, terms_in, terms_of, words_of
+from condense.recall.words import MARKS, Term, fold, respelled, terms_in, terms_of, words_of
 
 if TYPE_CHECKING:
     from condense.recall.meanings import Embedded, Embedder
@@ -81,19 +81,20 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
 
     Each is of another message, and says something else. After small talk none fits at all.
     """
-    if not (terms := terms_of(question)):
+    if not (terms := [*dict.fromkeys([*terms_of(question), *terms_of(respelled(question))])]):
         return []
     found = dict(zip(terms, index.look_up([(term,) for term in terms], MOST), strict=True))
     weights = {term: weight_of(term, numbers, index.span) for term, numbers in found.items()}
-    rarest = sorted(terms, key=lambda term: -weights[term])[:ASKED]
-    total = sum([weights[term] for term in rarest]) or 1
+    terms.sort(key=lambda term: -weights[term])
+    total = sum([weights[term] for term in terms[:ASKED]]) or 1
+    rarest = [term for term in terms if found[term]][:ASKED]
     weights = {term: weights[term] / total for term in rarest}
     near = _shares(index.nearest(question, NEAREST))
     by_meaning = {number: share for (number, _), share in reversed(near.items())}
     numbers = [*_join(_candidates(index, found, weights), by_meaning)][:READ]
     passages = _passages(index.read(numbers)) if numbers else []
-    keys = {at: (one.message.number, one.passage) for at, one in enumerate(passages)}
-    by_meaning = {at: near[key] for at, key in keys.items() if key in near}
+    keys = [(one.message.number, one.passage) for one in passages]
+    by_meaning = {at: near[key] for at, key in enumerate(keys) if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms)
     told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
@@ -134,17 +135,17 @@ def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dic
 
 def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages, without those of the same message or with the same words."""
-    best: list[Passage] = []
+    best: dict[int, Passage] = {}
     seen: list[frozenset[str]] = []
     for passage in passages:
         if len(best) == limit:
             break
-        words = frozenset(words_of(passage.text))
-        is_new = all(len(words & other) < _SAME * len(words | other) for other in seen)
-        if is_new and passage.seq not in [one.seq for one in best]:
-            best.append(passage)
-            seen.append(words)
-    return best
+        if passage.seq not in best:
+            words = frozenset(words_of(passage.text))
+            if all(len(words & other) < _SAME * len(words | other) for other in seen):
+                best[passage.seq] = passage
+                seen.append(words)
+    return [*best.values()]
 
 
 def weight_of(term: Term, found: Sequence[int], span: tuple[int, int]) -> float:

@@ -5,17 +5,17 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Literal
 
 from stop_words import get_stop_words
 
-# Characters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
+# Letters of scripts that put no space between words: Thai to Burmese, Khmer, East Asia's.
 UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-    "\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\ua4cf"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 # Vowel signs of India's scripts are parts of words.
@@ -42,10 +42,13 @@ MOST_TERMS, LONGEST = 48, 500  # of a question; characters that are read for the
 ENDS, LEAST_ASKED = 2_000, 20
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？؟])|\n+")
 MARKS = ("?", "？", "؟")
-AGAIN = 8  # times that a term is looked for in one text
 # Of several languages that a text may be of, it is of the first.
 _LANGUAGES = ("en", "de", "fr", "es", "pt", "ru", "ar", "hi", "ko", "it", "tr", "nl", "pl")
-
+# Where names and numbers are spelled otherwise, too: 250000, maxSize, RAL7016, max_size, 250.000.
+_SPELLED = re.compile(
+    r"(\d{5,15})|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
+    r"|(?<=[^\W_])_(?=[^\W_])|(?<=\d)[.,'\u2019\xa0\u202f ](?=\d{3}(?!\d))"
+)
 Kind = Literal["word", "stem", "pair", "sign", "common"]
 Forms = tuple[tuple[str, bool], ...]
 
@@ -55,10 +58,9 @@ def common_words(words: Collection[str]) -> frozenset[str]:
 
     Words of small talk are common in all languages.
     """
-    lists = map(_stop_words, _LANGUAGES)
-    common = max(lists, key=lambda common: sum(word in common for word in words))
     small, stems = _small_talk()
-    common |= small
+    lists = map(_stop_words, _LANGUAGES)
+    common = small | max(lists, key=lambda common: sum(word in common for word in words))
     return frozenset([one for one in words if one in common or one.startswith(stems)])
 
 
@@ -109,17 +111,23 @@ class Term:
         tails = ("", *_TAILS) if has_tails else ("",)
         return tuple([(a + self.text + z, self.kind == "stem") for a in heads for z in tails])
 
-    def places(self, folded: str) -> Iterator[re.Match[str]]:
-        """Yield its places in a folded text, at most so many."""
-        if self.text in folded:
-            is_whole = self.kind in {"word", "common"}
-            ends = f"(?:{'|'.join(_TAILS)})?" if self.kind == "word" else ""
-            heads = f"(?:{'|'.join(_HEADS)})?" if is_whole and _ARABIC.match(self.text) else ""
-            pattern = heads + re.escape(self.text) + (rf"{ends}(?![^\W_])" if is_whole else "")
-            for one in islice(re.finditer(pattern, folded), AGAIN):
-                # A stem may stand within a word, as in a German compound.
-                if not (is_whole and one.start() and folded[one.start() - 1].isalnum()):
-                    yield one
+    def places(self, folded: str) -> Iterable[re.Match[str]]:
+        """Return its places in a folded text."""
+        return _pattern(self.text, self.kind).finditer(folded) if self.text in folded else ()
+
+
+@lru_cache(1_000)
+def _pattern(text: str, kind: Kind) -> re.Pattern[str]:
+    literal = re.escape(text)
+    if kind not in {"word", "common"}:
+        # A stem may stand within a word, as in a German compound.
+        return re.compile(literal)
+    # What begins with a literal is looked for at the speed of a plain search.
+    begins = rf"{literal}(?<![^\W_]{literal})"
+    if _ARABIC.match(text):
+        begins = rf"(?<![^\W_])(?:{'|'.join(_HEADS)})?{literal}"
+    ends = f"(?:{'|'.join(_TAILS)})?" if kind == "word" else ""
+    return re.compile(rf"{begins}{ends}(?![^\W_])")
 
 
 def terms_of(question: str) -> list[Term]:
@@ -134,6 +142,11 @@ def terms_of(question: str) -> list[Term]:
     common = common_words(words)
     found = dict.fromkeys(term for word in words for term in _terms(word, common))
     return sorted(found, key=lambda one: one.kind == "common")[:MOST_TERMS]
+
+
+def respelled(text: str) -> str:
+    """Return a text with its names and numbers in another spelling: max Size, 250,000, maxsize."""
+    return _SPELLED.sub(lambda at: f"{int(at[1]):,}" if at[1] else " " * (not at[0]), text)
 
 
 def _questions_in(text: str) -> str:

@@ -84,15 +84,19 @@ async def embed_messages(conversation: str) -> None:
         raise
 
 
-def make_vectors(conversation: uuid.UUID) -> bool:
-    """Make missing vectors of a conversation for some seconds; return True if more are missing."""
+def make_vectors(conversation: uuid.UUID, *, visible: bool = False) -> bool:
+    """Make missing vectors of a conversation for some seconds; return True if more are missing.
+
+    Those of people's ``visible`` messages as well, if a question is about them.
+    """
     embedder = embedder_for(conversation)
     meanings = Meanings.objects.filter(conversation=conversation).first()
     if embedder is None or meanings is None:
         return False
     said = Message.objects.written().filter(conversation=conversation, rewind_parent=None)
     # All of a long import may be hidden soon.
-    wanted = said.filter(Q(hidden=True) | Q(conversation__source__messages__gte=MANY))
+    is_wanted = Q(hidden=True) | Q(conversation__source__messages__gte=MANY)
+    wanted = said.filter(is_wanted | Q(role="user") if visible else is_wanted)
     lacking = wanted.exclude(meaning__embedder=embedder.name).order_by("-seq")
     end, is_over = time.monotonic() + SLICE, True
     try:
@@ -176,10 +180,16 @@ def _embed_question(conversation: uuid.UUID, text: str, *, unasked: bool) -> Non
     embedder = embedder_for(conversation)
     if embedder is None or not text.strip() or time.monotonic() < _paused["until"]:
         return
-    found = Meanings.objects.filter(pk=conversation, embedder=embedder.name)
+    found = Meanings.objects.filter(pk=conversation)
     if unasked:
         own, by_owner = "conversation__auto_recall", "conversation__owner__preferences__auto_recall"
         found = found.filter(Q(**{own: True}) | Q(**{own: None, by_owner: True}))
+        if condense.find_forget_requests(text):
+            # It may mean what is still visible.
+            mark_due(conversation)
+            if found.exists():
+                make_vectors(conversation, visible=True)
+    found = found.filter(embedder=embedder.name)
     if asked.get(text, ("",))[0] == embedder.name or not found.exclude(centre=b"").exists():
         return
     short = text if len(text) <= 2 * HALF else f"{text[:HALF]} … {text[-HALF:]}"

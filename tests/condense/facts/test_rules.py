@@ -34,6 +34,31 @@ def test_a_rule_is_told_by_the_words_of_its_language(language: str, rule: str) -
     assert [*rules_in(rule, "")] == []
 
 
+# Sentences that report another's rule, and sentences that only look so.
+REPORTED = {
+    "en": ("My boss always says never to use tabs.", "As I said, never use tabs."),
+    "de": ("Laut dem Artikel soll man nie Tabs nutzen.", "Schreib immer dazu, wo das steht."),
+    "fr": ("Mon chef dit de ne jamais mentir.", "Dis-moi toujours ce que dit le journal."),
+    "es": ("Mi jefe dice que nunca hay que mentir.", "Dime siempre lo que dice el registro."),
+    "pt": ("O artigo recomenda nunca usar tabs.", "Como eu disse, nunca use tabs."),
+    "it": ("Il capo dice di non usare mai i tab.", "Ti ho detto di non usare mai le emoji."),
+    "ru": ("Врач говорит, что никогда нельзя курить.", "Как я сказал, никогда не используй табы."),
+    "tr": ("Patronum hep asla sekme kullanmayın der.", "Asla sekme kullanma."),
+    "zh": ("我老板总说绝对不要用制表符。", "必须告诉我日志里说了什么。"),
+    "ja": ("上司はタブを絶対に使うなと言っています。", "前に言ったが、タブは使わないで。"),
+    "ko": ("상사는 탭을 절대 쓰지 말라고 말해요.", "죄송하다고 말하지 마세요."),
+    "ar": ("مديري يقول لا تستخدم الرموز أبدا.", "كما قلت، لا تستخدم الرموز أبدا."),
+    "hi": ("मेरे बॉस कहते हैं कि टैब कभी इस्तेमाल न करें।", "जैसा मैंने कहा, टैब कभी इस्तेमाल न करें।"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", REPORTED)
+def test_a_rule_that_is_only_reported_is_none(language: str) -> None:
+    """A person may agree with it or not."""
+    reported, own = REPORTED[language]
+    assert [*rules_in(f"{reported} {own}", language)] == [own]
+
+
 @pytest.mark.parametrize(
     "text",
     [

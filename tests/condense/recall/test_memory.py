@@ -49,10 +49,15 @@ def found(search: MemoryRecall, words: str) -> list[str]:
         ("ワイファイの鍵は机の上です", "鍵はどこですか？"),
         ("The ticket is LJ-5QX7.", "lj-5qx7?"),
         ("What a NAÏVE idea.", "naive?"),
+        ("The size is max_retry_count.", "What is maxRetryCount?"),
+        ("The size is maxRetryCount.", "What is max_retry_count?"),
+        ("It is painted in RAL 7016.", "ral7016?"),
+        ("Der Kredit ist 250.000 hoch.", "Was ist 250000?"),
+        ("The loan is 1250000.", "What is 1,250,000?"),
     ],
 )
 def test_a_question_is_asked_in_other_forms_than_its_answer(said: str, words: str) -> None:
-    """Endings, accents, capitals, articles, and signs without spaces."""
+    """Endings, accents, capitals, articles, signs without spaces, and names and numbers in code."""
     assert found(recall(said), words)[0] == said
 
 

@@ -7,18 +7,19 @@ from condense import CharacterCounter, MemoryRecall, Message, recalled_block
 from tests.condense.dialogues import numbered
 
 SMALL_TALK = {
-    "en": "Thank you so much, that helps.|Good evening!|Nice work, keep going.|Alright, got it.|Are you still there?",
-    "de": "Vielen Dank, das hilft mir sehr.|Guten Abend!|Gut gemacht, weiter geht's.|Alles klar, verstanden.|Bist du noch da?",
-    "fr": "Merci beaucoup, ça m'aide bien.|Bonsoir !|Bien joué, continue comme ça.|C'est noté, compris.|Comment ça va aujourd'hui ?",
-    "es": "Muchas gracias, me ayuda mucho.|¡Buenas noches!|Buen trabajo, sigue así.|De acuerdo, entendido.|¿Sigues ahí?",
-    "pt": "Muito obrigada, isso ajuda bastante.|Boa noite!|Bom trabalho, continue assim.|Certo, entendi.|Vamos continuar?",
-    "ru": "Большое спасибо, это очень помогло.|Добрый вечер!|Отлично, продолжай.|Ладно, понял.|Как у тебя дела сегодня?",
-    "zh": "非常感谢，很有帮助。|晚上好！|做得好，加油。|明白了，收到。|你还在吗？",
-    "ja": "どうもありがとうございます、助かります。|こんばんは！|よくできました、続けてください。|了解しました。|今日は元気ですか？",
-    "ko": "정말 고마워요, 도움이 됐어요.|좋은 저녁이에요!|잘했어요, 계속하세요.|알겠습니다, 이해했어요.|아직 거기 있어요?",
-    "hi": "बहुत बहुत धन्यवाद, इससे मदद मिली।|शुभ संध्या!|अच्छा काम, ऐसे ही करते रहो।|ठीक है, समझ गया।|आज आप कैसे हैं?",
-    "ar": "شكرا جزيلا، هذا يساعدني كثيرا.|مساء الخير!|عمل جيد، استمر هكذا.|حسنا، فهمت.|كيف حالك اليوم؟",
-    "it": "Grazie mille, mi aiuta molto.|Buonasera!|Ciao di nuovo!|Grazie, va bene così.|Andiamo avanti?",
+    "en": "Thank you so much, that helps.|Good evening!|Nice work, keep going.|Alright, got it.|Are you still there?|Great stuff, carry on.",
+    "de": "Vielen Dank, das hilft mir sehr.|Guten Abend!|Gut gemacht, weiter geht's.|Alles klar, verstanden.|Bist du noch da?|Schönen Feierabend!",
+    "fr": "Merci beaucoup, ça m'aide bien.|Bonsoir !|Bien joué, continue comme ça.|C'est noté, compris.|Comment ça va aujourd'hui ?|Bonne soirée à toi.",
+    "es": "Muchas gracias, me ayuda mucho.|¡Buenas noches!|Buen trabajo, sigue así.|De acuerdo, entendido.|¿Sigues ahí?|Sin prisa, tómate tu tiempo.",
+    "pt": "Muito obrigada, isso ajuda bastante.|Boa noite!|Bom trabalho, continue assim.|Certo, entendi.|Vamos continuar?|Oi, tudo bem com você?",
+    "ru": "Большое спасибо, это очень помогло.|Добрый вечер!|Отлично, продолжай.|Ладно, понял.|Как у тебя дела сегодня?|Не спеши, всё нормально.",
+    "zh": "非常感谢，很有帮助。|晚上好！|做得好，加油。|明白了，收到。|你还在吗？|祝你周末愉快。",
+    "ja": "どうもありがとうございます、助かります。|こんばんは！|よくできました、続けてください。|了解しました。|今日は元気ですか？|あはは、面白いね。",
+    "ko": "정말 고마워요, 도움이 됐어요.|좋은 저녁이에요!|잘했어요, 계속하세요.|알겠습니다, 이해했어요.|아직 거기 있어요?|안녕, 잘 지냈어?",
+    "hi": "बहुत बहुत धन्यवाद, इससे मदद मिली।|शुभ संध्या!|अच्छा काम, ऐसे ही करते रहो।|ठीक है, समझ गया।|आज आप कैसे हैं?|आपका दिन शुभ हो।",
+    "ar": "شكرا جزيلا، هذا يساعدني كثيرا.|مساء الخير!|عمل جيد، استمر هكذا.|حسنا، فهمت.|كيف حالك اليوم؟|أتمنى لك يوما سعيدا.",
+    "it": "Grazie mille, mi aiuta molto.|Buonasera!|Ciao di nuovo!|Grazie, va bene così.|Andiamo avanti?|Ahah, bellissimo.",
+    "th": "ขอบคุณมาก เยี่ยมเลย|สวัสดี สบายดีไหม|โอเค ไปต่อได้เลย",
 }
 ASKS = {
     "en": "Where does Anna live?|remind me how high the deposit was|What did we decide about the roof?|how tall is the water tower",
@@ -32,6 +33,7 @@ ASKS = {
     "ko": "안나는 어디에 살아요?|보증금이 얼마였는지 알려 줘|지붕은 어떻게 하기로 했죠?",
     "hi": "अन्ना कहाँ रहती है?|मुझे याद दिलाओ जमा राशि कितनी थी|छत के बारे में हमने क्या तय किया?",
     "ar": "أين تسكن آنا؟|ذكرني كم كان مبلغ التأمين|ماذا قررنا بشأن السقف؟",
+    "th": "แอนนาอยู่ที่ไหน|เตือนฉันหน่อยว่าเงินมัดจำเท่าไร",
     "it": "Dove abita Anna?|ricordami quanto era la caparra di casa|Cosa abbiamo deciso sul tetto?",
 }
 

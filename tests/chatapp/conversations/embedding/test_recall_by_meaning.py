@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import LazySettings, settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp.conversations import conversations, forgotten_passages
+from chatapp.conversations.composer.slash_commands import bring
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.embedding.vectors import asked
 from chatapp.conversations.toolbox.history_search import StoredHistory, StoredRecall
@@ -182,13 +183,25 @@ async def test_a_message_recalls_what_shares_no_word_with_it(
     assert embeddings.texts == [DOG]
 
 
-def test_a_request_to_forget_offers_what_it_may_mean(hidden: Conversation, client: Client) -> None:
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_a_request_to_forget_offers_what_it_may_mean(
+    conversation: Conversation, say: Say, embeddings: Embeddings, client: Client, is_hidden: bool
+) -> None:
     """It forgets nothing by meaning alone; the page has a button for each passage."""
+    hidden = conversation
+    for text in SAID:
+        say("user", text)
+    if is_hidden:
+        summarise(hidden)
+        make(hidden)
     Preferences.objects.filter(owner=hidden.owner).update(auto_recall=True)
     client.force_login(hidden.owner)
     for text in ("Forget my wage.", "Go on.", "Forget the planet Mars."):
-        asked[text] = settings.EMBEDDINGS_MODEL, asked_vector(text)
-        end(ask(Conversation.objects.get(pk=hidden.pk), text), "I see.")
+        own = Conversation.objects.get(pk=hidden.pk)
+        own.has_meanings = is_hidden
+        async_to_sync(bring)(own, text, strict=False)
+        end(ask(own, text), "I see.")
     rows = [*hidden.messages.questions().filter(turn__isnull=False).order_by("seq")]
     assert "Forget: …" in message_store.to_engine(rows[0]).text
     assert SAID[2] in recalled(rows[0])
