@@ -19,7 +19,14 @@ AT_ONCE = 0.001
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
-    """Django's; a server that lets nobody write for now is none of its internal errors."""
+    """Django's; limits that operators set are no mistakes of ours, nor the server's."""
+
+    _limits = (
+        errors.ReadOnlySqlTransaction,
+        errors.IdleInTransactionSessionTimeout,
+        errors.TransactionTimeout,
+        errors.InsufficientPrivilege,
+    )
 
     @override
     def __exit__(
@@ -28,7 +35,7 @@ class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, errors.ReadOnlySqlTransaction):
+        if isinstance(error, self._limits):
             raise utils.OperationalError(*error.args) from error
         super().__exit__(kind, error, traceback)
 
