@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import ConnectionHandler
@@ -36,6 +37,19 @@ def databases(
         yield databases
         databases.close_all()
         databases["default"].close_pool()
+
+
+def test_a_connection_is_given_back_after_a_while_without_use(databases: ConnectionHandler) -> None:
+    """Others may have it then, or nobody."""
+    own: Any = databases["default"]
+    own.cursor().execute("SELECT 1")
+    own.close_if_idle()
+    assert own.connection
+    own.cursor().execute("SELECT 1")
+    own.close_if_idle()
+    assert own.connection
+    own.close_if_idle()
+    assert own.connection is None
 
 
 LIMITS = {"57014": "takes long", "25P03": "takes long", "25P04": "takes long"}
