@@ -37,8 +37,16 @@ STOP = ContextVar[Event | None]("stop", default=None)
 # PostgreSQL's code for what would have to wait.
 LOCK_NOT_AVAILABLE = "55P03"
 
-# Each keeps a connection of its own, for as long as the process runs.
-_THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
+_executors = list[ThreadPoolExecutor]()
+
+
+def threads(number: int, name: str) -> ThreadPoolExecutor:
+    """Return threads that each keep a connection for as long as they often need it."""
+    _executors.append(made := ThreadPoolExecutor(number, thread_name_prefix=name))
+    return made
+
+
+_THREADS = threads(2, "reading")
 _RECOVERY = ThreadPoolExecutor(1, thread_name_prefix="recovery")
 
 _COLUMNS: dict[type, "models.Field[Any, Any]"] = {
@@ -56,9 +64,17 @@ def _call[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return work(*args, **kwargs)
 
 
+def _search[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return work(*args, **kwargs)
+    finally:
+        if is_shared():
+            connection.close()
+
+
 # Made once: asgiref examines each function that it wraps, which takes as long as a query.
 _READ = sync_to_async(_call, thread_sensitive=False, executor=_THREADS)
-_RECOVER = sync_to_async(_call, thread_sensitive=False, executor=_RECOVERY)
+_RECOVER = sync_to_async(_search, thread_sensitive=False, executor=_RECOVERY)
 _WRITE = sync_to_async(_call)
 
 
@@ -68,13 +84,29 @@ def reading[**P, T](read: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 
 def recovering[**P, T](work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a search for abandoned work awaitable, without a delay of any other work."""
+    """Make a search for abandoned work awaitable, without a delay of any other work.
+
+    It is rare, so that no connection is kept for the next one.
+    """
     return partial(_RECOVER, work)
 
 
 def writing[**P, T](write: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Make a writing function awaitable: all of them run one after the other, on one thread."""
     return partial(_WRITE, write)
+
+
+async def give_back_idle() -> None:
+    """Have threads return the connections to the pool that they did not use since the last call."""
+    if is_shared():
+        for executor in _executors:
+            executor.submit(_give_back_idle)
+        await writing(_give_back_idle)()
+
+
+def _give_back_idle() -> None:
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    database.close_if_idle()
 
 
 @dataclass(frozen=True, slots=True)

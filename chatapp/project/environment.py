@@ -27,7 +27,7 @@ WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only name
 
 # Connections to a database that is no file, one a thread at most; seconds to wait for a free one,
 # and for a try to connect anew, or the pool would pause longer after each.
-POOL = {"min_size": 0, "max_size": 40, "timeout": 10, "reconnect_timeout": 1, "max_idle": 10}
+POOL = {"min_size": 0, "max_size": 40, "timeout": 10, "reconnect_timeout": 1, "max_idle": 5}
 
 # How PostgreSQL is told which process a connection is of; names have 63 bytes there.
 APPLICATION = "palimpsest"

@@ -13,7 +13,6 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,7 +24,15 @@ from chatapp.agent import events
 from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
 from chatapp.models.calls import read_draft
-from chatapp.models.database import Statement, is_shared, locking, reading, together, writing
+from chatapp.models.database import (
+    Statement,
+    is_shared,
+    locking,
+    reading,
+    threads,
+    together,
+    writing,
+)
 from chatapp.models.errors import explain_write_error
 from chatapp.storage.request_log import common
 from condense import noop
@@ -75,7 +82,7 @@ PAUSE = 0.3
 SHORTEST_PAUSE = 0.03
 
 # Drafts do not queue behind requests and other writes, which share one thread.
-THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
+THREAD = threads(1, "drafts")
 
 # Django's own would compile a statement for each row, which costs ten times the write.
 _OPEN = (
@@ -103,6 +110,7 @@ class PartialReplyWriter:
         self._stored: dict[int, tuple[str, condense.Usage]] = {}
         self._changed: set[int] = set()
         self._hurry = asyncio.Event()
+        self._is_failing = False
         self.task: asyncio.Task[None] | None = None
 
     def keep(self, number: int, read: ReplyReader, *, turn: Turn | None, at_once: bool) -> None:
@@ -150,8 +158,11 @@ class PartialReplyWriter:
                 try:
                     stored = await _store_apart(drafts, before)
                     self._stored |= {pk: one for pk, one in stored.items() if pk in self._open}
+                    self._is_failing = False
                 except (DatabaseError, OSError) as error:
-                    log.warning("drafts could not be stored: %s", error)
+                    if not self._is_failing:
+                        log.warning("drafts can't be stored, which is tried again: %s", error)
+                    self._is_failing = True
                     self._changed |= changed
                     # What is slow to fail should not be asked again at once.
                     await asyncio.sleep(max(PAUSE, time.monotonic() - started))

@@ -18,7 +18,7 @@ from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Turn, TurnRequest
-from chatapp.models.database import reading, recovering, writing
+from chatapp.models.database import give_back_idle, reading, recovering, writing
 from chatapp.operations import background_jobs, errors, processes
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
@@ -36,9 +36,8 @@ Store = Callable[[], TurnContext | None]
 # Seconds after which a turn that waits for a person does so without a worker.
 RELEASED_AFTER = 60.0
 
-# Signs of life from one look for turns that no worker has taken to the next.
-UNCLAIMED_EVERY = 5
-# … and to one for what is left of a process that nobody here has seen to be gone.
+# Signs of life from one look to the next for what is left of a process that nobody here has seen to
+# be gone, and for turns that no worker has taken.
 RECOVER_EVERY = 15
 
 # Seconds after which nobody waits for the event loop any longer.
@@ -267,11 +266,12 @@ class RunningTurns:
         await self._heed_all()
         await self._release()
         self._looks += 1
-        is_due = self._recovered != self._gone or not self._looks % RECOVER_EVERY
-        if is_due and not self.closing:
+        is_due = not self._looks % RECOVER_EVERY
+        if (is_due or self._recovered != self._gone) and not self.closing:
             await self._recover()
-        if settings.CLUSTER and not self._looks % UNCLAIMED_EVERY:
+        if is_due and settings.CLUSTER:
             await recovering(crash_recovery.enqueue_unclaimed)()
+            await give_back_idle()
 
     async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
         """Close the turns of processes that are gone, and continue those that wait."""

@@ -32,9 +32,9 @@ OPENINGS, OPENING = 1.0, 0.077
 # Round trips of a message in the thread in which a web process writes, traced, and the seconds of
 # one to a database in the same rack.
 TRIPS, AWAY = 23, 0.001
-# Of a web process and a worker with nothing to do, counted in PostgreSQL for a minute: connections,
-# and statements a second.
-CONNECTIONS, IDLE = (2, 4), (1.3, 2.2)
+# Of a web process and a worker that had worked and have nothing to do, counted in PostgreSQL for a
+# minute: connections on average, and statements a second.
+CONNECTIONS, IDLE = (1.2, 3.4), (1.3, 1.6)
 # Statements for a page that is sent something, and the seconds after which it is looked at again;
 # and seconds between two statements of a web process for all its pages.
 LOOKS, AGAIN, ALL_PAGES = 2, 30, 10

@@ -6,7 +6,6 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import batched
 from threading import Event
@@ -22,7 +21,7 @@ from chatapp.agent.async_tasks import finish
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.embedding.embedders import embedder_for
 from chatapp.models import Conversation, Meanings, Message, MessageMeaning, message_store
-from chatapp.models.database import STOP, Stopped, execute, go_on, lock
+from chatapp.models.database import STOP, Stopped, execute, go_on, lock, threads
 from chatapp.models.meanings import delete_vectors, mark_due
 from chatapp.operations import background_jobs
 
@@ -44,8 +43,7 @@ _THERE = (
 PLACE = [("message", "<i8"), ("passage", "<u2")]
 
 # One conversation at a time.
-_THREAD = ThreadPoolExecutor(1, thread_name_prefix="embedding")
-_QUESTIONS = ThreadPoolExecutor(2, thread_name_prefix="question")
+_THREAD, _QUESTIONS = threads(1, "embedding"), threads(2, "question")
 _paused = {"until": 0.0}
 # The latest questions, each with the name of the model and its vector.
 asked: "OrderedDict[str, tuple[str, condense.Vectors]]" = OrderedDict()

@@ -1,7 +1,6 @@
 """Workers of Procrastinate's queues: they outlast the database, and their jobs outlast them."""
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -33,7 +32,7 @@ from chatapp.operations.background_jobs.queues import BACKGROUND, LONG, MOST_ATT
 log = logging.getLogger(__name__)
 
 # Seconds between two looks for workers that are gone.
-INTERVAL = 5.0
+INTERVAL = 10.0
 # So long a worker may be known to Procrastinate alone.
 NEW = timedelta(seconds=30)
 # Seconds for which a call to the database is tried again by a worker that is to stop, and between
@@ -47,7 +46,7 @@ PAUSE = 1.0
 # Seconds between two clearings, and hours for which a job is kept that did not succeed.
 CLEARING, KEPT = 3_600.0, 24
 # Seconds between two looks of a queue for what no notice tells of: jobs that are due, or run again.
-POLLING = 10.0
+POLLING = 15.0
 # Seconds until what Procrastinate would do by itself: a week. Its signs of life end where an
 # orderly stop begins, and it takes workers for gone that an outage has silenced.
 NEVER = 604_800.0
@@ -146,13 +145,15 @@ class SteadyConnector(PsycopgConnector):
             await asyncio.sleep(RETRY)
 
 
-# Workers that are known to others by now, all that live, and jobs of none, or that don't run here.
-_OLD = "SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - %s"
-_LIVING = "SELECT workers FROM chatapp_process"
-_DOING = (
-    "SELECT id, worker_id FROM procrastinate_jobs WHERE status = 'doing' AND (worker_id IS NULL "
-    "OR worker_id = ANY(CAST(%s AS bigint[])) AND id != ALL(CAST(%s AS bigint[])))"
-)
+# Workers that no process has any more, and jobs of none, or that don't run here.
+_ABANDONED: Any = """
+    SELECT NULL AS job, id AS worker FROM procrastinate_workers
+    WHERE last_heartbeat < now() - %(new)s AND id != ALL(CAST(%(own)s AS bigint[])) AND NOT EXISTS
+    (SELECT 1 FROM chatapp_process WHERE CAST(workers AS jsonb) @> to_jsonb(id))
+    UNION ALL SELECT id, worker_id FROM procrastinate_jobs WHERE status = 'doing'
+    AND (worker_id IS NULL OR worker_id = ANY(CAST(%(own)s AS bigint[]))
+    AND id != ALL(CAST(%(running)s AS bigint[])))
+"""
 
 
 class AbandonedJobs:
@@ -161,23 +162,22 @@ class AbandonedJobs:
     def __init__(self) -> None:
         self._missing: set[int] = set()
 
-    def look(self, own: Collection[int], running: Collection[int]) -> None:
+    async def look(self, there: App, own: Collection[int], running: Collection[int]) -> None:
         """Requeue the jobs of workers that are gone.
 
         Of this process' ``own`` ones the jobs are known that are ``running``. Any other was handed
         out to a call that never received it, because its connection broke just then.
         """
-        old, living, doing = database.together(
-            database.Statement(_OLD, [NEW]), database.Statement(_LIVING),
-            database.Statement(_DOING, [[*own], [*running]]),
-        )  # fmt: skip
-        known = {int(pk) for (pks,) in living for pk in json.loads(pks)} | {*own}
-        gone = {pk for (pk,) in old} - known
-        missing = {pk for pk, worker in doing if worker is not None}
+        found = await there.connector.execute_query_all_async(
+            _ABANDONED, new=NEW, own=[*own], running=[*running]
+        )
+        gone = {one["worker"] for one in found if one["job"] is None}
+        missing = {one["job"] for one in found if one["job"] and one["worker"]}
         # One that was handed out since the look began is running at the next.
         lost, self._missing = missing & self._missing, missing
-        if lost or gone or len(doing) > len(missing):
-            self._hand_on(Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None), gone)
+        if lost or len(found) > len(missing):
+            abandoned = Q(pk__in=lost) | Q(worker__in=gone) | Q(worker=None)
+            await database.recovering(self._hand_on)(abandoned, gone)
 
     def _hand_on(self, abandoned: Q, gone: Collection[int]) -> None:
         # What another process hands on just now is locked by it.
@@ -260,16 +260,13 @@ class _Workers:
 
     async def look(self) -> None:
         """Find and retry abandoned jobs from time to time, until it is cancelled."""
-        abandoned, is_logged = AbandonedJobs(), False
+        abandoned = AbandonedJobs()
         while True:
             await asyncio.sleep(self._interval)
             try:
-                await database.recovering(abandoned.look)(self._ids(), {*self._running})
-                is_logged = False
+                await abandoned.look(self.app, self._ids(), {*self._running})
             except (ConnectorException, DatabaseError) as error:
-                if not is_logged:
-                    log.warning("abandoned jobs could not be looked for: %s", error.__cause__)
-                is_logged = True
+                log.warning("abandoned jobs could not be looked for: %s", error)
 
     async def clear(self) -> None:
         """Delete old finished, failed, cancelled and aborted jobs, until it is cancelled."""

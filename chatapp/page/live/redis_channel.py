@@ -50,6 +50,11 @@ def _place(id_: bytes) -> tuple[int, int]:
     return int(attempt), int(number)
 
 
+def _is_later(error: ResponseError) -> bool:
+    """Return True if a stream has entries of a later attempt."""
+    return "equal or smaller" in str(error)
+
+
 class RedisPublisher:
     """The writing end of one attempt of a turn."""
 
@@ -146,7 +151,7 @@ class RedisChannel(Channel):
         self._positions: dict[str, bytes] = {}
         self._news = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        # Whether Redis can be reached, as far as is known.
+        # Whether Redis takes what it is told, as far as is known.
         self.is_away = False
 
     @override
@@ -218,33 +223,34 @@ class RedisChannel(Channel):
                 hints: dict[Any, Any] = {"from": self._name, "hints": encode(told)}
                 pipeline.xadd(HINTS, hints, maxlen=MOST_HINTS)
             try:
-                answers = iter(
+                answers: list[Any] = (
                     await pipeline.execute(raise_on_error=False) if counts or told else []
                 )
+                for one in answers:
+                    # It may be full, or a copy that takes nothing.
+                    if isinstance(one, ResponseError) and not _is_later(one):
+                        raise one
             except BaseException:
                 # Nobody knows how much of it arrived: hints may come twice, and all else anew.
                 self._hints = (told + self._hints)[-MOST_HINTS:]
                 self._write_anew(waiting)
                 raise
+        rest = iter(answers)
         for publisher, count in counts:
-            written = itertools.islice(answers, count)
-            refused = [one for one in written if isinstance(one, ResponseError)]
-            if refused and "equal or smaller" in str(refused[0]):
+            written = [*itertools.islice(rest, count)]
+            if any(isinstance(one, ResponseError) for one in written):
                 # A later attempt has the word.
                 publisher.is_closed = True
-            elif refused:
-                log.warning("Redis does not take what is told: %s", refused[0])
-                publisher.needs_keyframe = True
             if publisher.is_closed and self._publishers.get(publisher.turn) is publisher:
                 del self._publishers[publisher.turn]
 
     def _lose(self, error: Exception) -> None:
-        """Record that Redis can't be reached; have every turn's events written again.
+        """Record that Redis can't be used; have every turn's events written again.
 
         The last entries, or all in Redis, may be lost.
         """
         if not self.is_away:
-            log.warning("Redis can't be reached, and is tried again: %s", error)
+            log.warning("Redis can't be used, and is tried again: %s", error)
         self.is_away = True
         self._write_anew(self._publishers.values())
 
@@ -264,7 +270,7 @@ class RedisChannel(Channel):
                     newest = await self._redis.xrevrange(HINTS, count=1)
                     last = newest[0][0] if newest else "0-0"
                 streams: dict[Any, Any] = {HINTS: last, self._wake: woken, **self._positions}
-                answer: Any = await self._redis.xread(streams, block=int(1000 * BLOCK))
+                answer = await self._ask(streams)
             except (RedisError, OSError) as error:
                 self._lose(error)
                 await asyncio.sleep(AGAIN)
@@ -286,6 +292,20 @@ class RedisChannel(Channel):
                         follower.take(entries)
             await asyncio.sleep(SHORTEST)
 
+    async def _ask(self, streams: dict[Any, Any]) -> Any:
+        """Wait for new entries; raise RedisError also if Redis can be read, but takes nothing."""
+        answer = await self._redis.xread(streams, block=int(1000 * BLOCK))
+        if self.is_away or not answer:
+            await self._wake_up()
+        return answer
+
+    async def _wake_up(self) -> None:
+        """Have this process read anew; raise RedisError if Redis takes nothing."""
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            pipeline.xadd(self._wake, {"from": self._name}, maxlen=1)
+            pipeline.expire(self._wake, int(12 * BLOCK))
+            await pipeline.execute()
+
     def _pass_on(self, entries: Sequence[Entry]) -> None:
         for _id, fields in entries:
             if fields[b"from"].decode() != self._name:
@@ -305,11 +325,10 @@ class RedisChannel(Channel):
                 follower.take(entries)
                 begin = entries[-1][0] if entries else BEGINNING
             self._positions[key] = min(begin, self._positions.get(key, begin), key=_place)
-            with contextlib.suppress(RedisError, OSError):
-                async with self._redis.pipeline(transaction=False) as pipeline:
-                    pipeline.xadd(self._wake, {"turn": str(turn)}, maxlen=1)
-                    pipeline.expire(self._wake, int(12 * BLOCK))
-                    await pipeline.execute()
+            try:
+                await self._wake_up()
+            except (RedisError, OSError) as error:
+                self._lose(error)
             yield follower.events
         finally:
             followers.discard(follower)

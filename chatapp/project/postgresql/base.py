@@ -19,7 +19,14 @@ AT_ONCE = 0.001
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
-    """Django's; a server that lets nobody write for now is none of its internal errors."""
+    """Django's; limits that operators set are no mistakes of ours, nor the server's."""
+
+    _limits = (
+        errors.ReadOnlySqlTransaction,
+        errors.IdleInTransactionSessionTimeout,
+        errors.TransactionTimeout,
+        errors.InsufficientPrivilege,
+    )
 
     @override
     def __exit__(
@@ -28,7 +35,7 @@ class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, errors.ReadOnlySqlTransaction):
+        if isinstance(error, self._limits):
             raise utils.OperationalError(*error.args) from error
         super().__exit__(kind, error, traceback)
 
@@ -58,6 +65,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     # Milliseconds for which a statement waits for a lock, 0 for as long as it takes.
     lock_timeout = 0
+    _is_idle = False
 
     data_types = base.DatabaseWrapper.data_types | {"JSONField": "json"}
     ops_class = DatabaseOperations
@@ -90,7 +98,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         if self.connection is not None and not self.in_atomic_block and self._is_cut():
             self.close()
+        self._is_idle = False
         super().ensure_connection()
+
+    def close_if_idle(self) -> None:
+        """Close the connection if it was not used since the last call."""
+        if self._is_idle and not self.in_atomic_block:
+            self.close()
+        self._is_idle = True
 
     def _is_cut(self) -> bool:
         """Return True if the server closed it, found by reading without a query."""

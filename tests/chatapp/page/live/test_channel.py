@@ -314,6 +314,27 @@ async def test_what_is_told_and_read_while_redis_is_away_arrives_when_it_is_back
         redis.restart()
 
 
+async def test_a_redis_that_can_be_read_but_takes_nothing_is_away_until_it_does(
+    redis: "Redis", across: "Callable[[], RedisChannel]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it is full: meanwhile pages show what the rows have, and no hint is lost."""
+    monkeypatch.setattr("chatapp.page.live.redis_channel.BLOCK", 0.1)
+    web, worker, hint = across(), across(), hints.ListChanged(7)
+    told, heard = Told(web), list[hints.Hint]()
+    await Told(worker).until_heard_by(told)
+    async with asyncio.timeout(PATIENCE):
+        with redis.connect() as client:
+            client.config_set("maxmemory", "1")
+            worker.tell(hint)
+            while not web.is_away:
+                await asyncio.to_thread(client.ping)
+            client.config_set("maxmemory", "0")
+        while not {hint, hints.ChannelRestored()} <= {*heard}:
+            heard.append(await told.heard.get())
+    assert heard.count(hint) == 1
+    assert not web.is_away
+
+
 async def test_a_reader_that_is_late_at_a_keyframe_need_not_begin_anew(
     across: "Callable[[], RedisChannel]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
