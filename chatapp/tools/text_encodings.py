@@ -11,7 +11,10 @@ _UNSEEN = re.compile(
     r"[\s\0\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]*"
 )
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-_SAMPLE, _FEW = 4_000, 20
+# Characters from which a text of wide letters is recognised, and those that are examined.
+_LEAST, _SAMPLE = 4, 4_000
+# A log has more bytes than this, and at most one zero in so many.
+_FEW = 20
 _NAMES = {"gb18030": "GBK", "big5": "Big5", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
 # Encodings that people still have files in, with usual letters; of equals, the first is taken.
 _USUAL = {codec: letters for codecs, letters in {
@@ -61,10 +64,11 @@ def _with_zeros(data: bytes) -> tuple[str, str, str]:
         with suppress(UnicodeError):
             begun = data[:_SAMPLE].decode(codec)
             letters = sum(c.isspace() or " " <= c < "\u0250" for c in begun)
-            if 2 * letters > len(begun) and all(c.isspace() or c.isprintable() for c in begun):
+            is_wide = len(begun) >= _LEAST and 2 * letters > len(begun)
+            if is_wide and all(c.isspace() or c.isprintable() for c in begun):
                 return data.decode(codec), codec, codec.upper()
     words = data.strip(b"\0")
-    if _FEW * words.count(b"\0") >= len(words):
+    if len(words) <= _FEW or _FEW * words.count(b"\0") >= len(words):
         raise UnicodeError
     # A crash leaves a part of a file empty, and so does a program that goes on in one cut short.
     text, _codec, guess = decode(words.replace(b"\0", "\ufffd".encode()))

@@ -87,7 +87,9 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     weights = {term: weight_of(term, numbers, index.span) for term, numbers in found.items()}
     terms.sort(key=lambda term: -weights[term])
     total = sum([weights[term] for term in terms[:ASKED]]) or 1
-    rarest = [term for term in terms if found[term]][:ASKED]
+    # Words that nobody said leave their places to others that tell something.
+    rarest = [*terms[:ASKED], *(term for term in terms[ASKED:] if term.kind != "common")]
+    rarest = [term for term in rarest if found[term]][:ASKED]
     weights = {term: weights[term] / total for term in rarest}
     near = _shares(index.nearest(question, NEAREST))
     by_meaning = {number: share for (number, _), share in reversed(near.items())}

@@ -31,7 +31,7 @@ class Place:
 def read_place(text: str) -> Place | None:
     """Return the place that a page has sent, None if it has none."""
     epoch, _, change = text.partition(".")
-    number = read_number(change)
+    number = read_number(change) if change.isascii() else None
     return None if number is None else Place(epoch, number)
 
 
