@@ -121,6 +121,7 @@ def test_the_list_is_one_tab_stop_and_the_palette_finds_everything(first_page: P
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/conversations/$"))
+    page.wait_for_load_state()
     page.keyboard.press("Control+k")
     expect(chosen).to_have_text("New conversation")
     page.keyboard.type("costs")
