@@ -230,8 +230,9 @@ def look_up(
 
 
 def find_unknown(*, limit: int) -> list[int]:
-    """Return messages that should be in the index and are not."""
-    return [number for (number,) in execute(_FIND_UNKNOWN.format(**_language().unknown), limit)]
+    """Return messages that should be in the index and are not, in their order."""
+    found = execute(_FIND_UNKNOWN.format(**_language().unknown), limit)
+    return sorted(number for (number,) in found)
 
 
 def is_sound() -> bool:
