@@ -28,7 +28,7 @@ _USUAL = {codec: letters for codecs, letters in {
 
 
 def is_blank(text: str) -> bool:
-    """Return True for a text in which nothing can be seen."""
+    """Return True for a text without a visible sign."""
     return _UNSEEN.fullmatch(text) is not None
 
 

@@ -262,7 +262,7 @@ class TurnSettings:
 
 
 def system_of(conversation: Conversation, profile: Profile) -> str:
-    """Return the system prompt with which a conversation's next turn would begin."""
+    """Return the system prompt of a conversation's next turn."""
     preferences = preferences_of(conversation.owner)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
     return terms.system

@@ -1,4 +1,4 @@
-"""Exports of DeepSeek: trees as ChatGPT's, whose messages are fragments."""
+"""Exports of DeepSeek: trees as ChatGPT's, with messages in fragments."""
 
 from collections.abc import Mapping
 from functools import partial
