@@ -4,19 +4,32 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 MILLION = Decimal(1_000_000)
+# To write to the cache for an hour costs twice the input's price, for five minutes 1.25 times:
+# so much more of the latter, by platform.claude.com/docs/en/build-with-claude/prompt-caching.
+HOUR = Decimal("0.6")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one model call, as the provider reported them.
 
-    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache.
+    As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache; of
+    those written, ``cache_hour`` stay there for an hour. ``charged`` is the call's cost in USD if
+    the provider has reported that, too.
     """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    cache_hour: int = 0
+    charged: Decimal | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The tokens by their price's name."""
+        own = ("input", "output", "cache_read", "cache_write")
+        return {name: getattr(self, name) for name in own}
 
     @property
     def prompt(self) -> int:
@@ -29,12 +42,13 @@ class Usage:
         return self.prompt + self.output
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the sum of two calls."""
+        """Return the sum of two calls, without their charges: costs are added up as costs."""
         return Usage(
             self.input + other.input,
             self.output + other.output,
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
+            self.cache_hour + other.cache_hour,
         )
 
 
@@ -65,12 +79,17 @@ class Prices:
         return any((self.input, self.output, self.cache_read, self.cache_write))
 
     def cost(self, usage: Usage) -> Decimal:
-        """Return the exact cost of one call in USD; several calls are added up as costs."""
+        """Return the exact cost of one call in USD; several calls are added up as costs.
+
+        What the provider has charged is the cost, whatever the prices are.
+        """
+        if usage.charged is not None:
+            return usage.charged
         times = Surcharge(0)
         if self.surcharge and usage.prompt > self.surcharge.above:
             times = self.surcharge
         return (
-            self.cache_write * times.cache_write * usage.cache_write
+            self.cache_write * times.cache_write * (usage.cache_write + HOUR * usage.cache_hour)
             + self.cache_read * times.cache_read * usage.cache_read
             + self.input * times.input * usage.input
             + self.output * times.output * usage.output

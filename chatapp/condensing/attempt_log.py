@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -168,7 +167,7 @@ class AttemptLog:
         if attempt.expected.total:
             unchanged = self.scale.measured_tokens is not None
             usage = predict(run, attempt.expected, unchanged=unchanged)
-            predicted = {f"predicted_{name}": tokens for name, tokens in asdict(usage).items()}
+            predicted = {f"predicted_{name}": tokens for name, tokens in usage.counts.items()}
             predicted["predicted_cost"] = run.writer.cost_of(usage)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),

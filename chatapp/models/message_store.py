@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -359,4 +359,4 @@ def note_record(conversation_id: uuid.UUID) -> None:
 
 def usage_columns(usage: condense.Usage) -> dict[str, int]:
     """Return a call's usage as the columns of ``ModelCall``."""
-    return {f"tokens_{name}": value for name, value in asdict(usage).items()}
+    return {f"tokens_{name}": value for name, value in usage.counts.items()}

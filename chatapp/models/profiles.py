@@ -267,9 +267,13 @@ class Profile(models.Model):
         return listed if self.is_on_server and not own.are_set else own
 
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
-        """Return the cost of a call in USD, None if a server that needs a key has no prices."""
+        """Return the cost of a call in USD, None if a server that needs a key has no prices.
+
+        What the server itself has charged needs none.
+        """
         prices = self.prices
-        if not prices.are_set and self.spec.asks_key(self.reached.base_url):
+        is_known = usage.charged is not None or prices.are_set
+        if not is_known and self.spec.asks_key(self.reached.base_url):
             return None
         return prices.cost(usage)
 

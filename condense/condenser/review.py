@@ -125,6 +125,7 @@ def _to_json(made: Reduction) -> dict[str, Any]:
     # Blocks and folded files have a form of their own.
     data = asdict(replace(made, message=replace(made.message, content=()), folded=None))
     data["message"]["content"] = content_to_api(made.message.content)
+    data["usage"] = made.usage.counts
     return data | {"folded": made.folded and made.folded.to_json(), "cost": str(made.cost)}
 
 

@@ -14,6 +14,17 @@ def test_a_cost_is_exact() -> None:
     assert (usage.prompt, usage.total) == (130, 135)
 
 
+def test_what_is_cached_for_an_hour_costs_more_and_a_charge_is_the_cost() -> None:
+    """Twice the input's price, where five minutes cost 1.25 times; no price knows better."""
+    prices = Prices(input=Decimal(4), output=Decimal(20), cache_write=Decimal(5))
+    usage = Usage(cache_write=3_000_000, cache_hour=1_000_000)
+    assert prices.cost(usage) == 2 * 5 + 1 * 8
+    assert prices.cost(usage + usage) == 36
+    paid = Usage(1_000_000, charged=Decimal("0.5"))
+    assert (prices.cost(paid), Prices().cost(paid)) == (Decimal("0.5"), Decimal("0.5"))
+    assert prices.cost(paid + Usage(1_000_000)) == 8
+
+
 def test_a_long_prompt_costs_its_surcharge() -> None:
     """From one token above the bound on, cached tokens included, for the reply too."""
     times = Surcharge(272_000, input=Decimal(2), output=Decimal("1.5"))

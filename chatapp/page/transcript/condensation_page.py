@@ -275,8 +275,10 @@ def _costs(
     profile: Profile | None, tokens: Sequence[int], total: Decimal | None
 ) -> Sequence[Decimal | None]:
     """Return the parts' costs by today's prices, None if their sum is not the billed total."""
-    parts = [condense.Usage(**{part: count}) for part, count in zip(_PARTS, tokens, strict=True)]
-    costs = [profile.cost_of(usage) if profile else None for usage in parts]
+    parts: list[dict[str, Any]] = [
+        {part: count} for part, count in zip(_PARTS, tokens, strict=True)
+    ]
+    costs = [profile.cost_of(condense.Usage(**part)) if profile else None for part in parts]
     known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
     if total is None or abs(known - total) > Decimal("0.000001"):
         return [None] * len(parts)

@@ -11,12 +11,14 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import read_arguments
 from chatapp.providers.call_errors import Undocumented
-from chatapp.providers.formats import listed
+from chatapp.providers.charges import charged_in
+from chatapp.providers.formats import at, listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
+_HOUR = "cache_creation.ephemeral_1h_input_tokens"
 MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
 log = logging.getLogger(__name__)
@@ -182,11 +184,14 @@ class Reply(StreamedReply):
             self._note(f"usage, {key} is no number of tokens")
             return before
 
+        written = number("cache_creation_input_tokens", self.usage.cache_write)
         self.usage = condense.Usage(
             input=number("input_tokens", self.usage.input),
             output=number("output_tokens", self.usage.output),
             cache_read=number("cache_read_input_tokens", self.usage.cache_read),
-            cache_write=number("cache_creation_input_tokens", self.usage.cache_write),
+            cache_write=written,
+            cache_hour=min(written, as_tokens(at(usage, _HOUR)) or self.usage.cache_hour),
+            charged=charged_in(usage) or self.usage.charged,
         )
         yield events.UsageReported(self.usage)
 

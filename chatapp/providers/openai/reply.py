@@ -12,6 +12,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
+from chatapp.providers.charges import charged_in
 from chatapp.providers.formats import listed
 from chatapp.providers.reasoning import DETAILS, FIELDS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
@@ -279,4 +280,5 @@ def read_usage(given: object) -> condense.Usage:
     if cached == read:
         output = max(output, total - prompt)
     written = min(prompt - read, stored)
-    return condense.Usage(prompt - read - written, output, read, written)
+    charged = charged_in(facts)
+    return condense.Usage(prompt - read - written, output, read, written, charged=charged)

@@ -34,7 +34,11 @@ def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange
     own = {"mode": "own", "own_threshold": threshold}
     chosen = {"mode": "inherit"} if threshold == condense.INHERIT else own
     stored = model_to_dict(profile, fields=ProfileForm.Meta.fields)
-    _save(ProfileForm({**stored, **chosen, **wanted}, instance=profile))
+    form = ProfileForm({**stored, **chosen, **wanted}, instance=profile)
+    for name in ("context_window", "max_output"):
+        # No page is there that would look it up.
+        form.fields[name].required = True
+    _save(form)
     actions.announce_changes(request.auth.pk)
     return profile
 

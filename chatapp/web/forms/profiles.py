@@ -235,7 +235,7 @@ class ProfileForm(ThresholdChoice):
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has; a path becomes a short one."""
         name: str = self.cleaned_data["name"]
-        model = self.data.get("model", "")
+        model = self.data.get("model") or ""
         if model.startswith(name) and short_name(name) != name:
             name = short_name(model)[:LONGEST_NAME]
         same = Profile.objects.filter(owner=self.instance.owner, name=name)

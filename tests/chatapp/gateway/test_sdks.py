@@ -1,6 +1,7 @@
 """Programs with the vendors' SDKs work through the gateway as without it, and are recorded."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -109,3 +110,33 @@ async def test_an_answer_that_is_named_as_the_one_before_is_continued(
     assert await talks() == [
         [("user", "Say 0."), ("assistant", "First."), ("user", "Say 1."), ("assistant", "Second.")]
     ]
+
+
+def priced(**usage: object) -> Script:
+    """Return an answer of the Messages API with this usage."""
+    hello = {"type": "text", "text": "Hello."}
+    told: list[dict[str, object]] = [
+        {"type": "message_start", "message": {"role": "assistant", "usage": usage}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": hello,
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    return Script([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in told])
+
+
+async def test_a_call_costs_what_its_server_charges_and_what_is_cached_for_an_hour_more(
+    upstream: RawServer, token: str
+) -> None:
+    """A program may ask for that; Anthropic's prices for it are 2 and 1.25 times the input's."""
+    written = {"input_tokens": 0, "cache_creation_input_tokens": 1_000_000}
+    hour = {"cache_creation": {"ephemeral_1h_input_tokens": 1_000_000}}
+    for usage in (written, written | hour, written | hour | {"cost": 0.25}):
+        upstream.script.append(priced(**usage))
+        asked = body_of(model="claude-opus-5", stream=True, messages=[], max_tokens=9)
+        await visit("/v1/messages", token, asked)
+    costs = [one.cost async for one in ModelCall.objects.order_by("pk")]
+    assert costs == [Decimal(5), Decimal(8), Decimal("0.25")]

@@ -1,5 +1,6 @@
 """Profiles: whose key is used, and what a call cost as far as somebody said."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -43,5 +44,7 @@ def test_the_servers_key_goes_to_the_providers_own_address_only(
     ],
 )  # fmt: skip
 def test_a_cost_is_unknown_where_nobody_named_a_price(made: Profile, cost: int | None) -> None:
-    """Unless nothing is charged there."""
-    assert made.cost_of(condense.Usage(input=1_000_000)) == cost
+    """Unless nothing is charged there, or the server says what it has charged."""
+    usage = condense.Usage(input=1_000_000)
+    assert made.cost_of(usage) == cost
+    assert made.cost_of(replace(usage, charged=Decimal("0.1"))) == Decimal("0.1")

@@ -1,5 +1,6 @@
 """What servers of chat completions say beside their words: usage, and signatures of calls."""
 
+from decimal import Decimal
 from typing import Any
 
 import condense
@@ -27,6 +28,14 @@ def test_what_a_server_signs_a_call_with_goes_back_to_it() -> None:
 
 TOKENS = {"prompt_tokens": 9, "completion_tokens": 2}
 CACHED = {"cached_tokens": 5, "cache_write_tokens": 3}
+UPSTREAM = {"upstream_inference_cost": 2}
+
+
+def charged(usd: str) -> condense.Usage:
+    """Return the usage of a call for which so much was charged."""
+    return condense.Usage(9, 2, charged=Decimal(usd))
+
+
 USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
     ({"usage": TOKENS}, condense.Usage(9, 2)),
     ({"usage": {**TOKENS, "prompt_tokens_details": CACHED}}, condense.Usage(1, 2, 5, 3)),
@@ -47,6 +56,18 @@ USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
     ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "many"}}, condense.Usage()),
     ({"usage": {"prompt_tokens": "9", "completion_tokens": 2.0}}, condense.Usage(9, 2)),
     ({"usage": {"prompt_tokens": 0.5, "completion_tokens": "1e9"}}, condense.Usage()),
+    ({"usage": {**TOKENS, "cost": 0.0125}}, charged("0.0125")),
+    ({"usage": {**TOKENS, "cost": 9, "cost_in_usd_ticks": 37_756_000}}, charged("0.0037756")),
+    ({"usage": {**TOKENS, "cost": {"total_cost": "0.006", "request_cost": 1}}}, charged("0.006")),
+    ({"usage": {**TOKENS, "estimated_cost": 2.5e-06}}, charged("0.0000025")),
+    # Of a user's own key at the vendor behind it, the server says what that charges beside its fee.
+    ({"usage": {**TOKENS, "cost": 0.1, "cost_details": UPSTREAM}}, charged("0.1")),
+    ({"usage": {**TOKENS, "cost": 0.1, "cost_details": UPSTREAM, "is_byok": True}}, charged("2.1")),
+    # What can't be is not told, and neither is nothing: a server that doesn't know may say so.
+    *(
+        ({"usage": {**TOKENS, "cost": odd}}, condense.Usage(9, 2))
+        for odd in (0, -1, True, "free", 1e300, "NaN", "1" * 40, [1], {"total_cost": None})
+    ),
     ({"usage": "much"}, condense.Usage()),
     ({"usage": None}, condense.Usage()),
 ]

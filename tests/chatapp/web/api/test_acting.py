@@ -29,6 +29,8 @@ from tests.standin.server import Standin
 
 SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
 
+LIMITS = ("context_window", "max_output")
+
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_turn_is_stopped_by_its_name(sender: Sender, anthropic_standin: Standin) -> None:
@@ -192,7 +194,9 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     assert (fresh.base_url, fresh.read_key(), fresh.provider) == ("", "sk-very-secret", "offline")
     assert fresh.price_input == Decimal("2.5")
     assert manager.patch(place, threshold=-1).json()["threshold"] == -1
-    assert "max_output" in manager.patch(place, max_output=10**9).json()["detail"]
+    for name, value in (("max_output", 10**9), ("model", None), *[(one, None) for one in LIMITS]):
+        refused = manager.patch(place, **{name: value})
+        assert (refused.status_code, name in refused.json()["detail"]) == (422, True)
     shown = manager.client.get("/api/profiles")
     one = shown.json()[0]
     assert (one["key_source"], one["condensing_prompt"]) == ("not needed", "Code")
