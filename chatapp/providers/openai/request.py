@@ -44,17 +44,18 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 class Traits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
-    ``completion_limit`` chooses between two names for the limit of a reply. The others are
-    permissions: ``any_ids`` for ids of calls of any length, ``user_after_tool`` for a user's
-    message right after a tool's result, ``call_extras`` for fields of other vendors in a call. Each
-    reply must have the field ``reasoning``, or "none" of them; ``no_text`` is the text of one that
-    only calls tools.
+    ``completion_limit`` chooses between two names for the limit of a reply, and ``marks`` asks for
+    the cache that comes unasked elsewhere. The others are permissions: ``any_ids`` for ids of calls
+    of any length, ``user_after_tool`` for a user's message right after a tool's result,
+    ``call_extras`` for fields of other vendors in a call. Each reply must have the field
+    ``reasoning``, or "none" of them; ``no_text`` is the text of one that only calls tools.
     """
 
     tools: bool = True
     streaming_usage: bool = True
     system_role: bool = True
     completion_limit: bool = False
+    marks: bool = False
     temperature: bool = True
     effort: bool = True
     any_ids: bool = True
@@ -95,13 +96,15 @@ class RequestWriter(Learning):
         after["stream"] = True
         if traits.streaming_usage:
             after["stream_options"] = {"include_usage": True}
+        if traits.marks:
+            after["cache_control"] = {"type": "ephemeral"}
         if tools:
             after["tools"] = [_tool(spec, traits) for spec in tools]
         if self.model.temperature is not None and traits.temperature:
             after["temperature"] = self.model.temperature
         if self.model.effort and traits.effort:
             after["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
-        self.had |= {"max_output": most, "most_tools": len(tools)}
+        self.had |= {"max_output": most, "most_tools": len(tools), "marks": traits.marks}
         self.had |= {"temperature": "temperature" in after, "effort": "reasoning_effort" in after}
         head, tail = request_bytes.frame({"model": self.model.name}, after)
         if system and traits.system_role:

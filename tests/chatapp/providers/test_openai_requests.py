@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,24 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     model = Model("m", 9_000, 50)
     await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
     assert "authorization" not in standin.requests[1].headers
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "asks"),
+    [
+        ("https://openrouter.ai/api/v1", "anthropic/claude-opus-5.5", True),
+        ("https://openrouter.ai/api/v1", "openai/gpt-6.1-sol", False),
+        ("https://proxy.example/v1", "claude-opus-5-5", False),
+    ],
+)
+def test_the_cache_is_asked_for_where_it_does_not_come_unasked(
+    url: str, model: str, asks: bool
+) -> None:
+    """Unless it was refused."""
+    writer = RequestWriter(Model(model, 9_000, 50), url=url)
+    assert ("cache_control" in json.loads(writer.write(request("Hi")).body)) == asks
+    assert writer.adapt("cache_control: Extra inputs are not permitted", set()) == asks
+    assert "cache_control" not in json.loads(writer.write(request("Hi")).body)
 
 
 LACKS: list[tuple[int, Any, str]] = [
