@@ -76,7 +76,7 @@ def _read(body: Json) -> Told:
     given, talk = body.get("input"), body.get("conversation")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
     # An item of the input may offer tools, too.
-    tools = [one for told in (body, *items) for one in listed(fields(told).get("tools"))]
+    tools = [fields(one) for told in (body, *items) for one in listed(fields(told).get("tools"))]
     return Told(
         items=items,
         system=joined(body.get("instructions")),

@@ -69,6 +69,7 @@ BODIES = {
     "nothing": b"",
     "deep": b'{"messages":' + b"[" * 3_000 + b"]" * 3_000 + b"}",
 }
+ODD_TOOLS = b'{"model":"gpt-6.1-sol","input":[{"tools":[[]]}, 5],"tools":[[],1,null,{"type":[2]}]}'
 ENCODED = {
     "gzip": gzip.compress(BODIES["a talk"]),
     "zstd": zstd.compress(BODIES["a talk"], 3),
@@ -110,8 +111,10 @@ async def test_every_body_arrives_as_it_was_sent_and_is_on_record_so(
         upstream.script.append(Script([STREAM]))
         answer = await visit("/v1/messages", token, body, content_encoding=encoding)
         assert answer.body == STREAM
-    assert upstream.bodies == [*BODIES.values(), *ENCODED.values()]
-    assert await recorded() == [*BODIES.values(), *[BODIES["a talk"]] * len(ENCODED)]
+    upstream.script.append(Script([STREAM]))
+    await visit("/v1/responses", token, ODD_TOOLS)
+    assert upstream.bodies == [*BODIES.values(), *ENCODED.values(), ODD_TOOLS]
+    assert await recorded() == [*BODIES.values(), *[BODIES["a talk"]] * len(ENCODED), ODD_TOOLS]
     assert "without what it says" not in caplog.text
     assert all(b"sk-test" in head and token.encode() not in head for head in upstream.heads)
     assert b"POST /v1/messages?beta=true HTTP/1.1" in upstream.heads[0]
