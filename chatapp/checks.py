@@ -105,7 +105,11 @@ def check_cluster() -> Iterator[CheckMessage]:
 
 def _check_network() -> Iterator[CheckMessage]:
     addresses = [
-        (f"{one}_PROXY", proxy_of(f"{one}://example.org") or "", "http://proxy.example.org:3128")
+        (
+            f"{one}_PROXY",
+            without_userinfo(proxy_of(f"{one}://example.org") or ""),
+            "http://proxy.example.org:3128",
+        )
         for one in ("HTTP", "HTTPS")
     ] + [
         (spec.url_variable, getattr(settings, spec.url_variable), spec.url)
@@ -114,7 +118,7 @@ def _check_network() -> Iterator[CheckMessage]:
     ]
     for name, url, example in addresses:
         try:
-            Guard(allow_private=True).check(without_userinfo(url or example))
+            Guard(allow_private=True).check_base(url or example)
         except AddressRefused:
             text = _("{name} is not an http or https address.", name=name)
             hint = _("Write it like {url}, or unset it.", url=example)

@@ -22,6 +22,7 @@ NO_WEB_ADDRESS = noop("Use an address that begins with http:// or https://.")
 WITH_USERINFO = noop(
     "Leave user name and password out of the address: a key has a field of its own."
 )
+WITH_QUERY = noop("Leave out “?” or “#” and all behind it: calls add a path to this address.")
 PRIVATE = noop(
     "This address leads to this server itself or into its own network, "
     "which the operator has not allowed."
@@ -93,6 +94,12 @@ class Guard:
         )
         if not (self.allow_private or public):
             raise AddressRefused(PRIVATE)
+
+    def check_base(self, url: str) -> None:
+        """Raise AddressRefused for an address that is refused, or takes no path."""
+        self.check(url)
+        if not {"?", "#"}.isdisjoint(url):
+            raise AddressRefused(WITH_QUERY)
 
     async def addresses(self, url: str) -> tuple[str, ...] | None:
         """Return the IP addresses to connect to, all checked; None if any will do.

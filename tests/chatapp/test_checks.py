@@ -30,7 +30,15 @@ HERE = Path(__file__)
         ({"DEBUG": True, "HOST": "192.0.2.1"}, "E002"),
         *(
             ({"ANTHROPIC_BASE_URL": url}, "E003")
-            for url in ("ftp://example.org", "example.org", "https://", "http//x", "http://x:y")
+            for url in (
+                "ftp://example.org",
+                "example.org",
+                "https://",
+                "http//x",
+                "http://x:y",
+                "http://a:b@x",
+                "http://x?y",
+            )
         ),
         ({"ANTHROPIC_BASE_URL": "http://localhost:9000"}, None),
         ({"ANTHROPIC_BASE_URL": "https://llm.example.org/v1"}, None),
