@@ -7,7 +7,6 @@ PostgreSQL and Redis are asked over the network, as they are now, so only `manag
 import inspect
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's name
@@ -25,6 +24,7 @@ from chatapp.project.environment import (
     read_text,
 )
 from chatapp.project.installation import PROGRAM
+from chatapp.project.network import AddressRefused, Guard, proxy_of, tls, without_userinfo
 from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_specs
 
@@ -40,7 +40,7 @@ PROBE = "palimpsest:probe"
 @register("palimpsest")
 def check_settings(**_options: Any) -> list[CheckMessage]:
     """Return the settings that cannot work, before a message or a page needs them."""
-    return [*_check_server(), *_check_providers(), *_check_condensing(), *check_cluster()]
+    return [*_check_server(), *_check_network(), *_check_condensing(), *check_cluster()]
 
 
 def _check_server() -> Iterator[CheckMessage]:
@@ -103,13 +103,32 @@ def check_cluster() -> Iterator[CheckMessage]:
             yield Error(text, hint, id=f"palimpsest.{number}")
 
 
-def _check_providers() -> Iterator[CheckMessage]:
-    for spec in provider_specs().values():
-        parts = urlsplit(getattr(settings, spec.url_variable) if spec.url_variable else "")
-        if any(parts) and not (parts.scheme in {"http", "https"} and parts.hostname):
-            text = _("{name} is not an http or https address.", name=spec.url_variable)
-            hint = _("Write it like {url}, or unset it.", url=spec.url)
+def _check_network() -> Iterator[CheckMessage]:
+    addresses = [
+        (
+            f"{one}_PROXY",
+            without_userinfo(proxy_of(f"{one}://example.org") or ""),
+            "http://proxy.example.org:3128",
+        )
+        for one in ("HTTP", "HTTPS")
+    ] + [
+        (spec.url_variable, getattr(settings, spec.url_variable), spec.url)
+        for spec in provider_specs().values()
+        if spec.url_variable
+    ]
+    for name, url, example in addresses:
+        try:
+            Guard(allow_private=True).check_base(url or example)
+        except AddressRefused:
+            text = _("{name} is not an http or https address.", name=name)
+            hint = _("Write it like {url}, or unset it.", url=example)
             yield Error(text, hint, id="palimpsest.E003")
+    try:
+        tls()
+    except OSError as error:
+        text = _("SSL_CERT_FILE can't be read: {error}", error=error)
+        hint = _("Name a file of certificates in PEM format, or unset it.")
+        yield Error(text, hint, id="palimpsest.E020")
 
 
 def _check_condensing() -> Iterator[CheckMessage]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from threading import Thread
 from typing import Any, override
 
+import httpx2
 import requests
 from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -190,6 +191,7 @@ class _Asking(requests.Session):
     def __init__(self, request: HttpRequest) -> None:
         super().__init__()
         self._request = request
+        self.mount("https://", _Trusting())
 
     @override
     def request(self, *args: Any, **options: Any) -> requests.Response:
@@ -201,6 +203,24 @@ class _Asking(requests.Session):
             page = render(self._request, "sign_in/provider_away.html", status=503)
             raise ImmediateHttpResponse(page) from error
         return answer
+
+
+class _Trusting(requests.adapters.HTTPAdapter):
+    """Trusts the certificates that all other calls do, and not a list of the package's."""
+
+    @override
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        super().init_poolmanager(*args, **options | {"ssl_context": httpx2.create_ssl_context()})
+
+    @override
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        trusted = {"ssl_context": httpx2.create_ssl_context()}
+        return super().proxy_manager_for(proxy, **options | trusted)
+
+    @override
+    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
+        if verify is not True:
+            super().cert_verify(conn, url, verify, cert)
 
 
 def _is_admitted(sociallogin: SocialLogin) -> bool:

@@ -25,8 +25,9 @@ from chatapp.models.database import reading
 from chatapp.operations import errors
 from chatapp.project.languages import in_words, reader_of
 from chatapp.project.middleware import client_address
-from chatapp.project.network import AddressRefused
+from chatapp.project.network import AddressRefused, proxy_of, why_unreached
 from chatapp.project.sentences import translate as _
+from condense import say
 
 log = logging.getLogger(__name__)
 
@@ -234,8 +235,10 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
         raise Refusal(403, in_words(str(error))) from error
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)
-        said = _("The provider can't be reached, or its answer broke off.")
-        recording.end(CUT if recording.status else UNREACHED)
+        why = why_unreached(error, proxy_of(str(url), upstream.guard))
+        lost = CUT if recording.status else say("The provider can't be reached. {why}", why=why)
+        recording.end(lost)
+        said = in_words(lost)
         if not recording.status:
             raise Refusal(502, said) from error
         told = b"event: error\ndata: " + call.dialect.refusal(502, said) + b"\n\n"

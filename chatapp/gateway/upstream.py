@@ -15,10 +15,10 @@ from yarl import URL
 from chatapp.accounts.accounts import reached_by
 from chatapp.gateway.dialects import Dialect, Refusal
 from chatapp.models import ApiToken, Profile
-from chatapp.project.network import Guard
+from chatapp.project.network import Guard, proxy_of, tls
 from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_spec
-from chatapp.providers.http import CONNECT_SECONDS, KEPT_SECONDS, clients, tls
+from chatapp.providers.http import CONNECT_SECONDS, KEPT_SECONDS, clients
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -137,7 +137,7 @@ async def sent(
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             timeout=TIMEOUT,
             trace_configs=[_tracing()],
-            trust_env=addresses is None,
+            proxy=proxy_of(str(url), upstream.guard),
         )
 
     known = await clients()

@@ -7,8 +7,11 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from types import UnionType
 from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
@@ -19,6 +22,7 @@ NO_WEB_ADDRESS = noop("Use an address that begins with http:// or https://.")
 WITH_USERINFO = noop(
     "Leave user name and password out of the address: a key has a field of its own."
 )
+WITH_QUERY = noop("Leave out “?” or “#” and all behind it: calls add a path to this address.")
 PRIVATE = noop(
     "This address leads to this server itself or into its own network, "
     "which the operator has not allowed."
@@ -27,8 +31,30 @@ PRIVATE = noop(
 NOBODY = noop("Nothing answers at this address. Check the address, and that the server runs.")
 NO_NAME = noop("There is no server of this name. Check the address.")
 NOT_PROVEN = noop("Its certificate is not valid for this address, so it may be another server.")
+NOT_NOW = noop("Its certificate is not valid at this time. It has to be renewed there.")
+NOT_TRUSTED = noop(
+    "Its certificate is from nobody that this server trusts. If it is your own, the operator can "
+    "name its CA in SSL_CERT_FILE."
+)
+NO_TLS = noop("It does not speak TLS. Its address may begin with http:// instead.")
+PROXIED = noop(
+    "The proxy of this server did not let the call through, or did not reach the address. "
+    "The operator names it in HTTPS_PROXY."
+)
 SILENT = noop("It does not answer in time.")
 BROKE_OFF = noop("The connection broke off before there was an answer.")
+# Reasons that may be gone at the next try.
+PASSING = frozenset({NOBODY, NO_NAME, PROXIED, SILENT, BROKE_OFF})
+# OpenSSL's numbers: not yet or no longer valid, and another host or address.
+_CERTIFICATES = {9: NOT_NOW, 10: NOT_NOW, 62: NOT_PROVEN, 64: NOT_PROVEN}
+# The first kind counts.
+_REASONS: tuple[tuple[type[BaseException] | UnionType, str], ...] = (
+    (ssl.SSLError, NO_TLS),
+    (socket.gaierror, NO_NAME),
+    (TimeoutError | httpx2.TimeoutException, SILENT),
+    (ConnectionResetError | BrokenPipeError, BROKE_OFF),
+    (OSError | httpx2.ConnectError, NOBODY),
+)
 
 _PORTS = {"http": 80, "https": 443}
 _UNCLEAN = re.compile(r"[\s\\\x00-\x1f\x7f]")
@@ -69,6 +95,12 @@ class Guard:
         if not (self.allow_private or public):
             raise AddressRefused(PRIVATE)
 
+    def check_base(self, url: str) -> None:
+        """Raise AddressRefused for an address that is refused, or takes no path."""
+        self.check(url)
+        if not {"?", "#"}.isdisjoint(url):
+            raise AddressRefused(WITH_QUERY)
+
     async def addresses(self, url: str) -> tuple[str, ...] | None:
         """Return the IP addresses to connect to, all checked; None if any will do.
 
@@ -88,8 +120,35 @@ class Guard:
     async def transport(self, url: str) -> httpx2.AsyncBaseTransport:
         """Return a transport that is bound to the checked addresses; raises as ``addresses``."""
         addresses = await self.addresses(url)
-        plain = httpx2.AsyncHTTPTransport(trust_env=False)
+        proxy = proxy_of(url, self)
+        plain = httpx2.AsyncHTTPTransport(verify=tls(), proxy=proxy, trust_env=False)
         return plain if addresses is None else PinnedTransport(addresses, plain)
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Return the TLS context of all clients; loading it takes longer than a short call."""
+    return httpx2.create_ssl_context()
+
+
+def proxy_of(url: str, guard: Guard | None = None) -> str | None:
+    """Return the environment's proxy for an address, None for one of this machine.
+
+    A proxy would look a guarded name up for itself. All clients ask here, as each library reads
+    the variables in its own way; ``NO_PROXY`` has names, addresses and networks.
+    """
+    if guard and not guard.allow_private:
+        return None
+    parts, known = urlsplit(url), getproxies()
+    literal = _literal(parts.hostname or "")
+    direct = parts.hostname == "localhost" or bool(literal and literal.is_loopback)
+    for one in known.get("no", "").split(","):
+        with suppress(ValueError):
+            direct |= bool(literal and literal in ip_network(one.strip(" []"), strict=False))
+    proxy = known.get(parts.scheme) or known.get("all")
+    if direct or not proxy or proxy_bypass(parts.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def without_userinfo(url: str) -> str:
@@ -182,15 +241,20 @@ def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
     )
 
 
-def why_unreached(error: httpx2.HTTPError) -> str:
-    """Return the reason that a server could not be reached, as a sentence for people."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLError):
-            return NOT_PROVEN
-        if isinstance(cause, socket.gaierror):
-            return NO_NAME
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, httpx2.ConnectError):
-        return NOBODY
-    return SILENT if isinstance(error, httpx2.TimeoutException) else BROKE_OFF
+def why_unreached(error: BaseException, proxy: str | None = None) -> str:
+    """Return the reason that a server could not be reached, as a sentence for people.
+
+    The first cause counts: libraries name a connection that was refused in many ways.
+    """
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    known = filter(None, map(_reason, reversed(causes)))
+    reason = next(known, BROKE_OFF)
+    return PROXIED if proxy and reason in {NO_NAME, NOBODY, BROKE_OFF} else reason
+
+
+def _reason(cause: BaseException) -> str | None:
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _CERTIFICATES.get(cause.verify_code, NOT_TRUSTED)
+    return next((said for kinds, said in _REASONS if isinstance(cause, kinds)), None)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-import httpx2
-
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.project.network import host_of
+from chatapp.project.network import PASSING, PROXIED, host_of, why_unreached
+from chatapp.project.network import SILENT as NOT_IN_TIME
 from condense import noop, say
 
 SILENT = noop("The provider stopped answering.")
@@ -26,9 +25,7 @@ REDIRECTED = noop(
     "{host} redirects to another address. Your key and conversation were not sent "
     "there. Enter the final address in Profiles."
 )
-UNREACHED = noop(
-    "The provider could not be reached at {host}. Check the network, and the base URL in Profiles."
-)
+UNREACHED = noop("The provider could not be reached at {host}. {why}")
 
 BAD_REQUEST, UNAUTHORIZED, SERVER_ERROR = 400, 401, 500
 _RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -39,6 +36,7 @@ _SENTENCES = {
     404: noop(
         "The provider does not know the model {model}. Check it, and the base URL, in Profiles."
     ),
+    407: PROXIED,
     429: noop("The provider's rate limit is reached."),
     529: noop("The provider is overloaded at the moment."),
 }
@@ -95,10 +93,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The model and the host of a call."""
+    """The model and the host of a call, and the environment's proxy to it."""
 
     model: str
     host: str
+    proxy: str | None = None
 
 
 def no_reply(asked: Asked, details: str = "") -> ProviderError:
@@ -147,22 +146,21 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     )
 
 
-def explain_loss(
-    error: Exception, asked: Asked, *, started: bool, timed_out: bool
-) -> ProviderError:
+def explain_loss(error: Exception, asked: Asked, *, started: bool) -> ProviderError:
     """Return the error for a call that got no answer, or no whole one."""
     chain = [error, error.__cause__ or error.__context__]
     lines = [f"{type(one).__name__}: {one}" for one in chain if one is not None]
     details = "\n".join([f"model: {asked.model}", f"host: {asked.host}", *lines])
-    if timed_out or isinstance(error, TimeoutError | httpx2.TimeoutException):
+    why = why_unreached(error, asked.proxy)
+    if why == NOT_IN_TIME:
         return ProviderError(SILENT, retryable=True, details=details)
     if started:
         return ProviderError(BROKE_OFF, retryable=True, details=details)
     if isinstance(error, ValueError):
         return no_reply(asked, details)
     return ProviderError(
-        UNREACHED.format(host=asked.host),
-        retryable=True,
+        say("The provider could not be reached at {host}. {why}", host=asked.host, why=why),
+        retryable=why in PASSING,
         details=details,
         profile_at_fault=True,
     )

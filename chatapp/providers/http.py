@@ -5,11 +5,9 @@ To look a name up, connect and agree on keys takes longer than all else before t
 
 import asyncio
 import os
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,7 +15,7 @@ import aiohttp
 import httpx2
 
 from chatapp.agent import async_tasks
-from chatapp.project.network import PinnedTransport
+from chatapp.project.network import PinnedTransport, tls
 
 # Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
 # and what it ends at the moment of a call makes that fail.
@@ -29,6 +27,7 @@ CONNECT_SECONDS = 15.0
 REST_SECONDS = 30.0
 # Any number of calls at once; what is no longer used is closed before a server does so.
 LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
+UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 # A read that brings as many events has more waiting.
 MANY = 50
 
@@ -43,12 +42,12 @@ class ClientTransport(httpx2.AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the response; a ConnectError means that nothing was sent."""
+        """Return the response; an error of the connecting means that nothing was sent."""
         try:
             return await self._client.send(request, stream=True)
-        except httpx2.ConnectError as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             # aiohttp's errors of connections that broke later are told as if none had been made.
-            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+            if isinstance(error.__cause__, UNCONNECTED):
                 raise
             raise httpx2.ReadError(str(error), request=request) from error.__cause__
 
@@ -63,6 +62,7 @@ def open_client(
     *,
     guarded: bool,
     environment: str,
+    proxy: str | None,
 ) -> httpx2.AsyncClient:
     """Return a client that would rather fail than take key and prompt to another address.
 
@@ -70,10 +70,11 @@ def open_client(
     has an SDK add are for the operator's address: they are left out of ``guarded`` calls.
     """
     options: dict[str, Any] = {"follow_redirects": False, "verify": tls(), "limits": LIMITS}
+    options |= {"trust_env": False, "proxy": proxy}
+    sending: httpx2.AsyncBaseTransport = ClientTransport(make(**options))
     if addresses is not None:
-        # Nor to a proxy, which would look the name up for itself.
-        inner = ClientTransport(make(trust_env=False, **options))
-        options["transport"] = PinnedTransport(addresses, inner)
+        sending = PinnedTransport(addresses, sending)
+    options |= {"transport": sending, "proxy": None}
 
     async def drop_headers(request: httpx2.Request) -> None:
         for line in os.environ.get(environment, "").split("\n"):
@@ -84,12 +85,6 @@ def open_client(
     if guarded:
         options["event_hooks"] = {"request": [drop_headers]}
     return make(**options)
-
-
-@cache
-def tls() -> ssl.SSLContext:
-    """Return the TLS context of all clients; loading it takes longer than a short call."""
-    return httpx2.create_ssl_context()
 
 
 async def paced(

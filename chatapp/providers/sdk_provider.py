@@ -18,7 +18,7 @@ from chatapp.agent.async_tasks import compute
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.agent.tool_arguments import UNPARSED
-from chatapp.project.network import AddressRefused, Guard, host_of
+from chatapp.project.network import AddressRefused, Guard, host_of, proxy_of
 from chatapp.providers import written_calls
 from chatapp.providers.call_errors import (
     BROKE_OFF,
@@ -157,7 +157,7 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        self.asked = Asked(model.name, host_of(self.base_url))
+        self.asked = Asked(model.name, host_of(self.base_url), proxy_of(self.base_url, guard))
         # What the server has refused, for whoever knows of earlier calls to fill and keep.
         self.refused: dict[str, Any] = {}
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
@@ -258,6 +258,7 @@ class SdkProvider(ABC):
                     addresses,
                     guarded=self.guard is not None,
                     environment=self.headers_variable,
+                    proxy=self.asked.proxy,
                 ),
             )
 
@@ -310,10 +311,7 @@ class SdkProvider(ABC):
         if refusal:
             explained = explain_refusal(error, refusal, self.asked)
         else:
-            # Also a connection that was refused comes as one that took too long.
-            refused = isinstance(error.__cause__, httpx2.ConnectTimeout)
-            timed_out = isinstance(error, self.sdk.APITimeoutError) and not refused
-            explained = explain_loss(error, self.asked, started=reply.started, timed_out=timed_out)
+            explained = explain_loss(error, self.asked, started=reply.started)
         explained.retryable = explained.retryable and not reply.shown
         return explained
 

@@ -15,7 +15,7 @@ import httpx2
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.project.network import AddressRefused, Guard, why_unreached
+from chatapp.project.network import AddressRefused, Guard, proxy_of, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace
@@ -117,7 +117,8 @@ async def _fetch(url: str, guard: Guard) -> tuple[str, httpx2.Response, bytes]:
     except TimeoutError as error:
         raise ToolError(f"The server took longer than {TIMEOUT:.0f} s.") from error
     except httpx2.HTTPError as error:
-        raise ToolError(f"The server could not be reached. {why_unreached(error)}") from error
+        why = why_unreached(error, proxy_of(url, guard))
+        raise ToolError(f"The server could not be reached. {why}") from error
     raise ToolError(f"The server redirects more than {MAX_REDIRECTS} times.")
 
 

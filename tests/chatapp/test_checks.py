@@ -8,6 +8,8 @@ import pytest
 from django.core.checks import run_checks
 from pytest_django import Settings
 
+from chatapp.project.network import tls
+
 
 def found() -> list[str | None]:
     """Return the ids of what our checks complain about."""
@@ -28,7 +30,15 @@ HERE = Path(__file__)
         ({"DEBUG": True, "HOST": "192.0.2.1"}, "E002"),
         *(
             ({"ANTHROPIC_BASE_URL": url}, "E003")
-            for url in ("ftp://example.org", "example.org", "https://", "http//x")
+            for url in (
+                "ftp://example.org",
+                "example.org",
+                "https://",
+                "http//x",
+                "http://x:y",
+                "http://a:b@x",
+                "http://x?y",
+            )
         ),
         ({"ANTHROPIC_BASE_URL": "http://localhost:9000"}, None),
         ({"ANTHROPIC_BASE_URL": "https://llm.example.org/v1"}, None),
@@ -58,6 +68,26 @@ def test_what_cannot_work_is_named_before_the_first_message(
     for name, value in changed.items():
         setattr(settings, name, value)
     assert found() == ([f"palimpsest.{expected}"] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("HTTPS_PROXY", "http://user:p%20w@proxy.example.org:3128", None),
+        ("HTTP_PROXY", "proxy.example.org:3128", None),
+        ("https_proxy", "socks5://proxy.example.org", "E003"),
+        ("ALL_PROXY", "http://proxy.example.org:port", "E003"),
+        ("SSL_CERT_FILE", f"{HERE.parent / 'nothing.pem'}", "E020"),
+        ("SSL_CERT_FILE", f"{HERE}", "E020"),
+    ],
+)
+def test_a_network_that_cannot_be_reached_is_named(
+    name: str, value: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a proxy that is none, or without the certificates that are to be trusted."""
+    monkeypatch.setenv(name, value)
+    tls.cache_clear()
+    assert {*found()} == ({f"palimpsest.{expected}"} if expected else set())
 
 
 def test_what_a_function_of_the_operators_said_is_told(settings: Settings) -> None:

@@ -19,7 +19,7 @@ import condense
 from chatapp.models import ModelCall
 from chatapp.models.spending import check_spending
 from chatapp.project.environment import LOCAL_HOSTS
-from chatapp.providers.http import tls
+from chatapp.project.network import proxy_of, tls, why_unreached
 from condense import noop, say
 
 np = lazy_loader.load("numpy")  # with the first vector
@@ -64,11 +64,12 @@ class ModelAtAddress:
         """Return vectors; raise EmbedderUnavailable, or SpendingLimitReached before a call."""
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
         body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
-        options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls()}
+        proxy = proxy_of(str(url))
+        options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls(), "proxy": proxy}
         options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}
         try:
             check_spending(self.conversation)
-            answer = httpx2.post(url, json=body, **options)
+            answer = httpx2.post(url, json=body, trust_env=False, **options)
             said = answer.raise_for_status().json()
             rows = np.array([one["embedding"] for one in said["data"]], np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -77,7 +78,9 @@ class ModelAtAddress:
             vectors: condense.Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype("f4")
             used = int((said.get("usage") or {}).get("prompt_tokens") or 0)
         except (httpx2.HTTPError, AttributeError, LookupError, TypeError, ValueError) as error:
-            why = say("The server for embeddings gave no answer: {error}", error=error)
+            is_lost = isinstance(error, httpx2.TransportError)
+            said = why_unreached(error, proxy) if is_lost else error
+            why = say("The server for embeddings gave no answer: {error}", error=said)
             raise condense.EmbedderUnavailable(why) from error
         ModelCall.objects.create(
             conversation_id=self.conversation,

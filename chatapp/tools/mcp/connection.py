@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 import condense
 from chatapp.agent.errors import ServerFailed, ToolError
 from chatapp.agent.ports import ToolOutcome
-from chatapp.project.network import Guard, why_unreached
+from chatapp.project.network import Guard, proxy_of, why_unreached
 from chatapp.tools.documents import image_of
 from chatapp.tools.long_outputs import HEAD, TAIL, cut_in_the_middle, plain
 from chatapp.tools.mcp.servers import MAX_TOOLS, Listing, Server, Way, listing_of
@@ -62,6 +62,7 @@ class Connection:
             if server.way is Way.HTTP
             else CommandTransport(server, root)
         )
+        self._proxy = proxy_of(server.address, guard)
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._listed = 0.0
@@ -178,7 +179,7 @@ class Connection:
                 self._opened.set_result(client)
                 await self._transport.ended.wait()
         except Exception as error:  # noqa: BLE001 - of any kind: a stranger is at the other end
-            self._transport.problem = self._transport.problem or _reason(error)
+            self._transport.problem = self._transport.problem or self._reason(error)
         finally:
             self._transport.ended.set()
             if not self._opened.done():
@@ -187,20 +188,19 @@ class Connection:
                 # Nobody may be there to hear it.
                 self._opened.exception()
 
-
-def _reason(error: BaseException) -> str:
-    """Return the first cause of a connection's end, as a sentence."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, ToolError):
-        return str(error)
-    if isinstance(error, MCPError):
-        return say("It refuses the connection: {said}", said=error.message)
-    if isinstance(error, httpx2.HTTPError):
-        return say("It could not be reached. {why}", why=why_unreached(error))
-    # The text of an unknown error may name folders of this machine.
-    log.warning("the connection to an MCP server broke off", exc_info=error)
-    return noop("The connection to it broke off. The log of this server says more.")
+    def _reason(self, error: BaseException) -> str:
+        """Return the first cause of a connection's end, as a sentence."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, ToolError):
+            return str(error)
+        if isinstance(error, MCPError):
+            return say("It refuses the connection: {said}", said=error.message)
+        if isinstance(error, httpx2.HTTPError):
+            return say("It could not be reached. {why}", why=why_unreached(error, self._proxy))
+        # The text of an unknown error may name folders of this machine.
+        log.warning("the connection to an MCP server broke off", exc_info=error)
+        return noop("The connection to it broke off. The log of this server says more.")
 
 
 def outcome_of(result: types.CallToolResult, server: Server, outputs: Path) -> ToolOutcome:

@@ -26,11 +26,13 @@ else:
             return cls
 
 
-def check_address(url: str) -> None:
+def check_address(url: str, *, is_base: bool = False) -> None:
     """Refuse an address that may not be called; its name is resolved at each call only."""
+    guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
+    check = guard.check_base if is_base else guard.check
     try:
         if url:
-            Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
+            check(url)
     except AddressRefused as error:
         raise forms.ValidationError(in_words(str(error))) from error
 

@@ -149,7 +149,7 @@ class ConnectForm(forms.Form):
                 raise forms.ValidationError(_("Enter a key."))
         elif not cleaned.get("address", "wrong"):
             raise forms.ValidationError(_("Enter an address."))
-        check_address(cleaned.get("address", ""))
+        check_address(cleaned.get("address", ""), is_base=True)
         return cleaned
 
     def profile(self, owner: User) -> Profile:
@@ -250,7 +250,7 @@ class ProfileForm(ThresholdChoice):
     def clean_base_url(self) -> str:
         """Refuse an address that no profile may call."""
         url: str = self.cleaned_data["base_url"]
-        check_address(url)
+        check_address(url, is_base=True)
         return url
 
     def clean(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -106,7 +107,19 @@ async def test_a_request_is_not_sent_twice_to_a_server_that_took_it(
     upstream.script += [Script([], status=""), Script([FIRST_HALF, SECOND_HALF])]
     answer = await visit("/v1/messages", token, ASKED)
     assert (answer.status, error_of(answer)) == (502, "api_error")
+    assert b"can't be reached. The connection broke off before there was" in answer.body
     assert upstream.bodies == [ASKED]
+
+
+async def test_a_file_of_passwords_for_other_programs_is_not_read(
+    upstream: RawServer, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The credential is the profile's, whatever curl would send to the same host."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password theirs\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF]))
+    assert (await visit("/v1/messages", token, ASKED)).status == 200
 
 
 async def test_a_summary_that_the_client_asks_for_is_no_part_of_the_talk(

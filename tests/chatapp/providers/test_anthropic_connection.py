@@ -7,16 +7,19 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.test import RequestFactory
 
-from chatapp.agent.errors import ProviderError
+from chatapp.accounts.adapters import SingleSignOnAdapter
 from chatapp.agent.ports import Model
-from chatapp.project.network import Guard
-from chatapp.providers import http
+from chatapp.project.network import Guard, tls
 from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.sdk_provider import SdkProvider
 from tests.chatapp.providers.requests import failure, listen, reply, request
 from tests.standin.server import Standin
 
@@ -68,6 +71,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     """A server's certificate for NAME, which this process trusts for the test."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    names = [x509.DNSName(NAME), x509.DNSName("localhost")]
     now = dt.datetime.now(dt.UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -77,7 +81,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .sign(key, hashes.SHA256())
     )
     path = tmp_path / "certificate.pem"
@@ -90,9 +94,9 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path, tmp_path / "key.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    http.tls.cache_clear()
+    tls.cache_clear()
     yield context
-    http.tls.cache_clear()
+    tls.cache_clear()
 
 
 async def test_a_pinned_call_checks_the_certificate_of_the_name(certified: ssl.SSLContext) -> None:
@@ -102,11 +106,24 @@ async def test_a_pinned_call_checks_the_certificate_of_the_name(certified: ssl.S
         error = await failure(provider(f"https://{NAME}:{port}", guard("127.0.0.1")))
         assert error.status == 404
         assert f"host: {NAME}:{port}".encode() in asked.pop().lower()
-        with pytest.raises(ProviderError, match="could not be reached"):
-            await listen(
-                provider(f"https://other.example:{port}", guard("127.0.0.1")), request("H")
-            )
+        other = provider(f"https://other.example:{port}", guard("127.0.0.1"))
+        error = await failure(other, match="could not be reached .* not valid for this address")
+        assert not error.retryable
         assert asked == []
+
+
+async def test_tools_and_single_sign_on_trust_the_certificates_that_providers_do(
+    certified: ssl.SSLContext,
+) -> None:
+    """A company has a CA of its own."""
+    async with server(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", certified) as asked:
+        url = f"https://{NAME}:{asked.pop(0).decode()}"
+        transport = await guard("127.0.0.1").transport(url)
+        async with httpx2.AsyncClient(transport=transport) as client:
+            assert (await client.get(url)).status_code == 200
+        session = SingleSignOnAdapter(RequestFactory().get("/")).get_requests_session()
+        answer = await asyncio.to_thread(session.get, url.replace(NAME, "localhost"))
+        assert answer.status_code == 200
 
 
 async def test_a_pinned_call_reaches_the_api(standin: Standin) -> None:
@@ -117,15 +134,17 @@ async def test_a_pinned_call_reaches_the_api(standin: Standin) -> None:
     assert standin.requests[0].headers["host"] == url.removeprefix("http://")
 
 
-async def test_a_request_that_arrived_is_not_sent_to_another_address() -> None:
+@pytest.mark.parametrize("vendor", [AnthropicProvider, OpenAIProvider])
+async def test_a_request_that_arrived_is_not_sent_to_another_address(
+    vendor: type[SdkProvider],
+) -> None:
     """A server that hangs up has read it, and may be working on it: it would be paid twice."""
     async with server(b"") as asked:
         port = asked.pop(0).decode()
-        with pytest.raises(ProviderError) as caught:
-            await listen(
-                provider(f"http://{NAME}:{port}", guard("127.0.0.1", "127.0.0.1")), request("Hi")
-            )
-        assert caught.value.retryable
+        url, judge = f"http://{NAME}:{port}/v1", guard("127.0.0.1", "127.0.0.1")
+        called = vendor(MODEL, api_key="sk-own", base_url=url, guard=judge)
+        error = await failure(called, match="broke off before there was an answer")
+        assert error.retryable
         assert len(asked) == 1
 
 
@@ -164,7 +183,7 @@ async def test_a_name_that_leads_into_the_network_is_not_called(standin: Standin
         raise OSError("Name or service not known")
 
     unknown = provider("http://llm.example.org", Guard(resolve=fail))
-    error = await failure(unknown, match=r"reached at llm\.example\.org\. Check")
+    error = await failure(unknown, match=r"reached at llm\.example\.org\. Nothing answers")
     assert error.retryable
 
 

@@ -147,8 +147,12 @@ def test_an_address_and_a_key_are_enough_to_connect_a_model(
         made = Profile.objects.get(model=model["id"])
         assert (made.context_window, len(made.name) < 80) == (window, True)
     assert accounts.preferences_of(owner).default_profile == profile
-    with_password = {**sent, "address": anthropic_standin.url.replace("//", "//a:b@")}
-    assert "Leave user name" in connect(browser, **with_password, key="sk-right", model="small")
+    for address, said in (
+        (anthropic_standin.url.replace("//", "//a:b@"), "Leave user name"),
+        (f"{anthropic_standin.url}/v1?api-version=1", "Leave out “?” or “#”"),
+    ):
+        refused = {**sent, "address": address}
+        assert said in connect(browser, **refused, key="sk-right", model="small")
     # A key for the provider goes nowhere else.
     settings.ANTHROPIC_BASE_URL = anthropic_standin.url
     connect(browser, to="anthropic", address="http://127.0.0.1:9", key="sk-right", model="mystery")
