@@ -187,9 +187,16 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def first_start(once: Once) -> FirstStart:
+def migrated(once: Once, django_db_blocker: DjangoDbBlocker) -> Path:
+    """A folder with a migrated database, if that is a file."""
+    with django_db_blocker.unblock():
+        return databases.migrated(once)
+
+
+@pytest.fixture(scope="session")
+def first_start(once: Once, migrated: Path) -> FirstStart:
     """What a server finds in its folder when it is not started there for the first time."""
-    return FirstStart(once)
+    return FirstStart(once, migrated)
 
 
 @pytest.fixture(scope="session")
@@ -200,14 +207,12 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    once: Once,
+    migrated: Path,
     tmp_path_factory: pytest.TempPathFactory,
     django_db_modify_db_settings_parallel_suffix: None,
-    django_db_blocker: DjangoDbBlocker,
 ) -> None:
     """Give each process a copy of a database that was migrated once."""
-    with django_db_blocker.unblock():
-        databases.prepare(once, tmp_path_factory.mktemp("database"))
+    databases.prepare(migrated, tmp_path_factory.mktemp("database"))
 
 
 @pytest.fixture(scope="session")

@@ -12,24 +12,29 @@ from chatapp.models.databases import Options, in_use, opened
 from tests import postgresql
 from tests.first_start import Once
 
-FILE = "test.sqlite3"
+# As a server names it.
+FILE = "palimpsest.sqlite3"
 TEMPLATE = "palimpsest_template"
 # Rows that migrations make, and no test changes.
 MADE_BY_DJANGO = {"django_migrations", "django_content_type", "auth_permission", "django_site"}
 
 
-def prepare(once: Once, folder: Path) -> None:
-    """Have the tests of this process use a copy of the run's migrated database.
+def migrated(once: Once) -> Path:
+    """Return a folder with the run's migrated database; PostgreSQL has a template beside it."""
+    make = _migrate_file if connection.vendor == "sqlite" else _migrate_template
+    return once.make("database", make)
+
+
+def prepare(template: Path, folder: Path) -> None:
+    """Have the tests of this process use a copy of a migrated database.
 
     SQLite's is a file, as the server's is, so that readers and writers share one: in memory,
     Django's way to share it has a reader fail where somebody writes.
     """
     own = connections.settings["default"]
     if connection.vendor == "sqlite":
-        template = once.make("database", _migrate_file)
         own["TEST"]["NAME"] = str(Path(shutil.copy(template / FILE, folder)))
     else:
-        once.make("database", _migrate_template)
         own["TEST"]["TEMPLATE"] = TEMPLATE
 
 
