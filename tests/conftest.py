@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage, and afterwards never among what was collected.
+    """Look for garbage after each file alone, and never among what was collected.
 
     What was collected stays until the end: to walk over it took longer than all the rest.
     """
@@ -93,7 +93,14 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _garbage() -> Iterator[None]:
+    """Look for garbage once: to do it whenever there may be some takes a twentieth of the time."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def _uses_database(item: pytest.Item) -> bool:
@@ -187,10 +194,11 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def migrated(once: Once, django_db_blocker: DjangoDbBlocker) -> Path:
+def migrated(once: Once, pytestconfig: pytest.Config, django_db_blocker: DjangoDbBlocker) -> Path:
     """A folder with a migrated database, if that is a file."""
+    kept = Once(pytestconfig.cache.mkdir("databases"))
     with django_db_blocker.unblock():
-        return databases.migrated(once)
+        return databases.migrated(once, kept)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
-"""The tests' database: migrated once in a run, copied for each process, emptied after a test."""
+"""The tests' database: migrated once, copied for each process, emptied after a test."""
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 
@@ -19,10 +21,24 @@ TEMPLATE = "palimpsest_template"
 MADE_BY_DJANGO = {"django_migrations", "django_content_type", "auth_permission", "django_site"}
 
 
-def migrated(once: Once) -> Path:
-    """Return a folder with the run's migrated database; PostgreSQL has a template beside it."""
-    make = _migrate_file if connection.vendor == "sqlite" else _migrate_template
-    return once.make("database", make)
+def migrated(once: Once, kept: Once) -> Path:
+    """Return a folder with a migrated database; PostgreSQL has a template, and the folder nothing.
+
+    A file is kept for further runs, until a migration or a model changes.
+    """
+    if connection.vendor != "sqlite":
+        return once.make("database", _migrate_template)
+    return kept.make(_digest(), _migrate_file)
+
+
+def _digest() -> str:
+    """Return what differs for each state of the models and migrations of all apps."""
+    found = hashlib.sha256()
+    for app in apps.get_app_configs():
+        for path in sorted(Path(app.path).rglob("*.py")):
+            if {"migrations", "models", "models.py"} & {*path.relative_to(app.path).parts}:
+                found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def prepare(template: Path, folder: Path) -> None:

@@ -9,18 +9,20 @@ from tests.processes import started
 
 
 class Once:
-    """Makes folders in ``place`` that all processes of a run share."""
+    """Makes folders in ``place`` that all processes of a run share, or all runs."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
 
     def make(self, name: str, make: Callable[[Path], None]) -> Path:
-        """Return a folder that the first of the run's processes makes for all of them."""
+        """Return a folder that the first process that asks for it makes for all of them."""
         made = self.place / name
         with (self.place / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not made.exists():
                 draft = self.place / f"{name}-draft"
+                # A run that was killed has left it.
+                shutil.rmtree(draft, ignore_errors=True)
                 make(draft)
                 draft.rename(made)
         return made
