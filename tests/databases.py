@@ -35,8 +35,8 @@ def _digest() -> str:
     """Return what differs for each state of the models and migrations of all apps."""
     found = hashlib.sha256()
     for app in apps.get_app_configs():
-        for path in sorted(Path(app.path).rglob("*.py")):
-            if {"migrations", "models", "models.py"} & {*path.relative_to(app.path).parts}:
+        for pattern in ("migrations/*.py", "models.py", "models/**/*.py"):
+            for path in sorted(Path(app.path).glob(pattern)):
                 found.update(path.read_bytes())
     return found.hexdigest()
 
