@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage, and afterwards never among what was collected.
+    """Look for garbage after each file alone, and never among what was collected.
 
     What was collected stays until the end: to walk over it took longer than all the rest.
     """
@@ -93,7 +93,14 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _garbage() -> Iterator[None]:
+    """Look for garbage once: to do it whenever there may be some takes a twentieth of the time."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def _uses_database(item: pytest.Item) -> bool:
@@ -187,9 +194,17 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.fixture(scope="session")
-def first_start(once: Once) -> FirstStart:
+def migrated(once: Once, pytestconfig: pytest.Config, django_db_blocker: DjangoDbBlocker) -> Path:
+    """A folder with a migrated database, if that is a file."""
+    kept = Once(pytestconfig.cache.mkdir("databases"))
+    with django_db_blocker.unblock():
+        return databases.migrated(once, kept)
+
+
+@pytest.fixture(scope="session")
+def first_start(once: Once, migrated: Path) -> FirstStart:
     """What a server finds in its folder when it is not started there for the first time."""
-    return FirstStart(once)
+    return FirstStart(once, migrated)
 
 
 @pytest.fixture(scope="session")
@@ -200,14 +215,12 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    once: Once,
+    migrated: Path,
     tmp_path_factory: pytest.TempPathFactory,
     django_db_modify_db_settings_parallel_suffix: None,
-    django_db_blocker: DjangoDbBlocker,
 ) -> None:
     """Give each process a copy of a database that was migrated once."""
-    with django_db_blocker.unblock():
-        databases.prepare(once, tmp_path_factory.mktemp("database"))
+    databases.prepare(migrated, tmp_path_factory.mktemp("database"))
 
 
 @pytest.fixture(scope="session")

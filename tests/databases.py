@@ -1,10 +1,12 @@
-"""The tests' database: migrated once in a run, copied for each process, emptied after a test."""
+"""The tests' database: migrated once, copied for each process, emptied after a test."""
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 
@@ -12,24 +14,43 @@ from chatapp.models.databases import Options, in_use, opened
 from tests import postgresql
 from tests.first_start import Once
 
-FILE = "test.sqlite3"
+# As a server names it.
+FILE = "palimpsest.sqlite3"
 TEMPLATE = "palimpsest_template"
 # Rows that migrations make, and no test changes.
 MADE_BY_DJANGO = {"django_migrations", "django_content_type", "auth_permission", "django_site"}
 
 
-def prepare(once: Once, folder: Path) -> None:
-    """Have the tests of this process use a copy of the run's migrated database.
+def migrated(once: Once, kept: Once) -> Path:
+    """Return a folder with a migrated database; PostgreSQL has a template, and the folder nothing.
+
+    A file is kept for further runs, until a migration or a model changes.
+    """
+    if connection.vendor != "sqlite":
+        return once.make("database", _migrate_template)
+    return kept.make(_digest(), _migrate_file)
+
+
+def _digest() -> str:
+    """Return what differs for each state of the models and migrations of all apps."""
+    found = hashlib.sha256()
+    for app in apps.get_app_configs():
+        for pattern in ("migrations/*.py", "models.py", "models/**/*.py"):
+            for path in sorted(Path(app.path).glob(pattern)):
+                found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def prepare(template: Path, folder: Path) -> None:
+    """Have the tests of this process use a copy of a migrated database.
 
     SQLite's is a file, as the server's is, so that readers and writers share one: in memory,
     Django's way to share it has a reader fail where somebody writes.
     """
     own = connections.settings["default"]
     if connection.vendor == "sqlite":
-        template = once.make("database", _migrate_file)
         own["TEST"]["NAME"] = str(Path(shutil.copy(template / FILE, folder)))
     else:
-        once.make("database", _migrate_template)
         own["TEST"]["TEMPLATE"] = TEMPLATE
 
 

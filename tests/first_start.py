@@ -9,31 +9,34 @@ from tests.processes import started
 
 
 class Once:
-    """Makes folders in ``place`` that all processes of a run share."""
+    """Makes folders in ``place`` that all processes of a run share, or all runs."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
 
     def make(self, name: str, make: Callable[[Path], None]) -> Path:
-        """Return a folder that the first of the run's processes makes for all of them."""
+        """Return a folder that the first process that asks for it makes for all of them."""
         made = self.place / name
         with (self.place / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not made.exists():
                 draft = self.place / f"{name}-draft"
+                # A run that was killed has left it.
+                shutil.rmtree(draft, ignore_errors=True)
                 make(draft)
                 draft.rename(made)
         return made
 
 
 class FirstStart:
-    """A folder with a database that is made and static files that are collected.
+    """A folder with a database that is migrated and static files that are collected.
 
-    Both take five seconds of the processor, of which each further start is spared.
+    Both take seconds of the processor, of which each further start is spared. The first is spared
+    the migrations of a database in ``migrated``, where there is one.
     """
 
-    def __init__(self, once: Once) -> None:
-        self.once = once.make
+    def __init__(self, once: Once, migrated: Path) -> None:
+        self.once, self._migrated = once.make, migrated
         self.data = once.make("first-start", self._start)
 
     @property
@@ -46,6 +49,7 @@ class FirstStart:
         return Path(shutil.copytree(self.data, data, dirs_exist_ok=True))
 
     def _start(self, data: Path) -> None:
+        shutil.copytree(self._migrated, data)
         with started("manage.py", "serve", DATA_DIR=str(data), PORT="0") as (_pid, link):
             assert link, "the server did not start"
         (data / "first-link").write_text(f"{link}\n")

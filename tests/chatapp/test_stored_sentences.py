@@ -5,6 +5,7 @@ The audit chain has digests of the columns: nothing that is kept beside them cha
 
 import importlib
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -25,11 +26,6 @@ from tests.chatapp.records.transfer.lives import Life, read, write
 from tests.records import put_on_record
 from tests.tooling import messages
 
-TEMPLATES = sorted(
-    str(one.id)
-    for one in messages.collect()
-    if one.context == "stored" and re.search(r"\{\w", str(one.id))
-)
 FIELD = re.compile(r"\{(\w+)([^}]*)\}")
 # With blanks, what a template is made of, other people's sentences, and another direction.
 HARD = (
@@ -37,6 +33,13 @@ HARD = (
     "Nothing to condense.", "{name} is missing.", "12,000", "refusal: It declines to summarise",
 )  # fmt: skip
 NESTED = [noop("Nothing to condense."), say("{name} is missing.", name="a b")]
+
+
+@cache
+def templates() -> list[str]:
+    """Return all sentences that are stored with values."""
+    stored = [str(one.id) for one in messages.collect() if one.context == "stored"]
+    return sorted(one for one in stored if FIELD.search(one))
 
 
 def filled(template: str, texts: list[Any], number: int) -> Sentence:
@@ -62,7 +65,7 @@ def as_stored(said: Sentence) -> Any:
 def test_no_template_stays_english_for_any_value(texts: list[Any], number: int) -> None:
     """The words are the reader's, a text stays as it is, and a sentence in it is theirs as well."""
     texts = [*map(condense.well_formed_json, texts)]
-    said = [filled(one, texts, number) for one in TEMPLATES]
+    said = [filled(one, texts, number) for one in templates()]
     with Reader("de", "de").reading():
         for one in said:
             german = in_words(as_stored(one))
@@ -77,16 +80,16 @@ def test_no_template_stays_english_for_any_value(texts: list[Any], number: int) 
 
 def test_all_of_them_are_kept_by_a_row(conversation: Conversation) -> None:
     """With what each was made of; what is hashed is English, and holds."""
-    said = [filled(one, [*HARD, *NESTED], 12_345) for one in TEMPLATES]
+    said = [filled(one, [*HARD, *NESTED], 12_345) for one in templates()]
     pk = put_on_record(conversation, at_seq=1, status="running", notes=said[:9]).pk
     attempts = Condensation.objects.filter(pk=pk)
     attempts.change(error=said[9])
-    assert [one.template for one in attempts.get().notes] == TEMPLATES[:9]
+    assert [one.template for one in attempts.get().notes] == templates()[:9]
     attempts.change(notes=said, status="failed")
     row = attempts.get()
     texts = [condense.well_formed(str(one)) for one in said]
     assert [row.notes, row.error] == [texts, texts[9]]
-    assert [one.template for one in row.notes] == TEMPLATES
+    assert [one.template for one in row.notes] == templates()
     assert attempts.values_list("notes", "error").get() == (texts, texts[9])
     assert [one for verdict in verify_all() for one in verdict.problems] == []
 

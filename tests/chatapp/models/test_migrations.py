@@ -104,21 +104,28 @@ def new_schema(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dic
         return schema()
 
 
-def test_a_database_of_before_goes_on(new_schema: dict[str, list[str]], recorded: None) -> None:
-    """It is like a new one, table by table, and all that is in it is there and sound."""
+def test_a_database_of_before_goes_on_and_back_to_nothing_and_is_made_again(
+    new_schema: dict[str, list[str]], recorded: None
+) -> None:
+    """It becomes like a new one, table by table, and all that is in it is there and sound.
+
+    The server is ready, as a start records that nothing has to be migrated. Of what is taken back,
+    no table, index or trigger is left, and the next migration finds nothing in its way.
+    """
     before = count_rows()
-    call_command("migrate", verbosity=0)
+    migrate_if_needed()
+    known = MigrationLoader(None).disk_migrations
+    assert known.keys() <= MigrationRecorder(connection).applied_migrations().keys()
     assert schema() == new_schema
     assert count_rows() == before
     assert min(before.values()) > 0
     assert [*find_problems()] == []
-
-
-def test_a_start_records_that_nothing_has_to_be_migrated(recorded: None) -> None:
-    """Else the server would not be ready."""
-    migrate_if_needed()
-    known = MigrationLoader(None).disk_migrations
-    assert known.keys() <= MigrationRecorder(connection).applied_migrations().keys()
+    call_command("migrate", "chatapp", "zero", verbosity=0)
+    assert [name for name in schema() if "chatapp_" in name] == []
+    call_command("migrate", verbosity=0)
+    assert schema() == new_schema
+    assert count_rows()["chatapp_message"] == 0
+    assert [*find_problems()] == []
 
 
 def test_an_older_database_is_refused_with_the_version_to_migrate_with(recorded: None) -> None:
@@ -129,16 +136,6 @@ def test_an_older_database_is_refused_with_the_version_to_migrate_with(recorded:
         with pytest.raises(CommandError, match=r"older than version 0\.1\.0.*commit 319f6ce3"):
             start()
     assert (schema(), count_rows()) == before
-
-
-def test_a_database_goes_back_to_nothing_and_is_made_again(recorded: None) -> None:
-    """No table, index or trigger is left, and the next migration finds nothing in its way."""
-    call_command("migrate", verbosity=0)
-    call_command("migrate", "chatapp", "zero", verbosity=0)
-    assert [name for name in schema() if "chatapp_" in name] == []
-    call_command("migrate", verbosity=0)
-    assert [*find_problems()] == []
-    assert count_rows()["chatapp_message"] == 0
 
 
 def test_every_table_has_a_row_in_a_full_database(conversation: Conversation) -> None:
