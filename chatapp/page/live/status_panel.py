@@ -196,7 +196,7 @@ def _until_new(terms: TurnSettings, figures: events.ContextChanged) -> int:
     Above the limit it is due whatever is new.
     """
     pk, budget = terms.conversation.pk, figures.budget
-    tried = Condensation.objects.last_tried(pk)
+    tried = max(Condensation.objects.last_tried(pk).values())
     new = condense.new_since(message_store.read_outline(pk)[0], tried)
     if new is None:
         return 0
