@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.conversations import forks, pins, rewind
+from chatapp.conversations import forgotten_passages, forks, pins, rewind
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     AuditEntry,
@@ -93,6 +93,37 @@ def test_what_a_person_asks_to_forget_is_carried_by_nothing(
     assert Message.objects.filter(conversation=conversation, content__icontains="4711").count() >= 2
     entry = AuditEntry.objects.get(kind="forgetting")
     assert json.loads(entry.payload)["facts"]["messages"][:2] == [41, 42]
+
+
+NAMED = {
+    "The door code is 4711": SAID[:38],
+    "Code of my door": SAID[:38],
+    "The red door": "The red door",
+}
+
+
+@pytest.mark.parametrize(("title", "left"), NAMED.items())
+def test_a_title_that_tells_it_is_replaced_by_what_is_left(
+    conversation: Conversation, title: str, left: str
+) -> None:
+    """Also one that was cut; where nothing is left, the next message gives it."""
+    Conversation.objects.update(title=title)
+    end(ask(fresh(conversation), "Forget my door code."), "Done.")
+    assert fresh(conversation).title.startswith(left)
+    assert "4711" not in fresh(conversation).title
+
+
+def test_a_conversation_of_nothing_else_loses_its_title(conversation: Conversation) -> None:
+    """The button forgets the whole sentence, of which the title shows the beginning."""
+    conversation.messages.all().delete()
+    Conversation.objects.update(title="", last_seq=0)
+    said = "On the way to the harbour we have hidden the spare key below the old blue boat."
+    end(ask(fresh(conversation), said), "OK.")
+    assert fresh(conversation).title == f"{said[:59]}…"
+    forgotten_passages.forget_passage(conversation=conversation, text=said)
+    assert fresh(conversation).title == ""
+    end(ask(fresh(conversation), "Where is south?"), "Down.")
+    assert fresh(conversation).title == "Where is south?"
 
 
 LANGUAGES = (

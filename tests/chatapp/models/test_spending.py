@@ -136,7 +136,7 @@ def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     limit: int, spent: str, near: bool, over: bool, percent: int
 ) -> None:
     """To the cent, and at once where it is nothing."""
-    one = Spending(Scope.MONTH, Decimal(limit), Decimal(spent))
+    one = Spending(scope=Scope.MONTH, limit=Decimal(limit), spent=Decimal(spent))
     assert (one.is_near, one.is_over, one.percent) == (near, over, percent)
 
 
