@@ -231,10 +231,12 @@ def test_pins_earlier_summaries_and_what_was_recalled_go_along(conversation: Con
 async def test_no_summary_is_asked_for_with_it(
     anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
-    """Nor is any request sent with it from then on; the page still shows what was said."""
+    """Nor is any request sent with it from then on; the page, which is shown anew, has it still."""
     summary = "<analysis>Short.</analysis><summary>We spoke of a garden.</summary>"
     anthropic_standin.then(Reply("Done."), Reply(summary), Reply("A garden."))
-    await page.ask(WAYS[0])
+    await page.say(WAYS[0])
+    await page.until("transcript.changed")
+    await page.until_idle()
     await page.condense()
     await page.ask("What did we speak of?")
     sent = [json.dumps(one.body) for one in anthropic_standin.requests]
