@@ -61,11 +61,14 @@ def forget(row: Message) -> None:
 
 
 def _name_anew(conversation_id: uuid.UUID, passages: Sequence[str]) -> None:
-    """Give a conversation whose title tells any of the passages that of what is left."""
+    """Replace a title with words of the passages by one of the remaining messages."""
     own = Conversation.objects.get(pk=conversation_id)
     if condense.tells_any(own.title, passages):
-        asked = own.messages.written().filter(role="user").in_reading_order()[:MOST]
-        texts = [message_store.to_engine(one).words.strip("[…] \n") for one in asked]
+        asked = own.messages.written().filter(role="user", rewind_parent=None)
+        texts = [
+            message_store.to_engine(one).words.strip("[…] \n")
+            for one in asked.in_reading_order()[:MOST]
+        ]
         left = [text for text in texts if text and not condense.tells_any(text, passages)]
         own.title = title_of(next(iter(left), ""))
         own.save(update_fields=["title"])

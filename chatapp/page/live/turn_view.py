@@ -97,7 +97,7 @@ class TurnView:
         self._show_status(_("Waiting for a free worker…"))
 
     def wait_for_channel(self) -> None:
-        """Show that the turn runs where nothing is heard of it, unless it waits for a person."""
+        """Show only that the turn runs, as its events are missing; not if it waits for a person."""
         if not self.waits:
             self._show_status(_("Running. News of it comes late."))
 
