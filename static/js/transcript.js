@@ -222,7 +222,7 @@ export class Transcript {
     // Results are stored once all calls of a reply have ended.
     for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
     for (const one of typed) {
-      const form = `form[hx-post="${one.form.getAttribute("hx-post")}"]`;
+      const form = `form[hx-post="${one.form?.getAttribute("hx-post")}"]`;
       root.querySelector(`${form} [name=words]`)?.replaceWith(one);
     }
     if (edited) document.body.dispatchEvent(new CustomEvent("edit-replaced", { detail: edited }));

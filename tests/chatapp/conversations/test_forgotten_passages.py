@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import condense
 from chatapp.conversations import forgotten_passages, forks, pins, rewind
@@ -26,7 +27,7 @@ from tests.chatapp.conftest import summarise
 from tests.chatapp.conversations.context.recalled import newest, recalled
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
-from tests.records import append_many
+from tests.records import append_many, put_on_record
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -231,7 +232,12 @@ def test_pins_earlier_summaries_and_what_was_recalled_go_along(conversation: Con
 async def test_no_summary_is_asked_for_with_it(
     anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
-    """Nor is any request sent with it from then on; the page, which is shown anew, has it still."""
+    """Nor is any request sent with it from then on; the page, which is shown anew, has it still.
+
+    The reason of a rating goes without it, too.
+    """
+    rated = {"rating": -1, "rating_words": "The code 4711 is lost.", "rated_at": timezone.now()}
+    await sync_to_async(put_on_record)(conversation, at_seq=1, **rated)
     summary = "<analysis>Short.</analysis><summary>We spoke of a garden.</summary>"
     anthropic_standin.then(Reply("Done."), Reply(summary), Reply("A garden."))
     await page.say(WAYS[0])
