@@ -73,6 +73,7 @@ from .facts.forgotten_passages import find_forget_requests as find_forget_reques
 from .facts.forgotten_passages import find_meant as find_meant
 from .facts.forgotten_passages import passage_pattern as passage_pattern
 from .facts.forgotten_passages import passages_in as passages_in
+from .facts.forgotten_passages import tells_any as tells_any
 from .facts.forgotten_passages import without_forgotten as without_forgotten
 from .facts.ledger import Ledger as Ledger
 from .facts.ledger import parse_ledger as parse_ledger

@@ -22,7 +22,7 @@ from chatapp.accounts.server_profiles import stop_sharing
 from chatapp.models import Invitation, Preferences
 from chatapp.models.database import lock, now
 from chatapp.models.deletions import Deletion, people
-from chatapp.models.spending import spent_this_month
+from chatapp.models.spending import Spent, spent_this_month
 from chatapp.operations.errors import Refused
 from chatapp.project.languages import Reader, choice_of
 from chatapp.project.sentences import translate as _
@@ -40,7 +40,7 @@ class UserFigures:
 
     user: User
     last_visit: datetime | None
-    spent: Decimal
+    spent: Spent
     budget: Decimal | None
     has_factor: bool
 
@@ -75,7 +75,7 @@ def list_users(*, after: str = "") -> list[UserFigures]:
         UserFigures(
             user,
             last.get(user.pk, user.last_login),
-            spent.get(user.pk, Decimal(0)),
+            spent.get(user.pk, Spent()),
             budgets.get(user.pk),
             user.pk in factors,
         )

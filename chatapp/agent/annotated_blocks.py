@@ -89,6 +89,11 @@ def forgotten_by(content: Any) -> Iterator[tuple[int, str]]:
                             yield seq, text
 
 
+def forgets(message: condense.Message) -> bool:
+    """Return True if the message asks to forget something."""
+    return any(kind_of(block) == condense.FORGOTTEN for block in message.blocks)
+
+
 def has_rules(content: condense.Content) -> bool:
     """Return True if a block of the content is a rule of the user's own."""
     return not isinstance(content, str) and any(stands_for(block) == RULE for block in content)

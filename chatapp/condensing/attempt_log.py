@@ -110,16 +110,11 @@ class AttemptLog:
     drafts: ClassVar[bool] = False
 
     def __init__(
-        self,
-        journal: ConversationJournal,
-        *,
-        on_disk: Callable[[str], bool] | None = None,
-        condensed_at: int = 0,
+        self, journal: ConversationJournal, *, on_disk: Callable[[str], bool] | None = None
     ) -> None:
         """Take the journal of the run whose attempts are kept.
 
-        ``on_disk`` returns True if a file that the agent knew can still be read; ``condensed_at``
-        is the newest message's seq at the last attempt, 0 without one.
+        ``on_disk`` returns True if a file that the agent knew can still be read.
         """
         self.run, self.scale, self.saver = journal.run, journal.scale, journal.saver
         self.audience = journal.saver.audience
@@ -129,7 +124,6 @@ class AttemptLog:
         # What an attempt's notes begin with: why the user's "Not now" does not hold.
         self.notes: list[str] = []
         self.asked_in_vain = False
-        self.condensed_at = condensed_at
         self._told_at = 0.0
         # The tries of the attempt that comes next.
         self._fallen: list[str] = []
@@ -144,7 +138,7 @@ class AttemptLog:
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Store the attempt's row; raise SpendingLimitReached if it may not ask its model."""
-        self.condensed_at = await self.saver.save(self._create, attempt)
+        await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
 
     def _trigger(self, attempt: condense.Attempt) -> str:
@@ -155,7 +149,7 @@ class AttemptLog:
         return Condensation.Trigger.IDLE if idle else Condensation.Trigger(attempt.trigger)
 
     @transaction.atomic
-    def _create(self, attempt: condense.Attempt) -> int:
+    def _create(self, attempt: condense.Attempt) -> None:
         run, budget = self.run, self.run.budget()
         if turn := self.turn:
             turn.go_on(Turn.Doing.CONDENSING)
@@ -195,7 +189,6 @@ class AttemptLog:
             **predicted,
         )
         Condensation.objects.filter(pk__in=self._fallen).change(made_for=row)
-        return row.at_seq
 
     def _writer(self, prompt: str) -> dict[str, str]:
         """Return the columns of a summary's writer, empty if the answering profile writes it."""
@@ -210,29 +203,27 @@ class AttemptLog:
         """Make the row of a draft this turn's, to be applied; return False if it is gone."""
         taken = await self.saver.save(self._take_over, draft, situation)
         if taken:
-            self.condensed_at, self._drafted[draft] = taken
+            self._drafted[draft] = taken.finished_at
         return taken is not None
 
     @transaction.atomic
-    def _take_over(
-        self, draft: str, situation: condense.Situation
-    ) -> tuple[int, datetime | None] | None:
+    def _take_over(self, draft: str, situation: condense.Situation) -> Condensation | None:
         lock(Conversation, self.run.conversation.pk)
         self.run.turn.go_on(Turn.Doing.CONDENSING)
         rows = Condensation.objects.filter(pk=draft, status=Condensation.Status.DRAFTED)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
-        row, at_seq = rows.first(), last_seq.get(pk=self.run.conversation.pk)
+        row = rows.first()
         taken = rows.change(
             status=Condensation.Status.RUNNING,
             turn=self.run.turn,
-            at_seq=at_seq,
+            at_seq=last_seq.get(pk=self.run.conversation.pk),
             threshold=situation.budget.threshold,
             threshold_source=situation.budget.threshold_source,
             tokens_before=situation.tokens.value,
             tokens_before_measured=situation.tokens.measured,
         )
         BackgroundDraft.objects.filter(condensation=uuid.UUID(draft)).delete()
-        return (at_seq, row.finished_at) if row and taken else None
+        return row if taken else None
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Publish the summary's progress, a few times a second at most."""

@@ -82,8 +82,7 @@ class ContextController:
 
     def build(self) -> Condensing:
         """Return the parts that condense, by the user's settings; reads the database."""
-        tried = Condensation.objects.last_tried(self.run.conversation.pk)
-        log = AttemptLog(self.journal, on_disk=self.toolbox.holds, condensed_at=tried)
+        log = AttemptLog(self.journal, on_disk=self.toolbox.holds)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
         return Condensing(condenser, log, reviewer)
@@ -290,7 +289,9 @@ class ContextController:
             focus=self.focus,
             feedback=await self.journal.saver.read(feedback_of, self.run.conversation.owner),
             environment=reading(self._describe_surroundings),
-            condensed_at=log.condensed_at,
+            **await self.journal.saver.read(
+                Condensation.objects.last_tried, self.run.conversation.pk
+            ),
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (log.asked_in_vain or self._declined),
             in_tool_loop=bool(history and history[-1].tool_results),

@@ -121,9 +121,9 @@ class DraftLog(AttemptLog):
 
     @override
     @transaction.atomic
-    def _create(self, attempt: condense.Attempt) -> int:
+    def _create(self, attempt: condense.Attempt) -> None:
         lock(Conversation, self.draft.conversation_id)
-        at_seq = super()._create(attempt)
+        super()._create(attempt)
         self._change(
             condensation=attempt.id,
             owner=this_process(),
@@ -133,7 +133,6 @@ class DraftLog(AttemptLog):
         )
         own = partial(setattr, self.draft, "condensation_id", uuid.UUID(attempt.id))
         transaction.on_commit(own)
-        return at_seq
 
     @override
     async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:

@@ -3,8 +3,9 @@
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+import condense
 from chatapp.conversations.locks import lock
-from chatapp.models import Condensation, message_store
+from chatapp.models import Condensation, Message, message_store
 from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 
@@ -26,9 +27,22 @@ def rate_summary(*, condensation: Condensation, rating: int, words: str = "") ->
 
 
 def feedback_of(owner: User) -> tuple[str, ...]:
-    """Return the owner's latest ratings that have a reason, as a summary request says them."""
+    """Return the owner's latest ratings that have a reason, as a summary request says them.
+
+    A reason that tells what its conversation has forgotten is left out.
+    """
     rated = Condensation.objects.owned_by(owner).exclude(rating_words="")
     # A fork has them again.
     latest = rated.values_list("rated_at", "rating", "rating_words").distinct()
-    newest, good = latest.order_by("-rated_at")[:PASSED_ON], Condensation.Rating.GOOD
-    return tuple([f"{'Good' if one == good else 'Bad'}: {words}" for _at, one, words in newest])
+    newest, good = [*latest.order_by("-rated_at")[:PASSED_ON]], Condensation.Rating.GOOD
+    of_these = rated.filter(rated_at__in=[at for at, _rating, _words in newest])
+    own = Message.objects.filter(conversation__in=of_these.values("conversation"))
+    texts = own.filter(forgotten__isnull=False).values_list("forgotten", flat=True)
+    passages = [one for several in (texts if newest else ()) for one in several or ()]
+    return tuple(
+        [
+            f"{'Good' if rating == good else 'Bad'}: {words}"
+            for _at, rating, words in newest
+            if not condense.tells_any(words, passages)
+        ]
+    )

@@ -4,6 +4,7 @@ The messages themselves do not change. The message with the request names the pa
 to before it restores them.
 """
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import batched
 from typing import override
@@ -14,6 +15,7 @@ from django.db.models.functions import Cast
 import condense
 from chatapp.agent.annotated_blocks import forgotten_block, forgotten_by
 from chatapp.conversations.context import sizes
+from chatapp.conversations.conversations import title_of
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.conversations.toolbox.history_search import StoredRecall
@@ -55,6 +57,21 @@ def forget(row: Message) -> None:
     audit.append(row.conversation_id, AuditEntry.Kind.FORGETTING, told={"facts": facts})
     message_store.mark_changed(row.conversation_id)
     vectors.enqueue(row.conversation_id)
+    _name_anew(row.conversation_id, [text for _seq, text in forgotten_by(row.content)])
+
+
+def _name_anew(conversation_id: uuid.UUID, passages: Sequence[str]) -> None:
+    """Replace a title with words of the passages by one of the remaining messages."""
+    own = Conversation.objects.get(pk=conversation_id)
+    if condense.tells_any(own.title, passages):
+        asked = own.messages.written().filter(role="user", rewind_parent=None)
+        texts = [
+            message_store.to_engine(one).words.strip("[…] \n")
+            for one in asked.in_reading_order()[:MOST]
+        ]
+        left = [text for text in texts if text and not condense.tells_any(text, passages)]
+        own.title = title_of(next(iter(left), ""))
+        own.save(update_fields=["title"])
 
 
 def forget_passage(*, conversation: Conversation, text: str, seq: int | None = None) -> None:

@@ -76,14 +76,18 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         rank = Coalesce(Cast(number, FloatField()), Value(unknown))
         return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
-    def last_tried(self, conversation_id: uuid.UUID) -> int:
-        """Return the seq of a conversation's newest message at its last attempt, 0 without one.
+    def last_tried(self, conversation_id: uuid.UUID) -> dict[str, int]:
+        """Return a situation's ``condensed_at`` and ``undone_at`` in a conversation.
 
-        A draft that was not used was no attempt.
+        A draft that was not used was no attempt, and nothing is left of one that was rewound.
         """
-        tried = self.filter(conversation=conversation_id)
+        tried = self.filter(conversation=conversation_id, message__rewind_parent=None)
         tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-        return tried.order_by("-at_seq").values_list("at_seq", flat=True).first() or 0
+        undone, newest = Q(status=Condensation.Status.UNDONE), Coalesce(models.Max("at_seq"), 0)
+        return {
+            "condensed_at": tried.exclude(undone).aggregate(seq=newest)["seq"],
+            "undone_at": tried.filter(undone).aggregate(seq=newest)["seq"],
+        }
 
     def undone(self) -> Self:
         """Return undone attempts that no later rewind has set aside."""

@@ -38,17 +38,39 @@ class Scope(StrEnum):
     ALLOWANCE = "allowance"
 
 
+_SUMS: dict[str, models.Aggregate] = {
+    "spent": UsdSum("cost"),
+    "guesses": Count("pk", filter=Q(usage_measured=False)),
+    "unpriced": Count("pk", filter=Q(cost=None)),
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """The USD spent under a limit, without the ``unpriced`` calls, whose cost is unknown.
+class Spent:
+    """The USD spent, without the ``unpriced`` calls, whose cost is unknown.
+
+    ``guesses`` are calls of which not all usage was measured.
+    """
+
+    spent: Decimal = Decimal(0)
+    guesses: int = 0
+    unpriced: int = 0
+
+    @property
+    def is_measured(self) -> bool:
+        """True if no part of the USD is an estimate."""
+        return not self.guesses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending(Spent):
+    """The USD spent under a limit.
 
     A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
     """
 
     scope: Scope
     limit: Decimal
-    spent: Decimal
-    unpriced: int = 0
 
     @property
     def percent(self) -> int:
@@ -139,18 +161,17 @@ def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
         (Scope.MONTH, limits.monthly, month),
         (Scope.ALLOWANCE, limits.allowance, month),
     )
-    sums = {"spent": UsdSum("cost"), "unpriced": Count("pk", filter=Q(cost=None))}
     return [
-        Spending(scope, limit, **calls.aggregate(**sums))
+        Spending(**calls.aggregate(**_SUMS), scope=scope, limit=limit)
         for scope, limit, calls in all_
         if limit is not None
     ]
 
 
-def spent_this_month(owners: Sequence[int]) -> dict[int, Decimal]:
-    """Return the USD that each of these users has spent this month, if they have spent any."""
-    sums = _calls_this_month(owners).values_list("conversation__owner").order_by()
-    return dict(sums.annotate(spent=UsdSum("cost")))
+def spent_this_month(owners: Sequence[int]) -> dict[int, Spent]:
+    """Return the spending of each of these users this month, if they have called a model."""
+    calls = _calls_this_month(owners).values("conversation__owner").order_by().annotate(**_SUMS)
+    return {owner: Spent(*own) for owner, *own in calls.values_list("conversation__owner", *_SUMS)}
 
 
 def _calls_this_month(owners: Sequence[int]) -> "models.QuerySet[ModelCall]":

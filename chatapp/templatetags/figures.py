@@ -156,4 +156,6 @@ def threshold(attempt: Condensation) -> str:
     point = CondensingPoint.of_attempt(attempt)
     told = {"at": point.at, "percent": point.percent}
     source = sources.get(attempt.threshold_source, _("from the operator"))
+    if point.at >= attempt.allowed:
+        source = _("as much as a request may hold")
     return _("{at:,} tokens ({percent:%}), {source}", source=source, **told)

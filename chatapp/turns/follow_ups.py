@@ -125,10 +125,15 @@ async def name_after(turn: str) -> None:
     """Have the model name the conversation whose first turn has ended."""
     # The one that has just ended here is known still.
     run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
-    if run and await name_conversation(run):
-        conversation = run.conversation
+    if run is None:
+        return
+    conversation = run.conversation
+    if await name_conversation(run):
         channel.tell(hints.TitleChanged(conversation.pk))
         channel.tell(hints.ListChanged(conversation.owner_id, but=conversation.pk))
+    # The turn's row has the cost of this call, too.
+    await sync_to_async(message_store.note_record)(conversation.pk)
+    channel.tell(hints.ConversationChanged(conversation.pk))
 
 
 def _read_run(turn: str) -> TurnContext | None:

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNREADABLE = "The database can't be read."
-WITHOUT_REDIS = "ok, but Redis can't be reached: what other processes do shows late."
+WITHOUT_REDIS = "ok, but Redis can't be used: what other processes do shows late."
 
-# Seconds that Redis has for an answer.
-PATIENCE = 2
+# Seconds that Redis has for an answer, and the key that it keeps as long.
+PATIENCE, READY = 2, "palimpsest:ready"
 
 
 def answer(path: str, authorization: str) -> HttpResponse:
@@ -82,7 +82,7 @@ def _ready() -> HttpResponse:
         return _say("The database has to be migrated.", 503)
     if folder_problem("DATA_DIR", settings.DATA_DIR):
         return _say("The disk can't be written.", 503)
-    return _say(WITHOUT_REDIS if settings.CLUSTER and not _reaches_redis() else "ok")
+    return _say(WITHOUT_REDIS if settings.CLUSTER and not _uses_redis() else "ok")
 
 
 @functools.cache
@@ -99,13 +99,14 @@ def _is_readable() -> bool:
     return True
 
 
-def _reaches_redis() -> bool:
+def _uses_redis() -> bool:
+    """Return True if Redis takes a word: one that is full, or a copy, still answers."""
     from redis import RedisError  # noqa: PLC0415 - comes with the extra "scale"
 
     try:
-        return _redis(settings.REDIS_URL).ping() is not None
+        return bool(_redis(settings.REDIS_URL).set(READY, "", ex=PATIENCE))
     except RedisError as error:
-        log.warning("Redis can't be reached: %s", type(error).__name__)
+        log.warning("Redis can't be used: %s", error)
         return False
 
 
@@ -190,7 +191,7 @@ class _Now(Collector):
             yield gauge
 
     def _gauges(self) -> Iterator[tuple[str, str, float | None]]:
-        reached, lag = _reaches_redis() if settings.CLUSTER else None, running_turns.lag()
+        reached, lag = _uses_redis() if settings.CLUSTER else None, running_turns.lag()
         yield "running_turns", "Turns that run now.", len(running_turns.turns)
         yield "watchers", "Pages that watch a conversation.", views.watchers
         yield "event_loop_lag_seconds", "How long the event loop took to answer.", lag
@@ -202,7 +203,7 @@ class _Now(Collector):
             telemetry.heartbeat(),
         )
         yield "database_reachable", "Whether the database can be read.", _is_readable()
-        yield "redis_reachable", "Whether Redis answers.", reached
+        yield "redis_reachable", "Whether Redis takes what it is told.", reached
 
 
 telemetry.registry.register(_Now())

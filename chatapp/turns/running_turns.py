@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
+from chatapp.agent.annotated_blocks import forgets
 from chatapp.agent.async_tasks import finish
 from chatapp.condensing import background_drafts
 from chatapp.conversations.context import sizes
@@ -103,7 +104,8 @@ class RunningTurns:
         if not settings.CLUSTER:
             # A request's own context ends with it, and takes the threads for its queries along.
             logs.carried().run(self.start, run)
-        question = run.question.seq if run.question else 0
+        # What is forgotten stands in other rows, too: then all are shown anew, as after an edit.
+        question = run.question.seq if run.question and not forgets(run.question) else 0
         channel.tell(hints.TurnOpened(run.conversation.pk, run.turn.pk, question))
         return run
 

@@ -17,7 +17,7 @@ from chatapp.condensing.attempt_log import receipt_of
 from chatapp.condensing.condenser_setup import loaded_configuration, situation_of, summarizer_for
 from chatapp.condensing.costs import bill, predict
 from chatapp.condensing.draft_writer import journal_outside
-from chatapp.conversations.context.sizes import COUNTER, Scale
+from chatapp.conversations.context.sizes import COUNTER, CondensingPoint, Scale
 from chatapp.conversations.context.trial_settings import Variant
 from chatapp.conversations.context.turn_context import NO_PROFILE, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
@@ -96,10 +96,12 @@ def read_written(conversation: Conversation) -> Sequence[condense.Message]:
 class SoFar:
     """The condensations under a threshold so far, and the tokens the model would have read.
 
-    ``cost`` is that of those tokens, without the replies; all figures are estimates.
+    Each ``starts`` at the threshold, or at the limit where that is lower. ``cost`` is that of those
+    tokens, without the replies; all figures are estimates.
     """
 
     variant: Variant
+    starts: CondensingPoint
     followed: condense.Replayed
     cost: Decimal | None
 
@@ -239,7 +241,8 @@ def _so_far(baseline: Baseline, written: Sequence[condense.Message], variant: Va
     profile = terms.profile
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]
-    return SoFar(variant, followed, sum(known, Decimal(0)) if len(known) == len(costs) else None)
+    total = sum(known, Decimal(0)) if len(known) == len(costs) else None
+    return SoFar(variant, CondensingPoint.of_budget(start.budget, automatic=True), followed, total)
 
 
 class Unasked:

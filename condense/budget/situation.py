@@ -59,7 +59,9 @@ class Situation:
     ``chosen`` is the part that a manual run condenses, None for all.
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 if none
-    was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    was, and ``undone_at`` that when one was tried that the user undid: the threshold waits for new
+    text after both, the limit only after the first. ``may_ask`` is false after a model call failed,
+    or was declined, in the same turn.
     ``in_tool_loop`` is true if the newest message answers tool calls: the threshold then waits for
     the end of the turn, and only the limit interrupts it. ``user`` and ``conversation`` are the
     caller's ids, for hooks.
@@ -81,6 +83,7 @@ class Situation:
     environment: Environment | None = None
     chosen: Chosen | None = None
     condensed_at: int = 0
+    undone_at: int = 0
     may_ask: bool = True
     in_tool_loop: bool = False
     user: str = ""

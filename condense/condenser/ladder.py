@@ -88,7 +88,11 @@ class Ladder:
         if reason not in {"threshold", None}:
             return True
         if answer is None:
-            answer = reason == "threshold" and situation.may_ask and self.has_enough_new()
+            answer = (
+                reason == "threshold"
+                and situation.may_ask
+                and self.has_enough_new(situation.undone_at)
+            )
         if not answer:
             return False
         effective = situation.effective
@@ -98,9 +102,10 @@ class Ladder:
             return False
         return True
 
-    def has_enough_new(self) -> bool:
+    def has_enough_new(self, undone_at: int = 0) -> bool:
         """Return True if there are enough new messages and tokens for an automatic condensation."""
-        new = new_since(self.situation.effective, self.situation.condensed_at)
+        tried = max(self.situation.condensed_at, undone_at)
+        new = new_since(self.situation.effective, tried)
         if new is None:
             return True
         tokens = self.gauge.size(new) * self.gauge.scale

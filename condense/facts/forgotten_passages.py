@@ -114,6 +114,17 @@ def passage_pattern(passages: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{either})(?![A-Za-z0-9_])")
 
 
+def tells_any(title: str, passages: Iterable[str]) -> bool:
+    """Return True if a title has a passage's value, most of its words, or its cut beginning."""
+    values, cut = {*_VALUE.findall(title)}, title.endswith("…") and passages_in(title)[-1:]
+    return any(
+        values & {*_VALUE.findall(one)}
+        or len(terms_in(terms := _terms(one), title)) > SHARE * len(terms)
+        or (cut and one.startswith(cut[0]))
+        for one in passages
+    )
+
+
 def without_forgotten(message: Message, passages: Sequence[str]) -> Message:
     """Return a message without some passages, for the model."""
     if not passages:

@@ -81,6 +81,8 @@ const show = {
     tellIfHidden(frame.text, frame);
     const isOver = composer.turn && !frame.turn;
     if (isOver) refreshInspector();
+    // What was refused while it ran may be done now.
+    if (isOver) for (const one of transcript.root.querySelectorAll(".refusal")) one.remove();
     composer.show(frame.text, frame.turn);
     if (frame.turn) refreshTitle();
     if (isOver) showTour(scroll);

@@ -88,14 +88,12 @@ export class Composer {
     this.#post({ ...command, nonce: this.#nonce });
   }
 
-  /** Go on writing what was begun elsewhere; false where something else is being written. */
+  /** Go on writing what was begun elsewhere, behind what stands here. */
   takeUp(words) {
-    if (!this.isEmpty) return false;
-    this.#box.value = words;
+    this.#box.value = [this.#box.value, words].filter(Boolean).join("\n\n");
     this.#remember();
     this.#buttons();
     this.#box.focus();
-    return true;
   }
 
   /** Whether the words are a built-in command, which is carried out, or cannot be now. */

@@ -2,7 +2,7 @@
 import { make, makeButton, onEnter } from "./elements.js";
 import { sourceOf } from "./source.js";
 import { text } from "./text.js";
-import { orSay } from "./toast.js";
+import { orSay, toast } from "./toast.js";
 
 export class Editing {
   #composer;
@@ -18,6 +18,7 @@ export class Editing {
       const opener = event.target.closest("[data-edit]");
       if (opener) this.start(opener.closest(".message"));
     });
+    document.body.addEventListener("edit-replaced", ({ detail }) => this.#move(detail));
   }
 
   get row() {
@@ -45,19 +46,32 @@ export class Editing {
       { className: "edit-foot" },
       make("span", { className: "hint" }, text("startsVersion")),
       makeButton("button", text("cancel"), () => this.cancel()),
-      makeButton("button primary", text("send"), () => this.#save(row, area)),
+      makeButton("button primary", text("send"), () => this.#save(area)),
     );
     const edit = make("div", { className: "edit" }, area, foot);
-    this.#before = [...body.childNodes];
     this.#dropped.clear();
     const attached = [...body.querySelectorAll(":scope > .attached[data-block]")];
-    body.replaceChildren(...attached.map((one) => this.#kept(one, area)), edit);
-    row.classList.add("is-editing");
-    onEnter(area, () => this.#save(row, area));
+    this.#open(row, [...attached.map((one) => this.#kept(one.cloneNode(true), area)), edit]);
+    onEnter(area, () => this.#save(area));
     this.#scroll.read();
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
     row.scrollIntoView({ block: "nearest" });
+  }
+
+  #open(row, parts) {
+    const body = row.querySelector(".message-body");
+    this.#before = [...body.childNodes];
+    body.replaceChildren(...parts);
+    row.classList.add("is-editing");
+  }
+
+  /** Go on in the row that replaced the edited one; in the composer where there is none. */
+  #move(old) {
+    const row = document.querySelector(`#${old.id}[data-editable]:not(.is-hidden)`);
+    if (row) return this.#open(row, old.querySelector(".message-body").childNodes);
+    this.#composer.takeUp(old.querySelector(".edit textarea").value);
+    toast(text("editedIsGone"));
   }
 
   /** Leave the edit; true when there was one. */
@@ -85,9 +99,9 @@ export class Editing {
     return kept;
   }
 
-  #save(row, area) {
-    const alone = !row.querySelector(".edit-kept");
+  #save(area) {
+    const alone = !this.row.querySelector(".edit-kept");
     const options = { alone, drops: [...this.#dropped] };
-    if (this.#composer.replace(Number(row.dataset.seq), area.value, options)) this.cancel();
+    if (this.#composer.replace(Number(this.row.dataset.seq), area.value, options)) this.cancel();
   }
 }

@@ -105,6 +105,7 @@ export class Queue {
   #rescue(chip) {
     this.#edited = null;
     const words = chip.querySelector("textarea").value;
-    if (this.#composer.takeUp(words)) toast(text("queuedIsGone"));
+    this.#composer.takeUp(words);
+    toast(text("editedIsGone"));
   }
 }

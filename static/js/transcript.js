@@ -202,7 +202,8 @@ export class Transcript {
     if (fresh?.id !== "transcript") return;
     const focused = this.root.contains(document.activeElement) && document.activeElement;
     this.#scroll.keep(() => this.#swap(fresh));
-    if (focused && document.activeElement === document.body) this.#focus(focused);
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
+    else if (focused && document.activeElement === document.body) this.#focus(focused);
   }
 
   #swap(fresh) {
@@ -211,6 +212,8 @@ export class Transcript {
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
+    const edited = root.querySelector(".message.is-editing");
+    const typed = [...root.querySelectorAll("[name=words]")].filter((one) => one.value !== one.defaultValue);
     for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
@@ -218,6 +221,11 @@ export class Transcript {
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     // Results are stored once all calls of a reply have ended.
     for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
+    for (const one of typed) {
+      const form = `form[hx-post="${one.form?.getAttribute("hx-post")}"]`;
+      root.querySelector(`${form} [name=words]`)?.replaceWith(one);
+    }
+    if (edited) document.body.dispatchEvent(new CustomEvent("edit-replaced", { detail: edited }));
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;

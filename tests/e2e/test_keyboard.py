@@ -72,7 +72,10 @@ def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin:
 def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """From the composer, where the focus is and comes back to; Enter sends the edit."""
+    """From the composer, where the focus is and comes back to; Enter sends the edit.
+
+    Meanwhile the rows are shown anew, as something is pinned in another tab.
+    """
     chat, gate = open_chat(), Gate()
     standin.then(Reply("One two three four five six.", gate=gate), Reply("Hello, Grace."))
     chat.type("I am Ada.")
@@ -84,9 +87,15 @@ def test_escape_stops_the_agent_and_arrow_up_edits_the_last_message(
     chat.page.keyboard.press("ArrowUp")
     edit = chat.page.get_by_role("textbox", name="Your edit")
     expect(edit).to_be_focused()
-    edit.fill("I am Grace.")
+    edit.fill("I am Grace")
+    other = chat.second()
+    other.act(other.rows("You"), "Pin")
+    expect(chat.log.get_by_text("Pinned: the model keeps")).to_be_visible()
+    expect(edit).to_be_focused()
+    chat.page.keyboard.type(".")
     chat.page.keyboard.press("Enter")
     chat.finished()
+    expect(chat.rows("You").last).to_contain_text("I am Grace.")
     expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
     expect(chat.box).to_be_focused()
 

@@ -227,9 +227,15 @@ class CondensingPoint:
         return cls(at, budget.window, budget.percent(at), automatic, *kept)
 
     @classmethod
-    def of(cls, profile: Profile, preferences: Preferences) -> Self:
-        """Return the point for a profile in a new conversation."""
-        budget = budget_for(profile, preferences)
+    def of(
+        cls,
+        profile: Profile,
+        preferences: Preferences,
+        history: Sequence[condense.Message] = (),
+        conversation: Conversation | None = None,
+    ) -> Self:
+        """Return the point for a profile, in a new conversation unless one is given."""
+        budget = budget_for(profile, preferences, history, conversation)
         return cls.of_budget(budget, automatic=preferences.auto_condense)
 
     @classmethod

@@ -90,7 +90,9 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         rewound=seen_words(rewound),
         cached=cached,
         cached_until=until,
-        starts=sizes.CondensingPoint.of(profile, accounts.preferences_of(conversation.owner)),
+        starts=sizes.CondensingPoint.of(
+            profile, accounts.preferences_of(conversation.owner), history, conversation
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import condense
 from chatapp.accounts import accounts
 from chatapp.conversations.context.sizes import CondensingPoint
-from chatapp.models import Conversation, ModelCall
+from chatapp.models import Conversation, ModelCall, message_store
 from chatapp.page.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.page.inspector.requests import learn_chains
 from chatapp.providers.formats import Frame, read_frame, read_messages, request_format
@@ -88,7 +88,8 @@ def draw_chart(conversation: Conversation) -> Chart | None:
     weights = _Weights(conversation, calls)
     sizes = [call.tokens_prompt or round(sum(weights.of(call).values())) for call in calls]
     owner, profile = conversation.owner, conversation.answering
-    limit = CondensingPoint.of(profile, accounts.preferences_of(owner)) if profile else None
+    talk = message_store.read_outline(conversation.pk)[0], conversation
+    limit = CondensingPoint.of(profile, accounts.preferences_of(owner), *talk) if profile else None
     most = max(*sizes, 1, *([limit.at] if limit and limit.at < 2 * max(sizes) else []))
     step = WIDTH / max(len(calls), 8)
     befores = [calls[0], *calls[:-1]]

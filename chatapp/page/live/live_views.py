@@ -226,6 +226,8 @@ class LiveView:
             await self.catch_up()
         elif is_unclaimed:
             self.turn_view.wait_for_worker()
+        elif turn and channel.is_away:
+            self.turn_view.wait_for_channel()
         elif turn is None and before and before[0] != revision and before[1] == self.turns:
             # It was changed, and by no turn; a page that was told has nothing to fetch.
             await self.show_change()

@@ -124,6 +124,7 @@ def state_of(
     window = budget.window
     percent = budget.percent(used)
     warn = percent >= starts.percent - WARN_POINTS
+    decides = starts.automatic and not starts.reserved
     hides = forecast(figures.hides, said_nothing=figures.said_nothing)
     return ContextState(
         conversation=terms.conversation.pk,
@@ -137,7 +138,7 @@ def state_of(
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),
-        source=source_label(budget.threshold_source) if starts.automatic else "",
+        source=source_label(budget.threshold_source) if decides else "",
         segments=_segments(figures),
         warn=warn,
         forecast=hides,
@@ -174,7 +175,7 @@ def with_record(
     state: ContextState, terms: TurnSettings, figures: events.ContextChanged
 ) -> ContextState:
     """Return the state with the next condensation's draft, or its wait for new text, in words."""
-    if state.due is None or state.due.is_put_off or not state.source:
+    if state.due is None or state.due.is_put_off or not terms.preferences.auto_condense:
         return state
     near, is_over = state.due.words, state.used >= state.condenses_at
     if background_drafts.is_being_written(state.conversation):
@@ -196,7 +197,7 @@ def _until_new(terms: TurnSettings, figures: events.ContextChanged) -> int:
     Above the limit it is due whatever is new.
     """
     pk, budget = terms.conversation.pk, figures.budget
-    tried = Condensation.objects.last_tried(pk)
+    tried = max(Condensation.objects.last_tried(pk).values())
     new = condense.new_since(message_store.read_outline(pk)[0], tried)
     if new is None:
         return 0

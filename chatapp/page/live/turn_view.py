@@ -96,6 +96,11 @@ class TurnView:
         """Show that no worker has taken the turn: all are busy, or there is none."""
         self._show_status(_("Waiting for a free worker…"))
 
+    def wait_for_channel(self) -> None:
+        """Show only that the turn runs, as its events are missing; not if it waits for a person."""
+        if not self.waits:
+            self._show_status(_("Running. News of it comes late."))
+
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and the text that could not be stored."""
         unsaved = None if self._is_final_reply else self.streaming

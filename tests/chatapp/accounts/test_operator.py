@@ -57,13 +57,13 @@ def test_what_opens_an_account_asks_for_the_password(
 
 
 def test_operators_see_figures_and_no_words(operator: Client, bobs: Client, bob: User) -> None:
-    """A cost of this month and a visit, of nobody's conversation the title."""
+    """A cost of this month and the calls it lacks, a visit, of nobody's conversation the title."""
     made = Conversation.objects.create(owner=bob, title="Bob's secret")
-    for cost in (Decimal("1.25"), Decimal("0.25")):
+    for cost in (Decimal("1.25"), Decimal("0.25"), None):
         ModelCall.objects.create(conversation=made, purpose="chat", cost=cost)
     is_in(bobs)
     page = operator.get(reverse("users")).text
-    assert "$1.50" in page
+    assert "$1.50 Cost unknown: 1 call " in " ".join(re.sub(r"<[^>]+>", " ", page).split())
     assert "secret" not in page
 
 

@@ -124,7 +124,7 @@ async def test_a_member_is_answered_with_the_operators_key_and_pays(
     assert anthropic_standin.requests[0].headers["x-api-key"] == KEY
     spent = await sync_to_async(spent_this_month)([alice.pk, bob.pk])
     assert [*spent] == [bob.pk]
-    assert spent[bob.pk] > 0
+    assert spent[bob.pk].spent > 0
 
 
 def addresses(conversation: Conversation) -> Iterator[str]:

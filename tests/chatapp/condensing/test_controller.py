@@ -24,6 +24,7 @@ from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.condensing.scripted_controller import ScriptedController
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import journal_of, run_in
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,6 +122,17 @@ async def test_what_a_person_asked_for_is_done_before_the_next_call(
         assert await controller.fit(history, AUTO) == history
     decided = r"\d+ tokens, \d+ % of 10000, threshold 100 % \(global\), 2 messages: not due"
     assert re.search(decided, caplog.text)
+
+
+async def test_an_undone_condensation_is_made_again_where_the_context_is_too_large(
+    keeping: Keeping,
+) -> None:
+    """A model writes the summary: what a person undid is no sign that asking is in vain."""
+    controller = await keeping.controller(OVER, ScriptedSummarizer("<summary>Said.</summary>"))
+    await sync_to_async(put_on_record)(keeping.conversation, status="undone", at_seq=5)
+    await keeping.fit(controller)
+    made = await Condensation.objects.aget(status="succeeded")
+    assert (made.strategy, made.summary) == ("fresh_start", "Said.")
 
 
 async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(

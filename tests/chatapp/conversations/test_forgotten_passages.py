@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import condense
-from chatapp.conversations import forks, pins, rewind
+from chatapp.conversations import forgotten_passages, forks, pins, rewind
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import (
     AuditEntry,
@@ -26,7 +27,7 @@ from tests.chatapp.conftest import summarise
 from tests.chatapp.conversations.context.recalled import newest, recalled
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page
-from tests.records import append_many
+from tests.records import append_many, put_on_record
 from tests.standin.behaviours import Reply
 from tests.standin.server import Standin
 
@@ -93,6 +94,37 @@ def test_what_a_person_asks_to_forget_is_carried_by_nothing(
     assert Message.objects.filter(conversation=conversation, content__icontains="4711").count() >= 2
     entry = AuditEntry.objects.get(kind="forgetting")
     assert json.loads(entry.payload)["facts"]["messages"][:2] == [41, 42]
+
+
+NAMED = {
+    "The door code is 4711": SAID[:38],
+    "Code of my door": SAID[:38],
+    "The red door": "The red door",
+}
+
+
+@pytest.mark.parametrize(("title", "left"), NAMED.items())
+def test_a_title_that_tells_it_is_replaced_by_what_is_left(
+    conversation: Conversation, title: str, left: str
+) -> None:
+    """Also one that was cut; where nothing is left, the next message gives it."""
+    Conversation.objects.update(title=title)
+    end(ask(fresh(conversation), "Forget my door code."), "Done.")
+    assert fresh(conversation).title.startswith(left)
+    assert "4711" not in fresh(conversation).title
+
+
+def test_a_conversation_of_nothing_else_loses_its_title(conversation: Conversation) -> None:
+    """The button forgets the whole sentence, of which the title shows the beginning."""
+    conversation.messages.all().delete()
+    Conversation.objects.update(title="", last_seq=0)
+    said = "On the way to the harbour we have hidden the spare key below the old blue boat."
+    end(ask(fresh(conversation), said), "OK.")
+    assert fresh(conversation).title == f"{said[:59]}…"
+    forgotten_passages.forget_passage(conversation=conversation, text=said)
+    assert fresh(conversation).title == ""
+    end(ask(fresh(conversation), "Where is south?"), "Down.")
+    assert fresh(conversation).title == "Where is south?"
 
 
 LANGUAGES = (
@@ -200,10 +232,17 @@ def test_pins_earlier_summaries_and_what_was_recalled_go_along(conversation: Con
 async def test_no_summary_is_asked_for_with_it(
     anthropic_standin: Standin, conversation: Conversation, page: Page
 ) -> None:
-    """Nor is any request sent with it from then on; the page still shows what was said."""
+    """Nor is any request sent with it from then on; the page, which is shown anew, has it still.
+
+    The reason of a rating goes without it, too.
+    """
+    rated = {"rating": -1, "rating_words": "The code 4711 is lost.", "rated_at": timezone.now()}
+    await sync_to_async(put_on_record)(conversation, at_seq=1, **rated)
     summary = "<analysis>Short.</analysis><summary>We spoke of a garden.</summary>"
     anthropic_standin.then(Reply("Done."), Reply(summary), Reply("A garden."))
-    await page.ask(WAYS[0])
+    await page.say(WAYS[0])
+    await page.until("transcript.changed")
+    await page.until_idle()
     await page.condense()
     await page.ask("What did we speak of?")
     sent = [json.dumps(one.body) for one in anthropic_standin.requests]

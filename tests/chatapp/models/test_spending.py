@@ -21,6 +21,7 @@ from chatapp.models import Condensation, Conversation, ModelCall, Preferences, S
 from chatapp.models.spending import (
     Scope,
     Spending,
+    Spent,
     check_spending,
     month_start,
     read_spending,
@@ -78,8 +79,12 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     spend(conversations.start_conversation(owner=bob), "100")
     limit(conversation, "10", "20")
     here, month = read_spending(conversation.pk)
-    assert here == Spending(Scope.CONVERSATION, Decimal(10), Decimal("5.3000000001"), 1)
-    assert month == Spending(Scope.MONTH, Decimal(20), Decimal("7.3000000001"), 1)
+    assert here == Spending(
+        scope=Scope.CONVERSATION, limit=Decimal(10), spent=Decimal("5.3000000001"), unpriced=1
+    )
+    assert month == Spending(
+        scope=Scope.MONTH, limit=Decimal(20), spent=Decimal("7.3000000001"), unpriced=1
+    )
     assert "The cost of 1 call is unknown" in tell(here)
     limit(conversation)
     spend(conversation, "1000000")
@@ -94,9 +99,9 @@ def test_what_came_with_an_import_was_not_spent_here(conversation: Conversation)
     spend(conversation, "3")
     limit(conversation, month="20")
     assert [one.spent for one in read_spending(conversation.pk)] == [3]
-    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 3}
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: Spent(Decimal(3))}
     source.delete()
-    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: 8}
+    assert spent_this_month([conversation.owner_id]) == {conversation.owner_id: Spent(Decimal(8))}
 
 
 def test_what_is_measured_estimated_and_unknown_is_told_apart(conversation: Conversation) -> None:
@@ -131,7 +136,7 @@ def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     limit: int, spent: str, near: bool, over: bool, percent: int
 ) -> None:
     """To the cent, and at once where it is nothing."""
-    one = Spending(Scope.MONTH, Decimal(limit), Decimal(spent))
+    one = Spending(scope=Scope.MONTH, limit=Decimal(limit), spent=Decimal(spent))
     assert (one.is_near, one.is_over, one.percent) == (near, over, percent)
 
 

@@ -136,11 +136,14 @@ def redis_on(port: int, folder: Path) -> Iterator[None]:
 async def test_without_redis_it_is_ready_and_says_so(
     settings: Settings, worker: ThreadingHTTPServer, tmp_path: Path
 ) -> None:
-    """Until it is back."""
+    """Until it is back; one that is full takes nothing either."""
     port = free_port()
     settings.CLUSTER, settings.REDIS_URL = True, f"redis://127.0.0.1:{port}/0"
     for _ in range(2):
-        with redis_on(port, tmp_path):
+        with redis_on(port, tmp_path), redis.Redis(port=port) as client:
+            client.config_set("maxmemory", "1")
+            assert await ask(settings, "/readyz") == (200, WITHOUT_REDIS)
+            client.config_set("maxmemory", "0")
             assert await ask(settings, "/readyz") == (200, "ok")
             assert "palimpsest_redis_reachable 1.0" in (await ask(settings, "/metrics"))[1]
         assert await ask(settings, "/readyz") == (200, WITHOUT_REDIS)

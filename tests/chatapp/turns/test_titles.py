@@ -38,10 +38,11 @@ async def title_of(conversation: Conversation) -> str:
 async def test_the_model_names_a_conversation_after_its_first_answer(
     anthropic_standin: Standin, conversation: Conversation, browser: Client, page: Page
 ) -> None:
-    """One call, on record with what it cost; the page shows the name, and later turns ask none."""
+    """One call, on record with what it cost; the page shows both, and later turns ask none."""
     anthropic_standin.then(Reply("Blue is calm."), Reply('# "Colours of a  room"\n'), Reply("Two."))
     await page.say("Which colour suits a bedroom?")
     await page.until("title.changed")
+    await page.until("transcript.changed")
     await page.ask("And a kitchen?")
     assert await title_of(conversation) == "Colours of a room"
     shown = await sync_to_async(browser.get)(f"/c/{conversation.pk}/rename/")

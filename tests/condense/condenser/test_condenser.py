@@ -46,6 +46,10 @@ RUNS: dict[str, tuple[list[object], int, dict[str, object], str, list[object]]] 
     "one message since the newest try is not enough": (NO_CALL, 8, {"condensed_at": 7}, "", []),
     "two are": (["S"], 8, {"condensed_at": 6}, "fresh_start", []),
     "too near but too large, no model is asked": (NO_CALL, 12, {"condensed_at": 12}, "ledger", []),
+    "after an undo nothing is done before two more": (NO_CALL, 8, {"undone_at": 7}, "", []),
+    "unless it is too large, where a summary is made again": (
+        ["S"], 12, {"undone_at": 12}, "fresh_start", []
+    ),
     "the button keeps no distance": (
         ["S"], 6, {"condensed_at": 6, "trigger": MANUAL}, "fresh_start", []
     ),

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
+from chatapp.accounts import accounts
 from chatapp.agent.events import SentRequest
 from chatapp.condensing.costs import CACHED_FOR
 from chatapp.conversations import pins
@@ -31,6 +32,7 @@ from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
+from tests.chatapp.runs import bar_of
 from tests.chatapp.storage.recorded_session import MODEL, Session, text
 from tests.records import put_on_record
 
@@ -111,8 +113,14 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     session.say("user", condense.TextBlock("Begin"))
     session.use_tool(1, "A long result. " * 20)
     condense_all(session)
-    session.say("user", condense.TextBlock("And now the parser"))
-    seen = upcoming(session.conversation)
+    for role in ("user", "assistant", "user"):
+        session.say(role, condense.TextBlock("And now the parser"))
+    wishes = accounts.preferences_of(session.conversation.owner)
+    wishes.adaptive, wishes.threshold = True, 20
+    wishes.save()
+    seen, bar = upcoming(session.conversation), bar_of(session.conversation)
+    assert bar
+    assert (str(seen.starts), bar.source) == (bar.reason, "Adapted")
     parts = ["summary", "ledger", "files", "environment", "messages", "newest"]
     assert kinds(seen.cards) == ["system", "tools", *parts]
     assert sum(card.tokens for card in seen.cards) == pytest.approx(seen.tokens, abs=8)

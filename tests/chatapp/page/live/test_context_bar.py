@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 
 from chatapp.accounts import accounts
 from chatapp.condensing.undo import undo_condensation
+from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Conversation, Preferences, Profile, message_store
 from chatapp.page.live.status_panel import ContextState
 from tests.chatapp.conftest import Say, summarise
@@ -34,22 +35,28 @@ def state_of(conversation: Conversation, **wishes: object) -> ContextState:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "own", "at"),
+    ("wishes", "own", "at", "source"),
     [
-        ({}, -1, 80_000),
-        ({"threshold": 50}, -1, 50_000),
-        ({"threshold": 50}, 30, 30_000),
-        ({"auto_condense": False, "threshold": 50}, 30, 80_000),
+        ({}, -1, 80_000, ""),
+        ({"threshold": 50}, -1, 50_000, "Settings"),
+        ({"threshold": 50}, 30, 30_000, "Profile"),
+        ({"threshold": 50}, 95, 80_000, ""),
+        ({"auto_condense": False, "threshold": 50}, 30, 80_000, ""),
     ],
 )
 def test_it_says_where_condensing_starts(
-    conversation: Conversation, profile: Profile, wishes: dict[str, object], own: int, at: int
+    conversation: Conversation,
+    profile: Profile,
+    wishes: dict[str, object],
+    own: int,
+    at: int,
+    source: str,
 ) -> None:
     """The profile's own threshold before the user's, and what a request may hold before both."""
     profile.threshold = own
     profile.save()
     state = state_of(conversation, **wishes)
-    assert state.condenses_at == at
+    assert (state.condenses_at, state.source) == (at, source)
     assert f"{at:,} tokens ({at // 1_000}%)" in state.reason
 
 
@@ -104,7 +111,7 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
 def test_after_an_attempt_it_is_due_once_enough_is_new(
     conversation: Conversation, profile: Profile, say: Say
 ) -> None:
-    """Also where it was undone; a draft that was not used was no attempt."""
+    """Also where it was undone; one that was rewound or a draft that was not used was none."""
     say("user", "Hello", tokens=500)
     say("assistant", "Hello", tokens=45_000)
     undo_condensation(condensation=record_for(conversation, summarise(conversation)))
@@ -118,6 +125,9 @@ def test_after_an_attempt_it_is_due_once_enough_is_new(
     over = state_of(conversation, threshold=30).due
     assert over
     assert over.words == "Your next message will condense the context first."
+    rewound = record_for(conversation, summarise(conversation))
+    rewind_conversation(conversation=conversation, first_hidden_seq=rewound.message.seq)
+    assert state_of(conversation, threshold=30).due == over
 
 
 def test_its_parts_add_up_to_what_is_used(

@@ -99,6 +99,19 @@ async def test_rows_are_looked_at_each_second_while_no_hint_arrives(
     looking.cancel()
 
 
+async def test_one_of_which_nothing_can_be_heard_is_shown_as_that(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it did when the channel went away may be over."""
+    turn = await sync_to_async(ask)(reader.conversation)
+    channel.open(turn.pk, turn.attempt).publish(events.StepStarted(1))
+    await reader.views.look()
+    await reader.until("status.changed", text="Waiting for the model…")
+    monkeypatch.setattr(channel, "is_away", True)
+    await reader.views.look()
+    await reader.until("status.changed", text="Running. News of it comes late.")
+
+
 async def test_one_that_waits_for_a_person_is_shown_as_that(reader: Reader) -> None:
     """No process may have it, so nothing is told of it."""
     turn = await sync_to_async(ask)(reader.conversation)

@@ -74,8 +74,9 @@ def test_strategies_stand_side_by_side_and_nothing_is_applied(
     assert ledger.grounded_percent > 90
     assert cards["sliding_window"].grounded_percent is None
     assert [row.variant.threshold for row in ledger.tried.so_far] == [5, 100]
+    starts = [row.starts for row in ledger.tried.so_far]
     page = answer.text
-    for words in ("Side by side", "are in the originals", "Use this"):
+    for words in ("Side by side", "are in the originals", "Use this", "At 100%", *map(str, starts)):
         assert words in page
     assert as_stored(conversation) == before
     assert not ModelCall.objects.exists()
