@@ -144,7 +144,8 @@ def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
             break
         if passage.seq not in best:
             words = frozenset(words_of(passage.text))
-            if all(len(words & other) < _SAME * len(words | other) for other in seen):
+            sizes = [(len(words & one), len(words) + len(one)) for one in seen]
+            if all(same < _SAME * (size - same) for same, size in sizes):
                 best[passage.seq] = passage
                 seen.append(words)
     return [*best.values()]

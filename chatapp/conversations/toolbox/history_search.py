@@ -4,16 +4,15 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
-from django.db.models import Q
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Message, Rewind, message_index, message_store
-from chatapp.models.database import reading
+from chatapp.models import Message, message_index, message_store
+from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
 from chatapp.tools.search_history import Found
@@ -84,7 +83,8 @@ class StoredRecall:
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
-        sized = Message.objects.filter(pk__in=numbers).values_list("pk", "seq", "tokens")
+        keys = ", ".join(map(str, numbers))
+        sized = execute(f"SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({keys})")  # noqa: S608 - numbers
         sizes = {pk: one for pk, *one in sized}
         wanted, free = set[int](), MOST_READ
         for number in numbers:
@@ -93,18 +93,12 @@ class StoredRecall:
                 free -= tokens
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
-        # What a client has replaced is hidden only from that client.
-        replaced = Rewind.objects.filter(
-            conversation=self.conversation_id, cause=Rewind.Cause.REPLACED
-        )
-        shown = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
-        there = Message.objects.filter(shown, conversation=self.conversation_id)
-        there = there.filter(Q(hidden=True) | Q(position__lte=self.until or 0)).written()
-        rows = there.filter(seq__in=near, tokens__lte=MOST_READ).order_by("seq")
+        asked = self.conversation_id, near, self.until or 0, MOST_READ
+        rows = message_store.searched_rows(*asked) if near else []
         said = []
         # What is too long to be read may still be the call that another one answers.
-        told = condense.parts_of(map(message_store.to_engine, rows))
-        for row, (one, parts) in zip(rows, told, strict=True):
+        read = partial(message_store.to_engine, tags=condense.Tags())
+        for row, (one, parts) in zip(rows, condense.parts_of(map(read, rows)), strict=True):
             if row.seq in wanted or row.tokens <= MOST_BESIDE:
                 self._said_at[one.id] = row.created_at
                 said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
