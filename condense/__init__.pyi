@@ -159,6 +159,7 @@ from .recall.passages import Near as Near
 from .recall.passages import Passage as Passage
 from .recall.passages import Recall as Recall
 from .recall.passages import Told as Told
+from .recall.passages import day_name as day_name
 from .recall.passages import embedded_passages as embedded_passages
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled

@@ -41,7 +41,8 @@ _BEHIND = _INTRODUCTION.replace("message below", "message above")
 _MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
 _HEADING = re.compile(
-    r"\n\n\[(?:later: )?message (\d{1,10})(?:, (\d{1,2} \w{3}))?(?:, said by ([^]\n]+))?\]\n"
+    r"\n\n\[(?:later: )?message (\d{1,10})"
+    r"(?:, ((?:\w{3} )?\d{1,2} \w{3}(?: \d{4})?))?(?:, said by ([^]\n]+))?\]\n"
 )
 
 
@@ -182,9 +183,14 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
 
 def _told(passage: Passage, text: str) -> str:
     said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], text.strip())
-    day = f", {passage.said_on.day} {passage.said_on:%b}" if passage.said_on else ""
+    day = f", {day_name(passage.said_on)}" if passage.said_on else ""
     speaker = f", said by {passage.speaker}" if passage.speaker else ""
     return f"[message {passage.seq}{day}{speaker}]\n{said}"
+
+
+def day_name(day: date) -> str:
+    """Return a day as the model reads it, such as "Tue 3 Nov 2026"."""
+    return f"{day:%a} {day.day} {day:%b} {day.year}"
 
 
 def _around(text: str, at: int, most: int) -> str:
