@@ -153,13 +153,13 @@ from .recall.meanings import centre_of as centre_of
 from .recall.meanings import nearest as nearest
 from .recall.meanings import quantise as quantise
 from .recall.meanings import signs_of as signs_of
+from .recall.passages import DAY as DAY
 from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
 from .recall.passages import MOST_TOKENS as MOST_TOKENS
 from .recall.passages import Near as Near
 from .recall.passages import Passage as Passage
 from .recall.passages import Recall as Recall
 from .recall.passages import Told as Told
-from .recall.passages import day_name as day_name
 from .recall.passages import embedded_passages as embedded_passages
 from .recall.passages import recalled_block as recalled_block
 from .recall.passages import split_recalled as split_recalled

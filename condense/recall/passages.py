@@ -40,9 +40,9 @@ _BEHIND = _INTRODUCTION.replace("message below", "message above")
 # What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
 _MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
+DAY = "{0:%a} {0.day} {0:%b %Y}"  # such as Tue 3 Nov 2026; older blocks have 3 Nov
 _HEADING = re.compile(
-    r"\n\n\[(?:later: )?message (\d{1,10})"
-    r"(?:, ((?:\w{3} )?\d{1,2} \w{3}(?: \d{4})?))?(?:, said by ([^]\n]+))?\]\n"
+    r"\n\n\[(?:later: )?message (\d{1,10})(?:, (\w{0,3} ?\d+ \w{3} ?\d*))?(?:, said by (.+))?]\n"
 )
 
 
@@ -174,23 +174,17 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
     for introduction in (_INTRODUCTION, _BEHIND, _EARLIER):
         said = said.removeprefix(f"{OPENING}\n{introduction}")
     before, *found = _HEADING.split(said)
-    passages = batched(found, 4)
     return before.strip(), [
         Told(int(seq), day or "", speaker or "", told.strip())
-        for seq, day, speaker, told in passages
+        for seq, day, speaker, told in batched(found, 4)
     ]
 
 
 def _told(passage: Passage, text: str) -> str:
     said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], text.strip())
-    day = f", {day_name(passage.said_on)}" if passage.said_on else ""
+    day = f", {DAY.format(passage.said_on)}" if passage.said_on else ""
     speaker = f", said by {passage.speaker}" if passage.speaker else ""
     return f"[message {passage.seq}{day}{speaker}]\n{said}"
-
-
-def day_name(day: date) -> str:
-    """Return a day as the model reads it, such as "Tue 3 Nov 2026"."""
-    return f"{day:%a} {day.day} {day:%b} {day.year}"
 
 
 def _around(text: str, at: int, most: int) -> str:

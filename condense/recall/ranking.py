@@ -144,8 +144,7 @@ def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
             break
         if passage.seq not in best:
             words = frozenset(words_of(passage.text))
-            sizes = [(len(words & one), len(words) + len(one)) for one in seen]
-            if all(same < _SAME * (size - same) for same, size in sizes):
+            if all((1 + 1 / _SAME) * len(words & one) < len(words) + len(one) for one in seen):
                 best[passage.seq] = passage
                 seen.append(words)
     return [*best.values()]
