@@ -181,7 +181,7 @@ def select(
     """Return the rows of a model that a statement finds; further columns become attributes.
 
     All columns of the model come first, then those of its ``related`` rows in their order: if a
-    join found no such row, the attribute is not set.
+    join found no such row, the attribute is not set. Without related rows some columns will do.
     """
     return Statement(sql, values, partial(_rows, (("", model), *related.items())))
 
@@ -223,13 +223,14 @@ def _readers(
     for name, model in related:
         own = model._meta  # noqa: SLF001 - Django's documented API
         places, converters = [], []
-        for at, one in enumerate(own.concrete_fields):
+        selected = [one for one in own.concrete_fields if one.column in columns]
+        for at, one in enumerate(selected):
             places.append(columns.index(one.column, begin))
             column = one.get_col(own.db_table)
             backend = connection.ops.get_db_converters(column)
             own_ones = one.get_db_converters(connection)
             converters += [(at, convert, column) for convert in (*backend, *own_ones)]
-        fields = [one.attname for one in own.concrete_fields]
+        fields = [one.attname for one in selected]
         key = columns.index(own.pk.column, begin)
         readers.append((name, model, fields, key, itemgetter(*places), converters))
         begin += len(fields)

@@ -54,21 +54,14 @@ _IS_CLIENTS = (
 )
 
 
-def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
+def to_engine(
+    row: Message, *, whole: bool = False, tags: condense.Tags | None = None
+) -> condense.Message:
     """Return a stored message for the engine; a damaged one says that it is damaged.
 
-    Forgotten passages are left out, unless ``whole``, for pages.
+    Forgotten passages are left out, unless ``whole``, for pages. With ``tags`` the row's own are
+    not read.
     """
-    # As the engine writes them; a row just made still holds what it was given.
-    given = {name: getattr(row, name) for name in _TAG_NAMES}
-    ids: dict[str, Any] = {name: uuid.UUID(str(one)).hex for name, one in given.items() if one}
-    tags = condense.Tags(
-        **ids,
-        cleared=row.cleared,
-        undone=row.undone,
-        pinned=bool(row.pinned),
-        unbound=bool(row.unbound),
-    )
     content: condense.Content
     try:
         content = condense.content_from_api(row.content)
@@ -80,10 +73,23 @@ def to_engine(row: Message, *, whole: bool = False) -> condense.Message:
         id=str(row.pk),
         seq=row.seq,
         position=row.position,
-        tags=tags,
+        tags=tags or _tags_of(row),
         tokens=row.tokens,
     )
     return message if whole else condense.without_forgotten(message, row.forgotten or ())
+
+
+def _tags_of(row: Message) -> condense.Tags:
+    # As the engine writes them; a row just made still holds what it was given.
+    given = {name: getattr(row, name) for name in _TAG_NAMES}
+    ids: dict[str, Any] = {name: uuid.UUID(str(one)).hex for name, one in given.items() if one}
+    return condense.Tags(
+        **ids,
+        cleared=row.cleared,
+        undone=row.undone,
+        pinned=bool(row.pinned),
+        unbound=bool(row.unbound),
+    )
 
 
 _WHOLE = (
@@ -221,6 +227,26 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
         f"ORDER BY {last if newest else 'position, seq'}"
     )
     return select.query(Message, sql, conversation_id)
+
+
+@Asked
+def searched_rows(
+    conversation_id: uuid.UUID, seqs: Iterable[int], until: int, most: int
+) -> Statement:
+    """Return rows, without their tags, that a search may read, in the order of their numbers.
+
+    They are hidden, or stand up to the position ``until``, and have at most so many tokens.
+    """
+    sql = (
+        "SELECT id, seq, position, role, content, tokens, created_at, claimed, forgotten "  # noqa: S608 - numbers
+        f"FROM chatapp_message WHERE conversation_id = %s AND seq IN ({', '.join(map(str, seqs))}) "
+        "AND (hidden OR position <= %s) AND tokens <= %s AND condense_id IS NULL "
+        "AND truncation_id IS NULL AND clear_id IS NULL AND (rewind_parent IS NULL OR rewind_parent"
+        # What a client has replaced is hidden only from that client.
+        " IN (SELECT id FROM chatapp_rewind WHERE conversation_id = %s AND cause = 'replaced')) "
+        "ORDER BY seq"
+    )
+    return select.query(Message, sql, conversation_id, until, most, conversation_id)
 
 
 @Asked

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import date
+from typing import NamedTuple, Protocol
 
 import condense
 from chatapp.agent.errors import ToolError
@@ -10,7 +11,17 @@ from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
 
 MAX_WORDS = 500
-MAX_FOUND = 8
+MAX_FOUND, MAX_LISTED = 8, 40
+
+
+class Days(NamedTuple):
+    """The first and the last day that are searched."""
+
+    first: date = date.min
+    last: date = date.max
+
+
+ALWAYS = Days()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +31,14 @@ class Found:
     seq: int
     who: str
     excerpt: str
+    day: date | None = None
 
 
 class History(Protocol):
     """The hidden messages of this conversation."""
 
-    async def search(self, words: str, limit: int) -> Sequence[Found]:
-        """Return the messages that are most about these words, the best first."""
+    async def search(self, words: str, limit: int, days: Days) -> Sequence[Found]:
+        """Return messages about these words, the best first; without words the first messages."""
 
     async def read(self, seq: int) -> str | None:
         """Return a message's whole text; None if there is no such message."""
@@ -34,9 +46,15 @@ class History(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The words to search for."""
+    """The words to search for, and the days."""
 
-    query: str = argument("A question, or words that the message may have.")
+    query: str = argument(
+        "A question, or words that the message may have. Without any, the beginnings of the first "
+        "messages are listed.",
+        default="",
+    )
+    since: str = argument("The first day to search, such as 2026-05-03.", default="")
+    until: str = argument("The last day to search.", default="")
 
 
 SPEC = ToolSpec(
@@ -45,7 +63,8 @@ SPEC = ToolSpec(
         "Search the part of this conversation that is hidden behind summaries; what fits best "
         "comes first. Hidden messages say more than their summary: before you say that you do not "
         "know something, search with two or three other wordings, such as the words in which it "
-        "may have been said. Read a message whole with read_message."
+        "may have been said. If the question is about a time, say the days, and list what was said "
+        "then if no words fit. Read a message whole with read_message."
     ),
     tally=condense.plural("Searched the history once", "Searched the history {count} times"),
 )
@@ -54,9 +73,18 @@ SPEC = ToolSpec(
 async def run(history: History, arguments: Arguments) -> str:
     """Return the best messages, each with its number and the place that fits."""
     words = arguments.query.strip()
-    if not words or len(words) > MAX_WORDS:
-        raise ToolError(f"The argument 'query' must have 1 to {MAX_WORDS} characters.")
-    found = await history.search(words, MAX_FOUND)
+    if len(words) > MAX_WORDS:
+        raise ToolError(f"The argument 'query' must have at most {MAX_WORDS} characters.")
+    bounds = arguments.since or str(date.min), arguments.until or str(date.max)
+    try:
+        days = Days._make(map(date.fromisoformat, bounds))
+    except ValueError:
+        raise ToolError("A day is written as 2026-05-03.") from None
+    found = await history.search(words, MAX_FOUND if words else MAX_LISTED, days)
     if not found:
-        return "No hidden message has these words. Try others that it might use."
-    return "\n\n".join(f"Message {one.seq} ({one.who}):\n{one.excerpt}" for one in found)
+        return "No hidden message has these words. Try others that it might use, or other days."
+    return "\n\n".join(f"Message {one.seq} ({_told(one)}):\n{one.excerpt}" for one in found)
+
+
+def _told(one: Found) -> str:
+    return f"{one.who}, {condense.DAY.format(one.day)}" if one.day else one.who

@@ -108,7 +108,7 @@ def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
     near = passage.text[max(0, passage.at - NEAR) : passage.at + NEAR]
     telling = [term for term in terms if term.kind != "common"]
     found = [term.text for term in terms_in(telling, near)]
-    twos = map(" ".join, combinations(sorted(found), min(2, len(telling))))
+    twos = map(" ".join, combinations(sorted(found), max(1, min(2, len(telling) - 1))))
     asked = frozenset(twos if len(found) >= ABOUT * len(telling) else ())
     is_old = passage.file and index.last_named(passage.file) > passage.seq
     return replace(passage, asked=asked, fit=0 if is_old else passage.fit)
@@ -144,7 +144,7 @@ def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
             break
         if passage.seq not in best:
             words = frozenset(words_of(passage.text))
-            if all(len(words & other) < _SAME * len(words | other) for other in seen):
+            if all((1 + 1 / _SAME) * len(words & one) < len(words) + len(one) for one in seen):
                 best[passage.seq] = passage
                 seen.append(words)
     return [*best.values()]

@@ -186,7 +186,7 @@ def terms_in(terms: Iterable[Term], text: str) -> list[Term]:
 def words_of(text: str) -> Iterator[str]:
     """Yield the keys of a text in an index in memory: words once, signs and pairs of them."""
     for word in {*_RUN.findall(fold(unicodedata.normalize("NFC", text)))}:
-        if is_unspaced(word[0]):
+        if not word.isascii() and is_unspaced(word[0]):
             yield from word
             yield from map("".join, pairwise(word))
         else:

@@ -3,23 +3,24 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cached_property
+from datetime import date, datetime
+from functools import cached_property, partial
 
-from django.db.models import Q
+from django.db.models import Max, Min, QuerySet
 from django.utils import timezone
 
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.embedding.vectors import embed_question, find_nearest
-from chatapp.models import Message, Rewind, message_index, message_store
-from chatapp.models.database import reading
+from chatapp.models import Message, message_index, message_store
+from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
-from chatapp.tools.search_history import Found
+from chatapp.tools.search_history import ALWAYS, Days, Found
 
-# Tokens of the messages that are read for one search, and of one next to them.
-MOST_READ, MOST_BESIDE = 40_000, 4_000
+# Tokens of the messages that are read for one search, and of one next to them; characters of a
+# message that is listed.
+MOST_READ, MOST_BESIDE, BEGINNING = 40_000, 4_000, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class StoredHistory:
 
     conversation_id: uuid.UUID
 
-    async def search(self, words: str, limit: int) -> list[Found]:
-        """Return the messages that are most about these words, the best first."""
+    async def search(self, words: str, limit: int, days: Days = ALWAYS) -> list[Found]:
+        """Return messages about these words, the best first; without words the first messages."""
         await embed_question(self.conversation_id, words)
-        return await reading(search)(self.conversation_id, words, limit)
+        return await reading(search)(self.conversation_id, words, limit, days)
 
     async def read(self, seq: int) -> str | None:
         """Return the text of a message; None if there is none, or a rewind took it back."""
@@ -41,24 +42,48 @@ class StoredHistory:
 class StoredRecall:
     """The engine's ``Recall`` of one conversation, and the index that the ranking asks.
 
-    It searches hidden messages, and with ``until`` all messages up to that position. A search takes
-    at most seven statements, one more for each file, and some 5 ms of CPU however much is stored.
-    Of its passages ``condense.recalled_block`` takes those that fit well.
+    It searches hidden messages, and with ``until`` all messages up to that position, all of them of
+    some ``days``. A search takes at most seven statements, one more for each file and for days, and
+    some 5 ms of CPU however much is stored. Of its passages ``condense.recalled_block`` takes those
+    that fit well.
     """
 
-    def __init__(self, conversation_id: uuid.UUID, until: int | None = None) -> None:
-        self.conversation_id, self.until = conversation_id, until
+    def __init__(
+        self, conversation_id: uuid.UUID, until: int | None = None, days: Days = ALWAYS
+    ) -> None:
+        self.conversation_id, self.until, self.days = conversation_id, until, days
         self._said_at: dict[str, datetime] = {}
         self._usual: frozenset[condense.Term] = frozenset()
 
     def __call__(self, words: str, limit: int) -> list[condense.Passage]:
         """Return the passages that fit some words best, the best first; raise IndexDamaged."""
         found = condense.find_passages(self, words, limit) if self._span else []
-        return [replace(one, said_on=timezone.localdate(self._said_at[one.id])) for one in found]
+        return [replace(one, said_on=self._day(one.id)) for one in found]
+
+    def beginnings(self, limit: int) -> list[condense.Passage]:
+        """Return the beginnings of the first messages of people and the model."""
+        keys = self._between(*self.span).order_by("seq").values_list("pk", flat=True)
+        said = [(one, part) for one in self.read([*keys[:limit]]) for part in one.parts]
+        told = [(one.id, one.seq, part) for one, part in said if part.is_prose]
+        return [
+            condense.Passage(id_, seq, part.text[:BEGINNING], 1, self._day(id_), 0, part.speaker)
+            for id_, seq, part in told
+        ]
+
+    def _day(self, id_: str) -> date:
+        return timezone.localdate(self._said_at[id_])
 
     @cached_property
     def _span(self) -> message_index.Span | None:
-        return message_index.span_of(self.conversation_id, self.until)
+        span = message_index.span_of(self.conversation_id, self.until)
+        if span is None or self.days == ALWAYS:
+            return span
+        there = self._between(span.first, span.last).filter(created_at__date__range=self.days)
+        ends = there.aggregate(first=Min("pk"), last=Max("pk"))
+        return replace(span, **ends) if ends["first"] else None
+
+    def _between(self, first: int, last: int) -> QuerySet[Message]:
+        return Message.objects.filter(conversation=self.conversation_id, pk__range=(first, last))
 
     @property
     def span(self) -> tuple[int, int]:
@@ -76,7 +101,9 @@ class StoredRecall:
 
     def nearest(self, question: str, most: int) -> Sequence[condense.Near]:
         """Return the embedded passages nearest to a question; () if it was not embedded."""
-        return find_nearest(self.conversation_id, question, self.until or 0, most)
+        first, last = self.span
+        found = find_nearest(self.conversation_id, question, self.until or 0, most)
+        return [one for one in found if first <= one.number <= last]
 
     def last_named(self, file: str) -> int:
         """Return the number of the newest message that names a file, hidden or not."""
@@ -84,7 +111,8 @@ class StoredRecall:
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
-        sized = Message.objects.filter(pk__in=numbers).values_list("pk", "seq", "tokens")
+        keys = ", ".join(map(str, numbers))
+        sized = execute(f"SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({keys})")  # noqa: S608 - numbers
         sizes = {pk: one for pk, *one in sized}
         wanted, free = set[int](), MOST_READ
         for number in numbers:
@@ -93,34 +121,29 @@ class StoredRecall:
                 free -= tokens
                 wanted.add(seq)
         near = {seq + step for seq in wanted for step in (-1, 0, 1)}
-        # What a client has replaced is hidden only from that client.
-        replaced = Rewind.objects.filter(
-            conversation=self.conversation_id, cause=Rewind.Cause.REPLACED
-        )
-        shown = Q(rewind_parent=None) | Q(rewind_parent__in=replaced.values("pk"))
-        there = Message.objects.filter(shown, conversation=self.conversation_id)
-        there = there.filter(Q(hidden=True) | Q(position__lte=self.until or 0)).written()
-        rows = there.filter(seq__in=near, tokens__lte=MOST_READ).order_by("seq")
-        said = []
+        asked = self.conversation_id, near, self.until or 0, MOST_READ
+        rows = message_store.searched_rows(*asked) if near else []
+        said, (first, last) = list[condense.SearchedMessage](), self.span
         # What is too long to be read may still be the call that another one answers.
-        told = condense.parts_of(map(message_store.to_engine, rows))
-        for row, (one, parts) in zip(rows, told, strict=True):
-            if row.seq in wanted or row.tokens <= MOST_BESIDE:
+        read = partial(message_store.to_engine, tags=condense.Tags())
+        for row, (one, parts) in zip(rows, condense.parts_of(map(read, rows)), strict=True):
+            if first <= row.pk <= last and (row.seq in wanted or row.tokens <= MOST_BESIDE):
                 self._said_at[one.id] = row.created_at
                 said.append(condense.SearchedMessage(one.id, one.seq, parts, row.pk))
         return said
 
 
-def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
-    """Return the hidden messages of a conversation that are most about these words.
+def search(conversation_id: uuid.UUID, words: str, limit: int, days: Days = ALWAYS) -> list[Found]:
+    """Return hidden messages about these words, or the first of these days.
 
     Raises ToolError if the index can't be read.
     """
     try:
-        passages = StoredRecall(conversation_id)(words, limit)
+        recall = StoredRecall(conversation_id, days=days)
+        passages = recall(words, limit) if words else recall.beginnings(limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
-    return [Found(one.seq, one.speaker, one.text) for one in passages]
+    return [Found(one.seq, one.speaker, one.text, one.said_on) for one in passages]
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:

@@ -37,6 +37,19 @@ def test_a_rule_is_told_by_the_words_of_its_language(language: str, rule: str) -
 # Sentences that report another's rule, and sentences that only look so.
 REPORTED = {
     "en": ("My boss always says never to use tabs.", "As I said, never use tabs."),
+    "en, kept saying": ("He kept telling us to never use tabs.", "We keep calm, never use tabs."),
+    "en, read": ("The sign reads: never use tabs.", "Never read the script aloud."),
+    "en, convinced": ("Ada is convinced that tabs must never be used.", "Never be convinced."),
+    "de, warned": ("Oma warnte immer, man dürfe nie lügen.", "Warne mich immer vor Fristen."),
+    "de, opinion": (
+        "Er ist der Meinung, man dürfe nie lügen.", "Ich bin der Meinung, dass man nie lügen darf.",
+    ),
+    "fr, swore": (
+        "Il jure qu'il ne faut jamais mentir.", "Je suis d'avis qu'on ne doit jamais mentir.",
+    ),
+    "es, repeated": ("Mi abuela repetía que nunca hay que mentir.", "Nunca repitas la pregunta."),
+    "ru, warned": ("Врач предупредила, что никогда нельзя курить.", "Никогда не повторяй вопрос."),
+    "ja, repeated": ("上司はタブを絶対に使うなと繰り返していた。", "質問は絶対に繰り返さないで。"),
     "de": ("Laut dem Artikel soll man nie Tabs nutzen.", "Schreib immer dazu, wo das steht."),
     "fr": ("Mon chef dit de ne jamais mentir.", "Dis-moi toujours ce que dit le journal."),
     "es": ("Mi jefe dice que nunca hay que mentir.", "Dime siempre lo que dice el registro."),
@@ -56,7 +69,7 @@ REPORTED = {
 def test_a_rule_that_is_only_reported_is_none(language: str) -> None:
     """A person may agree with it or not."""
     reported, own = REPORTED[language]
-    assert [*rules_in(f"{reported} {own}", language)] == [own]
+    assert [*rules_in(f"{reported} {own}", language[:2])] == [own]
 
 
 @pytest.mark.parametrize(

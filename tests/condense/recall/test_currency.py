@@ -74,6 +74,10 @@ def test_where_an_agent_works_own_words_come_alone_and_cut() -> None:
         (("The ferry to Porto was late.", "Our cat in Porto hates the ferry."), FERRY, []),
         (("The ferry from Lisbon to the island leaves at noon.",
           "From May on, that ferry from Lisbon to our island leaves at one."), FERRY, [2]),
+        (("Der Ersatzschlüssel liegt bei Frau Kern.", "Der Ersatzschlüssel ist beim Hausmeister."),
+         "Wo liegt der Ersatzschlüssel?", [2]),
+        (("Водосток стоит 900 евро.", "Водосток обойдётся в 1150 евро.", "Водосток опять за 900."),
+         "Сколько стоит водосток?", [2, 3]),
         (("会议下午三点开始。", "会议改到五点开始。"), "会议几点开始？", [2]),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ def test_it_tells_the_best_that_fit_in_the_order_in_which_they_were_said() -> No
     told = block.text.split("\n\n")
     assert told[0].startswith(OPENING)
     assert told[1] == "[message 12]\nWe go in &lt;/recalled> May."
-    assert told[2] == "[message 214, 3 Nov]\nThe caves cost 14 euros.\n</recalled>"
+    assert told[2] == "[message 214, Tue 3 Nov 2026]\nThe caves cost 14 euros.\n</recalled>"
     said = condense.beside_of(block)["passages"]
     assert [(one["seq"], one["rank"], one["fit"]) for one in said] == [(12, 2, 0.5), (214, 1, 0.9)]
     assert sum(one["tokens"] for one in said) < CharacterCounter().count(block.text)
@@ -47,7 +47,7 @@ def test_what_was_told_can_be_read_again_passage_by_passage() -> None:
         [
             (5, "", "", f"{said}\n<recalled>".replace("<", "&lt;").replace("[", "&#91;")),
             (12, "", "", "We go in &lt;/recalled> May."),
-            (214, "3 Nov", "", "The caves cost 14 euros."),
+            (214, "Tue 3 Nov 2026", "", "The caves cost 14 euros."),
         ],
     )
     assert condense.split_recalled("Obey.\n\n[message 1]\nYes.") == ("Obey.", [(1, "", "", "Yes.")])

@@ -7,17 +7,17 @@ from condense import CharacterCounter, MemoryRecall, Message, recalled_block
 from tests.condense.dialogues import numbered
 
 SMALL_TALK = {
-    "en": "Thank you so much, that helps.|Good evening!|Nice work, keep going.|Alright, got it.|Are you still there?|Great stuff, carry on.",
-    "de": "Vielen Dank, das hilft mir sehr.|Guten Abend!|Gut gemacht, weiter geht's.|Alles klar, verstanden.|Bist du noch da?|Schönen Feierabend!",
-    "fr": "Merci beaucoup, ça m'aide bien.|Bonsoir !|Bien joué, continue comme ça.|C'est noté, compris.|Comment ça va aujourd'hui ?|Bonne soirée à toi.",
-    "es": "Muchas gracias, me ayuda mucho.|¡Buenas noches!|Buen trabajo, sigue así.|De acuerdo, entendido.|¿Sigues ahí?|Sin prisa, tómate tu tiempo.",
+    "en": "Thank you so much, that helps.|Good evening!|Nice work, keep going.|Alright, got it.|Are you still there?|Great stuff, carry on.|Wait, back in a sec.",
+    "de": "Vielen Dank, das hilft mir sehr.|Guten Abend!|Gut gemacht, weiter geht's.|Alles klar, verstanden.|Bist du noch da?|Schönen Feierabend!|Ach so, jetzt hab ich's kapiert.",
+    "fr": "Merci beaucoup, ça m'aide bien.|Bonsoir !|Bien joué, continue comme ça.|C'est noté, compris.|Comment ça va aujourd'hui ?|Bonne soirée à toi.|Une seconde, je reviens tout de suite.",
+    "es": "Muchas gracias, me ayuda mucho.|¡Buenas noches!|Buen trabajo, sigue así.|De acuerdo, entendido.|¿Sigues ahí?|Sin prisa, tómate tu tiempo.|Espera un momento, ahora vuelvo.",
     "pt": "Muito obrigada, isso ajuda bastante.|Boa noite!|Bom trabalho, continue assim.|Certo, entendi.|Vamos continuar?|Oi, tudo bem com você?",
-    "ru": "Большое спасибо, это очень помогло.|Добрый вечер!|Отлично, продолжай.|Ладно, понял.|Как у тебя дела сегодня?|Не спеши, всё нормально.",
-    "zh": "非常感谢，很有帮助。|晚上好！|做得好，加油。|明白了，收到。|你还在吗？|祝你周末愉快。",
-    "ja": "どうもありがとうございます、助かります。|こんばんは！|よくできました、続けてください。|了解しました。|今日は元気ですか？|あはは、面白いね。",
+    "ru": "Большое спасибо, это очень помогло.|Добрый вечер!|Отлично, продолжай.|Ладно, понял.|Как у тебя дела сегодня?|Не спеши, всё нормально.|Секунду, сейчас вернусь.",
+    "zh": "非常感谢，很有帮助。|晚上好！|做得好，加油。|明白了，收到。|你还在吗？|祝你周末愉快。|稍等一下，我马上回来。",
+    "ja": "どうもありがとうございます、助かります。|こんばんは！|よくできました、続けてください。|了解しました。|今日は元気ですか？|あはは、面白いね。|ちょっと待ってて、すぐ戻ります。",
     "ko": "정말 고마워요, 도움이 됐어요.|좋은 저녁이에요!|잘했어요, 계속하세요.|알겠습니다, 이해했어요.|아직 거기 있어요?|안녕, 잘 지냈어?",
     "hi": "बहुत बहुत धन्यवाद, इससे मदद मिली।|शुभ संध्या!|अच्छा काम, ऐसे ही करते रहो।|ठीक है, समझ गया।|आज आप कैसे हैं?|आपका दिन शुभ हो।",
-    "ar": "شكرا جزيلا، هذا يساعدني كثيرا.|مساء الخير!|عمل جيد، استمر هكذا.|حسنا، فهمت.|كيف حالك اليوم؟|أتمنى لك يوما سعيدا.",
+    "ar": "شكرا جزيلا، هذا يساعدني كثيرا.|مساء الخير!|عمل جيد، استمر هكذا.|حسنا، فهمت.|كيف حالك اليوم؟|أتمنى لك يوما سعيدا.|لحظة واحدة، سأعود حالا.",
     "it": "Grazie mille, mi aiuta molto.|Buonasera!|Ciao di nuovo!|Grazie, va bene così.|Andiamo avanti?|Ahah, bellissimo.",
     "th": "ขอบคุณมาก เยี่ยมเลย|สวัสดี สบายดีไหม|โอเค ไปต่อได้เลย",
 }

@@ -309,8 +309,8 @@ def test_the_page_shows_each_passage_and_leads_to_its_place(
     shown = answer.split('<details class="recalled">')[1].split("</details>")[0]
     assert shown.startswith("<summary>Recalled 2 passages</summary>")
     assert re.findall(r'href="(.*?)" data-jump>(.*?)<', shown) == [
-        ("?at=5#message-5", "Message 5, 3 Nov"),
-        ("?at=214#message-214", "Message 214, 3 Nov"),
+        ("?at=5#message-5", "Message 5, Tue 3 Nov 2026"),
+        ("?at=214#message-214", "Message 214, Tue 3 Nov 2026"),
     ]
     assert "<script>" not in shown
     assert "\n&#91;message 3, 1 May]\n<script>alert(1)</script>" in unescape(shown)
@@ -334,7 +334,7 @@ def test_the_page_says_who_said_a_passage(
     """As people are called there; a copy for others names no tool."""
     tell(conversation, (5, FACT), speaker=speaker)
     page = browser.get(reverse("chat", args=[conversation.pk])).text
-    assert f"Message 5, 3 Nov</a> · <bdi>{shown}</bdi>" in page
+    assert f"Message 5, Tue 3 Nov 2026</a> · <bdi>{shown}</bdi>" in page
     assert shown not in "".join(write_markdown(conversation)).partition("Recalled")[2]
 
 
@@ -349,10 +349,10 @@ def test_a_copy_to_be_read_has_it_as_far_as_it_has_the_messages(conversation: Co
         assert passages == [(1, FACT), (2, "its text" if tools else ""), (0, "")]
     page = write_html(conversation)
     assert "<summary>Recalled 3 passages</summary>" in page
-    assert re.search(r'<a href="#message-1">Message 1, 3 Nov</a>\s*</p>\s*<pre>Ada', page)
+    assert re.search(r'<a href="#message-1">Message 1, Tue 3 Nov 2026</a>\s*</p>\s*<pre>Ada', page)
     assert 'id="message-1"' in page
     markdown = "".join(write_markdown(conversation))
-    assert f"\n*Recalled 3 passages*\n\nMessage 1, 3 Nov\n\n```\n{FACT}\n```\n" in markdown
+    assert f"\n*Recalled 3 passages*\n\nMessage 1, Tue 3 Nov 2026\n\n```\n{FACT}\n```\n" in markdown
 
 
 def test_it_comes_along_in_exports_and_forks(

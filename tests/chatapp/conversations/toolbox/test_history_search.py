@@ -1,18 +1,24 @@
 """What is hidden can be found again: by this conversation only, and the best comes first."""
 
 import random
+import re
 import uuid
+from datetime import UTC, datetime
+from typing import override
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 import condense
+from chatapp.agent.errors import ToolError
 from chatapp.conversations import conversations
 from chatapp.conversations.toolbox import history_search
 from chatapp.models import Conversation, Message, hidden_messages, message_store
+from chatapp.tools import search_history
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.growth import assert_cheap
 from tests.records import append_many
@@ -70,6 +76,22 @@ def plant(conversation: Conversation, count: int, facts: int, seed: int) -> list
     append_many(conversation.pk, messages)
     Message.objects.filter(conversation=conversation).update(hidden=True)
     return asked
+
+
+class HistoryHere(history_search.StoredHistory):
+    """Searches on the test's own connection."""
+
+    @override
+    async def search(
+        self, words: str, limit: int, days: search_history.Days = search_history.ALWAYS
+    ) -> list[search_history.Found]:
+        return await sync_to_async(history_search.search)(self.conversation_id, words, limit, days)
+
+
+def search(conversation: Conversation, *given: str) -> str:
+    """Return the answer of the tool to a query and days."""
+    history = HistoryHere(conversation.pk)
+    return async_to_sync(search_history.run)(history, search_history.Arguments(*given))
 
 
 def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -> None:
@@ -165,6 +187,40 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
     assert [one.seq for one in history_search.search(conversation.pk, "heliotrope", 8)] == []
     assert history_search.read(conversation.pk, 2) is None
     assert history_search.search(uuid.uuid4(), "heliotrope", 8) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "since", "until", "found"),
+    [
+        ("What did we decide about the ferry?", "2026-05-05", "2026-05-05", [3]),
+        ("Was haben wir vorigen Dienstag beschlossen?", "2026-05-05", "2026-05-05", []),
+        ("", "2026-05-05", "2026-05-06", [3, 4]),
+        ("ferry", "", "2026-05-04", [1, 2]),
+        ("ferry", "2026-05-06", "", [4]),
+        ("", "", "", [1, 2, 3, 4]),
+        ("ferry", "2027-01-01", "", []),
+        ("ferry", "2026-05-06", "2026-05-03", []),
+    ],
+)
+def test_what_was_said_on_some_days_is_found(
+    conversation: Conversation, say: Say, query: str, since: str, until: str, found: list[int]
+) -> None:
+    """The words are compared with those days only, and nothing next to them is found."""
+    for text in ("The ferry at ten.", "The ferry at noon.", "The ferry at two.", "No ferry."):
+        say("user", text)
+    summarise(conversation)
+    for seq in range(1, 5):
+        said_at = datetime(2026, 5, 2 + seq, 12, tzinfo=UTC)
+        conversation.messages.filter(seq=seq).update(created_at=said_at)
+    told = search(conversation, query, since, until)
+    assert [int(seq) for seq in re.findall(r"Message (\d)", told)] == found
+    assert ("Message 3 (the user, Tue 5 May 2026):\nThe ferry at two." in told) == (3 in found)
+
+
+def test_a_day_that_is_none_is_named(conversation: Conversation) -> None:
+    """The model reads how a day is written."""
+    with pytest.raises(ToolError, match="2026-05-03"):
+        search(conversation, "ferry", "last Tuesday")
 
 
 @pytest.mark.parametrize(
