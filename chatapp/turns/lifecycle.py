@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 import condense
 from chatapp.accounts.accounts import preferences_of
@@ -54,6 +55,7 @@ from chatapp.operations import background_jobs, telemetry
 from chatapp.operations.errors import Busy, Refused, TooManyTurns
 from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.project.sentences import translate as _
+from chatapp.project.sentences import zone_named
 from chatapp.turns.turn_records import close_what_is_open
 
 
@@ -90,7 +92,7 @@ def start_message(
         is_forgetting = any(forgotten_by([one.to_api() for one in forgets]))
         # A request that finds nothing recalls what it may mean, each passage with a button.
         until = locked.last_seq if forgets else None
-        recalls = () if is_forgetting else _recall(locked, preferences, text, until)
+        recalls = () if is_forgetting else _recall(locked, preferences, command, until)
         around = (*forgets, *recalls)
         if surroundings:
             around = (environment_block(surroundings), *around)
@@ -111,7 +113,7 @@ def start_message(
 
 
 def _recall(
-    conversation: Conversation, preferences: Preferences, words: str, until: int | None
+    conversation: Conversation, preferences: Preferences, command: SendMessage, until: int | None
 ) -> tuple[condense.TextBlock, ...]:
     """Return a block of passages that fit a new message's words, or nothing.
 
@@ -121,12 +123,13 @@ def _recall(
     """
     own = conversation.auto_recall
     is_on = preferences.auto_recall if own is None else own
-    if not (is_on and words.strip() and (conversation.has_hidden or until)):
+    if not (is_on and command.text.strip() and (conversation.has_hidden or until)):
         return ()
     if (profile := conversation.answering) is None:
         return ()
     try:
-        found = StoredRecall(conversation.pk, until)(words, condense.MOST_PASSAGES)
+        with timezone.override(zone_named(command.zone)):
+            found = StoredRecall(conversation.pk, until)(command.text, condense.MOST_PASSAGES)
     except IndexDamaged:
         return ()
     limit = condense.token_limit(profile.context_window, preferences.recall_tokens)

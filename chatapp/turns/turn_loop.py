@@ -36,7 +36,7 @@ class TurnLoop(AgentLoop):
             message_store.effective_rows.query(pk),
         )
         provider = provider_for(profile)
-        toolbox = toolbox_for(run.folder, run.conversation, profile)
+        toolbox = toolbox_for(run.folder, run.conversation, profile, run.zone)
         vars(run)["tools"] = toolbox.specs
         scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
         saver = RetriedWrites(audience)

@@ -16,6 +16,7 @@ from chatapp.models import Message, message_index, message_store
 from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
+from chatapp.project.sentences import zone_named
 from chatapp.tools.search_history import ALWAYS, Days, Found
 
 # Tokens of the messages that are read for one search, and of one next to them; characters of a
@@ -28,11 +29,13 @@ class StoredHistory:
     """The tools' ``History`` of one conversation; nothing of another can be found by it."""
 
     conversation_id: uuid.UUID
+    # The name of the time zone in which days are meant.
+    zone: str = ""
 
     async def search(self, words: str, limit: int, days: Days = ALWAYS) -> list[Found]:
         """Return messages about these words, the best first; without words the first messages."""
         await embed_question(self.conversation_id, words)
-        return await reading(search)(self.conversation_id, words, limit, days)
+        return await reading(search)(self.conversation_id, words, limit, days, self.zone)
 
     async def read(self, seq: int) -> str | None:
         """Return the text of a message; None if there is none, or a rewind took it back."""
@@ -133,14 +136,17 @@ class StoredRecall:
         return said
 
 
-def search(conversation_id: uuid.UUID, words: str, limit: int, days: Days = ALWAYS) -> list[Found]:
-    """Return hidden messages about these words, or the first of these days.
+def search(
+    conversation_id: uuid.UUID, words: str, limit: int, days: Days = ALWAYS, zone: str = ""
+) -> list[Found]:
+    """Return hidden messages about these words, or the first of these days, in a time zone.
 
     Raises ToolError if the index can't be read.
     """
+    recall = StoredRecall(conversation_id, days=days)
     try:
-        recall = StoredRecall(conversation_id, days=days)
-        passages = recall(words, limit) if words else recall.beginnings(limit)
+        with timezone.override(zone_named(zone)):
+            passages = recall(words, limit) if words else recall.beginnings(limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
     return [Found(one.seq, one.speaker, one.text, one.said_on) for one in passages]

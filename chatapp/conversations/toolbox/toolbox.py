@@ -151,17 +151,17 @@ def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy
 
 
 def toolbox_for(
-    folder: Path, conversation: Conversation | None, profile: Profile
+    folder: Path, conversation: Conversation | None, profile: Profile, zone: str = ""
 ) -> WorkspaceToolbox:
     """Return the tools of a conversation for a folder; None stands for a new conversation.
 
-    In files that others see, no MCP server runs as a command.
+    Days are those of the time ``zone``. In files that others see, no MCP server runs as a command.
     """
     pk = conversation.pk if conversation else uuid.UUID(int=0)
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Line: lambda line: line,
         Guard: lambda _line: WEB,
-        History: lambda _line: StoredHistory(pk),
+        History: lambda _line: StoredHistory(pk, zone),
     }
     foreign: Mapping[str, RemoteTool] = {}
     if servers := profile.mcp_servers:

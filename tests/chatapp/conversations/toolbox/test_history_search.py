@@ -3,7 +3,7 @@
 import random
 import re
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import override
 
 import pytest
@@ -215,6 +215,18 @@ def test_what_was_said_on_some_days_is_found(
     told = search(conversation, query, since, until)
     assert [int(seq) for seq in re.findall(r"Message (\d)", told)] == found
     assert ("Message 3 (the user, Tue 5 May 2026):\nThe ferry at two." in told) == (3 in found)
+
+
+def test_a_day_is_that_of_the_person_who_asks(conversation: Conversation, say: Say) -> None:
+    """Half past eleven in the evening in London is the next day further east."""
+    say("user", "The ferry at ten.")
+    summarise(conversation)
+    conversation.messages.filter(seq=1).update(created_at=datetime(2026, 1, 5, 23, 30, tzinfo=UTC))
+    day = search_history.Days(date(2026, 1, 6), date(2026, 1, 6))
+    for words in ("ferry", ""):
+        (found,) = history_search.search(conversation.pk, words, 5, day, "Asia/Tokyo")
+        assert found.day == day.first
+        assert history_search.search(conversation.pk, words, 5, day, "Europe/London") == []
 
 
 def test_a_day_that_is_none_is_named(conversation: Conversation) -> None:
