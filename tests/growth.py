@@ -1,6 +1,7 @@
 """Costs of work beside other work in the same run: no machine is too slow for such a bound."""
 
 import functools
+import gc
 import time
 from collections.abc import Callable
 
@@ -44,6 +45,8 @@ def fastest(work: Work) -> float:
 
 def seconds(work: Work) -> float:
     """Return the processor time of one run, during which nobody looks for garbage."""
+    # That of the run before would make this one wait for memory.
+    gc.collect()
     started = time.process_time()
     work()
     return time.process_time() - started

@@ -8,7 +8,7 @@ from typing import Any
 from chatapp.providers.formats import at
 
 # The fields in which vendors report the charge in USD, and how many of a unit are one USD:
-# docs.x.ai/developers/cost-tracking, docs.perplexity.ai, deepinfra.com, openrouter.ai/docs.
+# docs.x.ai/developers/cost-tracking, docs.perplexity.ai, deepinfra.com, and gateways.
 _FIELDS = (
     ("cost_in_usd_ticks", Decimal(10**10)),
     ("cost.total_cost", Decimal(1)),
@@ -22,8 +22,8 @@ MOST_USD, LONGEST = 100_000, 30
 def charged_in(usage: Mapping[Any, Any]) -> Decimal | None:
     """Return the USD that a report of usage says the call cost, None if it says nothing.
 
-    Zero says nothing: servers that don't know send it, too. With a key of the user's own at the
-    vendor behind OpenRouter, the vendor's part is charged beside OpenRouter's fee.
+    Zero says nothing: servers that do not know send it, too. With a key of the user's own at the
+    vendor behind a gateway, the vendor charges its part beside the gateway's fee.
     """
     told = [_usd(at(usage, path), unit) for path, unit in _FIELDS]
     charged = next(filter(None, told), Decimal(0))

@@ -80,13 +80,14 @@ const show = {
   "status.changed"(frame) {
     tellIfHidden(frame.text, frame);
     const isOver = composer.turn && !frame.turn;
-    if (isOver) refreshInspector();
-    // What was refused while it ran may be done now.
-    if (isOver) for (const one of transcript.root.querySelectorAll(".refusal")) one.remove();
     composer.show(frame.text, frame.turn);
     if (frame.turn) refreshTitle();
-    if (isOver) showTour(scroll);
     showWaiting(frame.waits);
+    if (!isOver) return;
+    refreshInspector();
+    // What was refused while it ran may be done now.
+    for (const one of transcript.root.querySelectorAll(".refusal")) one.remove();
+    showTour(scroll);
   },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);

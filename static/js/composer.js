@@ -88,12 +88,13 @@ export class Composer {
     this.#post({ ...command, nonce: this.#nonce });
   }
 
-  /** Go on writing what was begun elsewhere, behind what stands here. */
+  /** Go on writing what was begun in a row that is gone, behind what stands here. */
   takeUp(words) {
-    this.#box.value = [this.#box.value, words].filter(Boolean).join("\n\n");
+    this.#box.value = `${this.#box.value}\n\n${words}`.trim();
     this.#remember();
     this.#buttons();
     this.#box.focus();
+    toast(text("editedIsGone"));
   }
 
   /** Whether the words are a built-in command, which is carried out, or cannot be now. */

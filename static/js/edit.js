@@ -2,7 +2,7 @@
 import { make, makeButton, onEnter } from "./elements.js";
 import { sourceOf } from "./source.js";
 import { text } from "./text.js";
-import { orSay, toast } from "./toast.js";
+import { orSay } from "./toast.js";
 
 export class Editing {
   #composer;
@@ -18,7 +18,6 @@ export class Editing {
       const opener = event.target.closest("[data-edit]");
       if (opener) this.start(opener.closest(".message"));
     });
-    document.body.addEventListener("edit-replaced", ({ detail }) => this.#move(detail));
   }
 
   get row() {
@@ -39,7 +38,6 @@ export class Editing {
     const words = await orSay(sourceOf(row));
     // Meanwhile it may have been replaced, or something begun.
     if (words === undefined || this.row || !row.isConnected || this.#composer.running) return;
-    const body = row.querySelector(".message-body");
     const area = make("textarea", { value: words, dir: "auto", ariaLabel: text("yourEdit") });
     const foot = make(
       "div",
@@ -48,10 +46,10 @@ export class Editing {
       makeButton("button", text("cancel"), () => this.cancel()),
       makeButton("button primary", text("send"), () => this.#save(area)),
     );
-    const edit = make("div", { className: "edit" }, area, foot);
     this.#dropped.clear();
-    const attached = [...body.querySelectorAll(":scope > .attached[data-block]")];
-    this.#open(row, [...attached.map((one) => this.#kept(one.cloneNode(true), area)), edit]);
+    const attached = row.querySelectorAll(".message-body > .attached[data-block]");
+    const kept = [...attached].map((one) => this.#kept(one.cloneNode(true), area));
+    this.#open(row, [...kept, make("div", { className: "edit" }, area, foot)]);
     onEnter(area, () => this.#save(area));
     this.#scroll.read();
     area.focus();
@@ -64,14 +62,14 @@ export class Editing {
     this.#before = [...body.childNodes];
     body.replaceChildren(...parts);
     row.classList.add("is-editing");
+    row.onreplaced = () => this.#move(row);
   }
 
-  /** Go on in the row that replaced the edited one; in the composer where there is none. */
+  /** Go on in the row that replaced the edited one, or in the composer. */
   #move(old) {
     const row = document.querySelector(`#${old.id}[data-editable]:not(.is-hidden)`);
     if (row) return this.#open(row, old.querySelector(".message-body").childNodes);
-    this.#composer.takeUp(old.querySelector(".edit textarea").value);
-    toast(text("editedIsGone"));
+    this.#composer.takeUp(old.querySelector("textarea").value);
   }
 
   /** Leave the edit; true when there was one. */

@@ -2,7 +2,7 @@
 import { onEnter } from "./elements.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
-import { orSay, toast } from "./toast.js";
+import { orSay } from "./toast.js";
 
 export class Queue {
   #place = document.getElementById("queue");
@@ -104,8 +104,6 @@ export class Queue {
   /** What was being written goes to the composer where the message is gone. */
   #rescue(chip) {
     this.#edited = null;
-    const words = chip.querySelector("textarea").value;
-    this.#composer.takeUp(words);
-    toast(text("editedIsGone"));
+    this.#composer.takeUp(chip.querySelector("textarea").value);
   }
 }

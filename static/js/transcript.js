@@ -202,8 +202,7 @@ export class Transcript {
     if (fresh?.id !== "transcript") return;
     const focused = this.root.contains(document.activeElement) && document.activeElement;
     this.#scroll.keep(() => this.#swap(fresh));
-    if (focused?.isConnected) focused.focus({ preventScroll: true });
-    else if (focused && document.activeElement === document.body) this.#focus(focused);
+    if (focused && document.activeElement === document.body) this.#focus(focused);
   }
 
   #swap(fresh) {
@@ -221,11 +220,8 @@ export class Transcript {
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     // Results are stored once all calls of a reply have ended.
     for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
-    for (const one of typed) {
-      const form = `form[hx-post="${one.form?.getAttribute("hx-post")}"]`;
-      root.querySelector(`${form} [name=words]`)?.replaceWith(one);
-    }
-    if (edited) document.body.dispatchEvent(new CustomEvent("edit-replaced", { detail: edited }));
+    for (const one of typed) root.querySelector(`[hx-post="${one.form.getAttribute("hx-post")}"] [name=words]`)?.replaceWith(one);
+    edited?.onreplaced();
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
@@ -237,7 +233,7 @@ export class Transcript {
     const row = document.getElementById(old.closest(".row")?.id);
     const names = ["tagName", "textContent", "ariaLabel"];
     const controls = [...(row?.querySelectorAll("a, button, summary") ?? [])];
-    const same = controls.find((one) => names.every((name) => one[name] === old[name]));
+    const same = old.isConnected ? old : controls.find((one) => names.every((name) => one[name] === old[name]));
     same?.focus({ preventScroll: true });
     if (!same || document.activeElement !== same) row?.focus({ preventScroll: true });
     if (!row?.contains(document.activeElement)) document.getElementById("message").focus({ preventScroll: true });
