@@ -114,7 +114,7 @@ class StoredRecall:
 
     def read(self, numbers: Sequence[int]) -> list[condense.SearchedMessage]:
         """Return these messages and those next to them, as far as they may be shown and read."""
-        keys = ", ".join(map(str, numbers))
+        keys = ", ".join(map(str, numbers)) or "NULL"
         sized = execute(f"SELECT id, seq, tokens FROM chatapp_message WHERE id IN ({keys})")  # noqa: S608 - numbers
         sizes = {pk: one for pk, *one in sized}
         wanted, free = set[int](), MOST_READ
