@@ -83,11 +83,11 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """
         tried = self.filter(conversation=conversation_id, message__rewind_parent=None)
         tried = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
-        undone, newest = Q(status=Condensation.Status.UNDONE), Coalesce(models.Max("at_seq"), 0)
-        return {
-            "condensed_at": tried.exclude(undone).aggregate(seq=newest)["seq"],
-            "undone_at": tried.filter(undone).aggregate(seq=newest)["seq"],
-        }
+        undone = Q(status=Condensation.Status.UNDONE)
+        return tried.aggregate(
+            condensed_at=models.Max("at_seq", filter=~undone, default=0),
+            undone_at=models.Max("at_seq", filter=undone, default=0),
+        )
 
     def undone(self) -> Self:
         """Return undone attempts that no later rewind has set aside."""
