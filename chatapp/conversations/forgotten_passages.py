@@ -65,12 +65,10 @@ def _name_anew(conversation_id: uuid.UUID, passages: Sequence[str]) -> None:
     own = Conversation.objects.get(pk=conversation_id)
     if condense.tells_any(own.title, passages):
         asked = own.messages.written().filter(role="user", rewind_parent=None)
-        texts = [
-            message_store.to_engine(one).words.strip("[…] \n")
-            for one in asked.in_reading_order()[:MOST]
-        ]
-        left = [text for text in texts if text and not condense.tells_any(text, passages)]
-        own.title = title_of(next(iter(left), ""))
+        rows = asked.in_reading_order()[:MOST].iterator()
+        texts = (message_store.to_engine(one).words.strip("[…] \n") for one in rows)
+        left = (text for text in texts if text and not condense.tells_any(text, passages))
+        own.title = title_of(next(left, ""))
         own.save(update_fields=["title"])
 
 
