@@ -159,7 +159,7 @@ def explain_loss(error: Exception, asked: Asked, *, started: bool) -> ProviderEr
     if isinstance(error, ValueError):
         return no_reply(asked, details)
     return ProviderError(
-        say("The provider could not be reached at {host}. {why}", host=asked.host, why=why),
+        say(UNREACHED, host=asked.host, why=why),
         retryable=why in PASSING,
         details=details,
         profile_at_fault=True,
