@@ -154,7 +154,7 @@ from .recall.meanings import centre_of as centre_of
 from .recall.meanings import nearest as nearest
 from .recall.meanings import quantise as quantise
 from .recall.meanings import signs_of as signs_of
-from .recall.passages import DAY as DAY
+from .recall.passages import DAY_FORMAT as DAY_FORMAT
 from .recall.passages import MOST_PASSAGES as MOST_PASSAGES
 from .recall.passages import MOST_TOKENS as MOST_TOKENS
 from .recall.passages import Near as Near

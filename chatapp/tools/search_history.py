@@ -87,4 +87,4 @@ async def run(history: History, arguments: Arguments) -> str:
 
 
 def _told(one: Found) -> str:
-    return f"{one.who}, {condense.DAY.format(one.day)}" if one.day else one.who
+    return f"{one.who}, {condense.DAY_FORMAT.format(one.day)}" if one.day else one.who

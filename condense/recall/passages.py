@@ -42,7 +42,7 @@ _INTRODUCED = re.compile(
 # What a passage says can neither begin nor end a block, nor look like the next passage's beginning.
 _MISLEADING = re.compile(r"<(?=\s*/?\s*recalled\b)|\[(?=[a-z:\s]*message\s*\d)", re.IGNORECASE)
 _HARMLESS = {"<": "&lt;", "[": "&#91;"}
-DAY = "{0:%a} {0.day} {0:%b %Y}"  # such as Tue 3 Nov 2026; older blocks have 3 Nov
+DAY_FORMAT = "{0:%a} {0.day} {0:%b %Y}"  # such as Tue 3 Nov 2026; older blocks have 3 Nov
 _HEADING = re.compile(
     r"\n\n\[(?:later: )?message (\d{1,10})(?:, (\w{0,3} ?\d+ \w{3} ?\d*))?(?:, said by (.+))?]\n"
 )
@@ -181,7 +181,7 @@ def split_recalled(text: str) -> tuple[str, Sequence[Told]]:
 
 def _told(passage: Passage, text: str) -> str:
     said = _MISLEADING.sub(lambda one: _HARMLESS[one[0]], text.strip())
-    day = f", {DAY.format(passage.said_on)}" if passage.said_on else ""
+    day = f", {DAY_FORMAT.format(passage.said_on)}" if passage.said_on else ""
     speaker = f", said by {passage.speaker}" if passage.speaker else ""
     return f"[message {passage.seq}{day}{speaker}]\n{said}"
 
