@@ -47,9 +47,10 @@ _SUMS: dict[str, models.Aggregate] = {
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The USD spent, without the ``unpriced`` calls, whose cost is unknown.
+    """The USD spent, and the numbers of calls that make it uncertain.
 
-    ``guesses`` are calls of which not all usage was measured.
+    The cost of ``unpriced`` calls is unknown and not in it; of ``guesses`` not all usage was
+    measured.
     """
 
     spent: Decimal = Decimal(0)
