@@ -61,7 +61,7 @@ class TurnView:
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
-        # The size of the context in the newest panel, None if it was read from the database.
+        # The size of the context in the newest panel, in tokens.
         self._shown_size: int | None = None
         self._row = NewestRow(conversation_id)
         # Whether the newest message ends the turn; its row is shown when the turn has ended.
@@ -152,8 +152,7 @@ class TurnView:
             self._shown_size = self._context.tokens
             drawn = await panel_of(self._terms, self._context, *shown)
         else:
-            self._shown_size = None
-            drawn = await reading(read_panel)(self.conversation_id, *shown)
+            drawn, self._shown_size = await reading(read_panel)(self.conversation_id, *shown)
         # More may have been written, and told, while the rest was drawn.
         return drawn | written_of(self.condensing)
 
@@ -302,8 +301,8 @@ class TurnView:
     async def _context_changed(self, event: events.ContextChanged) -> None:
         is_first, self._context = self._context is None, event
         if not self._is_final_reply:
-            grown = event.tokens - (self._shown_size or -event.window)
-            if not is_first or abs(grown) >= LEAST_NEWS * event.window:
+            shown, least = self._shown_size, LEAST_NEWS * event.window
+            if not is_first or shown is None or abs(event.tokens - shown) >= least:
                 await self.show_panel()
             await self._show_awaited()
 
