@@ -170,8 +170,11 @@ class TurnView:
             return
         # Not due any more, even where sending fails: the row brings the whole text in the end.
         part.due = None
-        if self.watchers:
-            self.watchers.send(await part.read())
+        await self._send_text(part)
+
+    async def _send_text(self, part: StreamedText) -> None:
+        if self.watchers and (news := await part.read_news()):
+            self.watchers.send(news)
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
@@ -216,10 +219,9 @@ class TurnView:
         part = self.part
         if part and not part.is_over:
             part.end(seconds)
-            if self.watchers:
-                self.watchers.send(await part.read())
-                if part.thought:
-                    self._draw(part)
+            await self._send_text(part)
+            if part.thought:
+                self._draw(part)
 
     async def _step_started(self, event: events.StepStarted) -> None:
         self._asked = event.since
