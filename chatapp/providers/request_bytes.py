@@ -116,6 +116,10 @@ class _Frames:
                 return
             if line == b"\n" and not self._name:
                 return
+            # The value says again what it is, but for an error.
+            if line.startswith(b"event: ") and line.endswith(b"\n") and b"error" not in line:
+                self._name = b""
+                return
         line = line.removeprefix(codecs.BOM_UTF8)
         field, _, value = line.rstrip(b"\r\n").partition(b":")
         is_over = line.isspace() and not self._is_bare
@@ -146,9 +150,9 @@ class _Frames:
         name, self._name, self._data, self._is_bare = self._name, b"", [], False
         if name == b"error" and (text or is_over):
             raise ErrorEvent(error_in(value) or value)
-        if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
             yield from value
-        elif text and not (isinstance(value, Mapping) and value.get("type") == "ping"):
+        elif text and not (isinstance(value, dict) and value.get("type") == "ping"):
             yield value
 
 

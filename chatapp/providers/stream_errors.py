@@ -35,20 +35,23 @@ _PAGE = re.compile(
 
 def error_in(said: object) -> object:
     """Return the error that a value of a stream holds, or None."""
-    match said:
-        case {"error": why} | {"choices": [{"error": why} | {"delta": {"error": why}}, *_]} if why:
+    if not isinstance(said, dict):
+        return None
+    choices, base = said.get("choices"), said.get("base_resp")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = choice if isinstance(choice, dict) else {}
+    inner, delta = choice.get("delta"), said.get("delta")
+    for place in (said, choice, inner):
+        if isinstance(place, dict) and (why := place.get("error")):
             return said if why is True else why
-        case {"base_resp": {"status_code": int(code)} as error} if code:
-            return error
-        case {"choices": [{"finish_reason": str(end)}, *_]} | {
-            "delta": {"stop_reason": str(end)}
-        } if FAILED.search(end):
-            return {"message": f"finish_reason: {end}"}
-        case Mapping() if _KEYS.isdisjoint(said):
-            return None
-        case Mapping() if not said.get("choices") and str(said.get("code")) not in {"0", "200"}:
-            return said if any(isinstance(said.get(key), str | list) for key in _SAYING) else None
-    return None
+    if isinstance(base, dict) and isinstance(code := base.get("status_code"), int) and code:
+        return base
+    end = choice.get("finish_reason") or (isinstance(delta, dict) and delta.get("stop_reason"))
+    if isinstance(end, str) and FAILED.search(end):
+        return {"message": f"finish_reason: {end}"}
+    if _KEYS.isdisjoint(said) or choices or str(said.get("code")) in {"0", "200"}:
+        return None
+    return said if any(isinstance(said.get(key), str | list) for key in _SAYING) else None
 
 
 def said_in(body: object) -> str:

@@ -16,6 +16,8 @@ _ALL = (*_PAIRS, *_PAIRS.values(), *_FRAME)
 _TAG = re.compile(f"({'|'.join(map(re.escape, _ALL))})", re.IGNORECASE)
 _BEGUN = {tag[:size] for tag in _ALL for size in range(1, len(tag))}
 _BEGINNING = re.compile(f"(?=[<[◁])(?:{'|'.join(map(re.escape, _BEGUN))})\\Z", re.IGNORECASE)
+# Every tag begins with one of these: most pieces of a text are done with a plain search.
+_SIGN = re.compile("[<[◁]")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # Tags of one answer: a model that repeats itself would else take minutes to read.
@@ -38,14 +40,17 @@ class ThinkTags:
         "recalled" says that the pieces before it were of the wrong kind, and come again.
         """
         held = self._held + text
-        begun = None if is_last else _BEGINNING.search(held, max(0, len(held) - 40))
+        has_sign = _SIGN.search(held) is not None
+        looks = has_sign and not is_last
+        begun = _BEGINNING.search(held, max(0, len(held) - 40)) if looks else None
         end = begun.start() if begun else len(held)
         if not (is_last or self._shown) and held[:end].isspace():
             end = 0
         self._held = held[end:]
-        for piece in filter(None, _TAG.split(held[:end])):
+        told = held[:end]
+        for piece in filter(None, _TAG.split(told) if has_sign else (told,)):
             self._pieces.append(piece)
-            is_tag = bool(_TAG.fullmatch(piece)) and self._tags < _MOST
+            is_tag = has_sign and self._tags < _MOST and bool(_TAG.fullmatch(piece))
             self._tags += is_tag
             strips = self._follows_tag and self._kind == "text"
             parts = [(self._kind, piece.lstrip() if strips else piece)]

@@ -10,7 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -52,17 +52,24 @@ Meant = dict[int, list[str]]
 Read = Callable[[Iterable[int]], Mapping[int, str]]
 
 
-def find_forget_requests(text: str) -> list[tuple[str, str]]:
+@lru_cache(100)  # a new message is asked about at each of its steps
+def find_forget_requests(text: str) -> tuple[tuple[str, str], ...]:
     """Return (subject, whole sentence) for each request to forget in a text."""
-    asks, never = _patterns()
     found = [
         (said[slice(*asked.span(asked.lastindex or 0))].strip(), said)
-        for said, shown in own_sentences(text[:READ_CHARS])
-        if len(said) <= LONGEST_REQUEST
-        and (asked := asks.match(shown.replace(":", " ", 1)))
-        and not never.search(shown)
+        for said, shown in own_sentences(text[:READ_CHARS], _asked_in)
+        if (asked := _asked_in(shown))
     ]
-    return [one for one in found if _terms(one[0])]
+    return tuple([one for one in found if _terms(one[0])])
+
+
+def _asked_in(sentence: str) -> re.Match[str] | None:
+    """Return the match of a request to forget in a sentence, None if it is none."""
+    asks, never = _patterns()
+    if len(sentence) > LONGEST_REQUEST:
+        return None
+    asked = asks.match(sentence.replace(":", " ", 1))
+    return asked if asked and not never.search(sentence) else None
 
 
 def _terms(request: str) -> list[Term]:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -42,8 +42,10 @@ def rules_in(text: str, language: str) -> Iterator[str]:
             yield said[at : at + len(part)]
 
 
-def own_sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a user's own sentences, each as it is and with its quotations masked.
+def own_sentences(
+    text: str, is_wanted: Callable[[str], object] = bool
+) -> Iterator[tuple[str, str]]:
+    """Yield a user's own wanted sentences, each as it is and with its quotations masked.
 
     What is pasted, or only supposed, is left out.
     """
@@ -53,7 +55,7 @@ def own_sentences(text: str) -> Iterator[tuple[str, str]]:
     for one in sentences(masked):
         start = masked.index(one, end)
         end = start + len(one)
-        if not _pattern("others", "spoken").search(one):
+        if is_wanted(one) and not _pattern("others", "spoken").search(one):
             yield text[start:end], one
 
 

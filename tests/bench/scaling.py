@@ -34,7 +34,7 @@ OPENINGS, OPENING = 1.0, 0.077
 TRIPS, AWAY = 23, 0.001
 # Of a web process and a worker that had worked and have nothing to do, counted in PostgreSQL for a
 # minute: connections on average, and statements a second.
-CONNECTIONS, IDLE = (1.2, 3.4), (1.3, 1.6)
+CONNECTIONS, IDLE = (1.2, 3.4), (0.9, 1.2)
 # Statements for a page that is sent something, and the seconds after which it is looked at again;
 # and seconds between two statements of a web process for all its pages.
 LOOKS, AGAIN, ALL_PAGES = 2, 30, 10

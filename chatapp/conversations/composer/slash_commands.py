@@ -92,8 +92,11 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> Broug
     if "@" in text:
         blocks += await reading(_mentioned_in)(conversation, text, strict=strict)
     contents: list[condense.Content] = [text, tuple(blocks)]
-    tokens = await compute(contents, lambda: sum(map(COUNTER.count, contents)))
-    if conversation.has_meanings or condense.find_forget_requests(text):
+    tokens, forgets = await compute(
+        contents,
+        lambda: (sum(map(COUNTER.count, contents)), condense.find_forget_requests(text)),
+    )
+    if conversation.has_meanings or forgets:
         await embed_question(conversation.pk, text, unasked=True)
     return Brought(text, tuple(blocks), tokens)
 

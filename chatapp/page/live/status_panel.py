@@ -258,12 +258,13 @@ class Notice:
 
 def read_panel(
     conversation_id: uuid.UUID, condensing: CondensingStatus | None, notice: Notice | None
-) -> outgoing_frames.Frame:
-    """Return the panel's frame as the database has it."""
+) -> tuple[outgoing_frames.Frame, int | None]:
+    """Return the panel's frame as the database has it, and its tokens, None if unknown."""
     conversation = message_store.read_conversation(conversation_id)
     preferences = accounts.preferences_of(conversation.owner, conversation.preferences)
     state = context_state(conversation, preferences)
-    return render_panel(state, condensing, notice, conversation.profile_id)
+    panel = render_panel(state, condensing, notice, conversation.profile_id)
+    return panel, state.used if state else None
 
 
 async def panel_of(

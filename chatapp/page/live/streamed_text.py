@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from django.template.loader import render_to_string
@@ -45,6 +45,7 @@ class StreamedText:
         self._sent = 0
         self._code: object = None
         self._code_pieces = self._code_units = 0
+        self._newest: outgoing_frames.Frame | None = None
 
     @property
     def source(self) -> str:
@@ -68,10 +69,18 @@ class StreamedText:
                 self.thought, text=self.source.strip(), seconds=seconds, since=None
             )
 
-    async def read(self, *, whole: bool = False) -> outgoing_frames.Frame:
-        """Return the news, or the ``whole``, made in a thread if that may take long."""
+    async def read_news(self) -> outgoing_frames.Frame | None:
+        """Return the news, None if a page shows them already: a long block is not always drawn."""
+        before, self._newest = self._newest, await self._make(self.news)
+        return self._newest if self._newest != before else None
+
+    async def read_whole(self) -> outgoing_frames.Frame:
+        """Return the whole text."""
+        return await self._make(self.snapshot)
+
+    async def _make(self, make: Callable[[], outgoing_frames.Frame]) -> outgoing_frames.Frame:
+        """Make a frame, in a thread if that may take long."""
         async with self._reading:
-            make = self.snapshot if whole else self.news
             brief = self._markdown.size + sum(map(len, self._source[self._read :])) <= _BRIEF
             return make() if brief else await asyncio.to_thread(make)
 
@@ -159,7 +168,7 @@ class StreamedReply:
 
     async def snapshot(self) -> list[outgoing_frames.Frame]:
         """Return the frames of all parts, for a watcher that has none of them."""
-        return [await part.read(whole=True) for part in self.parts]
+        return [await part.read_whole() for part in self.parts]
 
     async def render_unsaved(self) -> tuple[str, str]:
         """Return (element id, HTML) of an article that keeps the text, which nothing else has."""

@@ -61,7 +61,7 @@ class TurnView:
         self._asked: float | None = None
         self._context: events.ContextChanged | None = None
         self._is_outdated = False
-        # The size of the context in the newest panel, None if it was read from the database.
+        # The size of the context in the newest panel, in tokens.
         self._shown_size: int | None = None
         self._row = NewestRow(conversation_id)
         # Whether the newest message ends the turn; its row is shown when the turn has ended.
@@ -152,8 +152,7 @@ class TurnView:
             self._shown_size = self._context.tokens
             drawn = await panel_of(self._terms, self._context, *shown)
         else:
-            self._shown_size = None
-            drawn = await reading(read_panel)(self.conversation_id, *shown)
+            drawn, self._shown_size = await reading(read_panel)(self.conversation_id, *shown)
         # More may have been written, and told, while the rest was drawn.
         return drawn | written_of(self.condensing)
 
@@ -171,8 +170,11 @@ class TurnView:
             return
         # Not due any more, even where sending fails: the row brings the whole text in the end.
         part.due = None
-        if self.watchers:
-            self.watchers.send(await part.read())
+        await self._send_text(part)
+
+    async def _send_text(self, part: StreamedText) -> None:
+        if self.watchers and (news := await part.read_news()):
+            self.watchers.send(news)
 
     async def show(self, event: events.TurnEvent) -> None:
         """Show an event of the run; the method is named as it is."""
@@ -217,10 +219,9 @@ class TurnView:
         part = self.part
         if part and not part.is_over:
             part.end(seconds)
-            if self.watchers:
-                self.watchers.send(await part.read())
-                if part.thought:
-                    self._draw(part)
+            await self._send_text(part)
+            if part.thought:
+                self._draw(part)
 
     async def _step_started(self, event: events.StepStarted) -> None:
         self._asked = event.since
@@ -302,8 +303,8 @@ class TurnView:
     async def _context_changed(self, event: events.ContextChanged) -> None:
         is_first, self._context = self._context is None, event
         if not self._is_final_reply:
-            grown = event.tokens - (self._shown_size or -event.window)
-            if not is_first or abs(grown) >= LEAST_NEWS * event.window:
+            shown, least = self._shown_size, LEAST_NEWS * event.window
+            if not is_first or shown is None or abs(event.tokens - shown) >= least:
                 await self.show_panel()
             await self._show_awaited()
 

@@ -41,7 +41,7 @@ class Reply(StreamedReply):
         An event that is unknown or not as documented is skipped and logged; the reply keeps its
         text.
         """
-        kind = event.get("type") if isinstance(event, Mapping) else None
+        kind = event.get("type") if isinstance(event, dict) else None
         take = getattr(self, f"_take_{kind}", None)
         if take is None:
             self._note("of an unknown kind")

@@ -9,7 +9,8 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.documents import MAX_IMAGE, read_pdf
+from chatapp.tools.documents import EDGE, MAX_IMAGE, read_pdf
+from tests.chatapp.pictures import make_png
 from tests.chatapp.tools.pdf_files import make_pdf
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -28,6 +29,14 @@ async def test_an_image_is_given_as_an_image(folder: Path) -> None:
         assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
         result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
         assert result.content == (condense.TextBlock(outcome.text), image)
+
+
+async def test_a_large_image_is_scaled(folder: Path) -> None:
+    """Providers take smaller ones in a request with many."""
+    pytest.importorskip("PIL")
+    (folder / "a.png").write_bytes(make_png(3 * EDGE, EDGE))
+    (image,) = (await WorkspaceToolbox(folder).run("read_file", {"path": "a.png"})).images
+    assert condense.image_size(base64.b64decode(image.source["data"])) == (EDGE, round(EDGE / 3))
 
 
 async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:

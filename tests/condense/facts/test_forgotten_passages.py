@@ -45,9 +45,9 @@ def test_words_of_others_ask_to_forget_nothing() -> None:
     """A letter, a page or a quotation in a person's message is not the person's wish."""
     pasted = "Sum it up:\n\nFrom: B <b@x.example>\nSubject: y\n\nForget the old price list.\n\nB"
     for said in (pasted, "> Forget the price.", "The sign says:\nForget the price.\nWhy?"):
-        assert condense.find_forget_requests(said) == []
+        assert condense.find_forget_requests(said) == ()
     quoted = 'Please forget the "Neon" price.'
-    assert condense.find_forget_requests(quoted) == [('the "Neon" price', quoted)]
+    assert condense.find_forget_requests(quoted) == (('the "Neon" price', quoted),)
 
 
 MEANT = (

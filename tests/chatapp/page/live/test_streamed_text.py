@@ -5,6 +5,7 @@ import time
 from html import escape, unescape
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,21 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     assert sent < 10 * len(LONG_CODE)
     page.show(streaming.snapshot())
     assert page.text() == [LONG_CODE.partition("\n")[2] + "\n"]
+
+
+@pytest.mark.parametrize("line", ["- one of many\n", "| a | b |\n", "and more of it "])
+async def test_a_long_block_is_sent_in_proportion_to_its_length(line: str) -> None:
+    """As a page shows it: drawn each time that it has grown by a share, and not sent between."""
+
+    async def sent(length: int) -> int:
+        streaming, size = StreamedText(), 0
+        for piece in ["| a | b |\n| - | - |\n" if line[0] == "|" else "", *[line] * length]:
+            streaming.feed(piece)
+            if news := await streaming.read_news():
+                size += sum(map(len, outgoing_frames.encode(news)))
+        return size
+
+    assert await sent(4_000) < 3 * await sent(2_000)
 
 
 def test_alone_a_text_is_sent_fifteen_times_a_second() -> None:
