@@ -78,9 +78,7 @@ def _find(conversation_id: uuid.UUID) -> BackgroundDraft | None:
 
 
 def why_useless(
-    draft: BackgroundDraft,
-    effective: Sequence[condense.Message],
-    terms: TurnSettings | None = None,
+    draft: BackgroundDraft, effective: Sequence[condense.Message], terms: TurnSettings | None = None
 ) -> str:
     """Return the reason that a draft can't replace the effective history, "" if it can.
 

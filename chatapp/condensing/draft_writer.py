@@ -29,13 +29,7 @@ from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
 from chatapp.conversations.toolbox.toolbox import toolbox_for
-from chatapp.models import (
-    BackgroundDraft,
-    Condensation,
-    Conversation,
-    Pin,
-    Turn,
-)
+from chatapp.models import BackgroundDraft, Condensation, Conversation, Pin, Turn
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.fields import sentences_in

@@ -19,14 +19,7 @@ from chatapp.agent import events
 from chatapp.conversations.composer.slash_commands import bring, is_built_in
 from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import (
-    BackgroundDraft,
-    Conversation,
-    Question,
-    Turn,
-    TurnRequest,
-    message_store,
-)
+from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
 from chatapp.models.database import reading, writing
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear

@@ -38,15 +38,7 @@ from chatapp.models import (
     TurnRequest,
     message_store,
 )
-from chatapp.models.database import (
-    Statement,
-    insert,
-    lock,
-    only,
-    row_locks,
-    select,
-    together,
-)
+from chatapp.models.database import Statement, insert, lock, only, row_locks, select, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of

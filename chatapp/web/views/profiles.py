@@ -19,12 +19,7 @@ from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.project.sentences import translate as _
 from chatapp.providers import refusals
-from chatapp.providers.model_servers import (
-    LOCAL_PATIENCE,
-    find_local_servers,
-    list_models,
-    probe,
-)
+from chatapp.providers.model_servers import LOCAL_PATIENCE, find_local_servers, list_models, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.turns import actions
 from chatapp.web.forms.conversations import PoliciesForm
