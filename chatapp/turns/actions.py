@@ -30,8 +30,9 @@ from chatapp.project.sentences import translate as _
 from chatapp.storage import approvals
 from chatapp.tools.command_syntax import called_in
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import enqueue_turn, start_message, stop_unclaimed
+from chatapp.turns.lifecycle import enqueue_turn, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
+from chatapp.turns.turns_with_message import start_message
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from chatapp.conversations.composer.attachments import Brought
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Turn, message_store
 from chatapp.page.live.incoming_frames import SendMessage
-from chatapp.turns import lifecycle, message_queue, turns_without_message
+from chatapp.turns import lifecycle, message_queue, turns_with_message, turns_without_message
 from tests.chatapp.observers import ELSEWHERE
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
@@ -28,7 +28,7 @@ def send(
     """Send a message, and return what begins, if it does."""
     command = SendMessage(text, nonce or uuid.uuid4(), **said)
     with transaction.atomic():
-        return lifecycle.start_message(conversation, command, Brought(text, (), tokens))
+        return turns_with_message.start_message(conversation, command, Brought(text, (), tokens))
 
 
 def ask(conversation: Conversation, text: str = "Why?", **said: Any) -> Turn:
