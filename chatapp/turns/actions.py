@@ -245,8 +245,7 @@ def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | N
     """Send a request to a turn in any process, even if it can't be stored."""
     nonce = uuid.uuid4()
     try:
-        asking = TurnRequest.objects.ask
-        asking(kind, conversation_id=conversation_id, turn=turn, nonce=nonce)
+        TurnRequest.objects.ask(kind, conversation_id=conversation_id, turn=turn, nonce=nonce)
     except DatabaseError as error:
         log.warning("what was asked of a turn could not be stored: %s", error)
     channel.tell(hints.TurnRequested(conversation_id, turn, kind, nonce))
@@ -259,8 +258,7 @@ def close_left_over(conversation: Conversation) -> bool:
     """
     # What begins after this look is younger than ``before``.
     before = timezone.now()
-    closed = crash_recovery.close_unsaved(running_turns, conversation, before)
-    return bool(closed)
+    return bool(crash_recovery.close_unsaved(running_turns, conversation, before))
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:

@@ -82,8 +82,7 @@ def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
     last = _last_message(locked)
     if last and last.is_cut and last.turn_id == failed.pk:
         hidden_messages.rewind(locked.pk, first_hidden_seq=last.seq, cause=Rewind.Cause.RETRIED)
-    question = failed.question_seq
-    return opened(locked, question_seq=question, origin=Turn.Origin.RETRIED)
+    return opened(locked, question_seq=failed.question_seq, origin=Turn.Origin.RETRIED)
 
 
 def _continue(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
@@ -143,8 +142,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     if terms is None or not is_cheaper(terms, message_store.read_outline(conversation_id)[0]):
         return None
     check_spending(conversation_id)
-    wish = CondenseRequest(uuid.uuid4(), while_idle=True)
-    return start_condensing(terms.conversation, wish)
+    return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
@@ -172,5 +170,4 @@ def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | N
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
-        origin = Turn.Origin.CONDENSED
-        return open_turn(locked, nonce, question_seq=0, origin=origin)
+        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)

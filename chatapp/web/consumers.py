@@ -215,8 +215,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return await self.close(TRY_AGAIN_LATER)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)
-            said = in_words(str(reason))
-            refused = outgoing_frames.refused(said, nonce=nonce, unclear=unclear)
+            refused = outgoing_frames.refused(in_words(str(reason)), nonce=nonce, unclear=unclear)
             return await self._reply(refused)
         if nonce and not isinstance(command, incoming_frames.SendQueued):
             await self._reply(outgoing_frames.message_accepted(nonce))

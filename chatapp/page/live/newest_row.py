@@ -31,8 +31,7 @@ class NewestRow:
         started = self.tools.get(event.id)
         if isinstance(started, events.ToolStarted):
             self.tools[event.id] = replace(started, output=event.output)
-            frame = outgoing_frames.tool_progressed(self.seq, event.id, event.output)
-            self._watchers.send(frame)
+            self._watchers.send(outgoing_frames.tool_progressed(self.seq, event.id, event.output))
 
     async def show(self, call: str = "") -> None:
         """Show the row as it is now, or only the card of a ``call``: it may have hundreds."""

@@ -45,8 +45,7 @@ def kind_words(kind: str, strategy: str = "") -> KindWords:
     match kind:
         case Condensation.Kind.CLEARED if strategy == CHOSEN_RESULT:
             hidden = _("Condensed; the model sees a summary instead of this output.")
-            name = _("Tool output condensed")
-            return KindWords(name, _("Undo condensation"), "clear", hidden)
+            return KindWords(_("Tool output condensed"), _("Undo condensation"), "clear", hidden)
         case Condensation.Kind.TRUNCATED:
             hidden = _("Hidden by a truncation; the model does not see it.")
             return KindWords(_("Context truncated"), _("Undo truncation"), "cut", hidden)

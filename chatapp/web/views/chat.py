@@ -179,5 +179,4 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
     usual = ends[next(asked, len(ends)) - 1].seq
     terms = terms_of(conversation)
     forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
-    context = {"first": seq, "ends": forecast, "usual": usual}
-    return render(request, "chat/_range.html", context)
+    return render(request, "chat/_range.html", {"first": seq, "ends": forecast, "usual": usual})

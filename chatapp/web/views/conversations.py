@@ -165,8 +165,7 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @in_conversation("POST")
 def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    copy = forks.fork_conversation(conversation=conversation, seq=seq)
-    return lead(request, "chat", copy.pk)
+    return lead(request, "chat", forks.fork_conversation(conversation=conversation, seq=seq).pk)
 
 
 @in_conversation("GET")

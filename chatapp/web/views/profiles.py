@@ -42,8 +42,7 @@ def list_profiles(request: Request) -> HttpResponse:
         (profile, CondensingPoint.of(profile, preferences))
         for profile in request.user.profiles.all()
     ]
-    context = {"profiles": profiles, "preferences": preferences}
-    return render(request, "profiles/page.html", context)
+    return render(request, "profiles/page.html", {"profiles": profiles, "preferences": preferences})
 
 
 def own_profile(request: Request, pk: int | None) -> Profile:
