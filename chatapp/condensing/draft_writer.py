@@ -109,7 +109,7 @@ class DraftLog(AttemptLog):
     def _change(self, **columns: object) -> None:
         """Change the draft's row, as long as it is this writer's."""
         lock(Conversation, self.draft.conversation_id)
-        own = BackgroundDraft.objects.unwritten().filter(pk=self.draft.pk)
+        own = BackgroundDraft.objects.filter(written_at=None, pk=self.draft.pk)
         if not own.filter(condensation=self.draft.condensation_id).update(**columns):
             raise DraftDropped(noop("The draft was dropped."))
 

@@ -1,24 +1,10 @@
 """Drafts of condensations: begun in the background, before they are needed."""
 
-from typing import Self
-
 from django.db import models
 
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-
-
-class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):
-    """Drafts by progress."""
-
-    def written(self) -> Self:
-        """Return drafts that can be applied."""
-        return self.exclude(written_at=None)
-
-    def unwritten(self) -> Self:
-        """Return drafts that are being written, or are to be."""
-        return self.filter(written_at=None)
 
 
 class BackgroundDraft(fields.Speaking):
@@ -44,5 +30,3 @@ class BackgroundDraft(fields.Speaking):
     count = models.PositiveIntegerField(default=0)
     proposal = fields.JSONField(default=dict)
     written_at = models.DateTimeField(null=True)
-
-    objects = BackgroundDraftQuerySet.as_manager()

@@ -43,7 +43,6 @@ class Approvals:
         saver: RetriedWrites,
         audience: Audience,
     ) -> None:
-        """Take the run, its tools, the saver of rows, and the audience."""
         self.checkpoints = Checkpoints(toolbox.root)
         self._kept = 0
         self.run = run
