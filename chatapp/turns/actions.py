@@ -16,7 +16,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.conversations.composer.slash_commands import bring, is_built_in
+from chatapp.conversations.composer.slash_commands import bring, built_in
 from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
@@ -28,7 +28,6 @@ from chatapp.page.live.channel import channel
 from chatapp.page.live.live_views import views
 from chatapp.project.sentences import translate as _
 from chatapp.storage import approvals
-from chatapp.tools.command_syntax import called_in
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
 from chatapp.turns.lifecycle import enqueue_turn, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
@@ -103,8 +102,8 @@ async def send_and_hear(
 
     A repeated request follows the same turn, which goes on without followers.
     """
-    name, focus = called_in(command.text) or ("", "")
-    if command.literal or not is_built_in(command.text):
+    name, focus = ("", "") if command.literal else built_in(command.text)
+    if not name:
         run = await send_message(conversation, command)
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
