@@ -165,15 +165,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
     A repeated nonce starts nothing.
     """
-    store = partial(
-        turns_without_message.take_up,
-        conversation=conversation,
-        how=command.how,
-        nonce=command.nonce,
-        seq=command.seq,
-        profile=command.profile,
-    )
-    await _begin(conversation, store)
+    await _begin(conversation, partial(turns_without_message.take_up, conversation, command))
 
 
 async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:

@@ -228,12 +228,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return None
 
     async def _carry_out(self, command: incoming_frames.Command) -> None:
+        zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
         match command:
             case incoming_frames.SendMessage():
-                zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
                 await actions.send_message(self.conversation, replace(command, zone=zone))
             case incoming_frames.TakeUp():
-                await actions.take_up(self.conversation, command)
+                await actions.take_up(self.conversation, replace(command, zone=zone))
             case incoming_frames.ChangeQueued():
                 await actions.change_queued(self.conversation, command)
             case incoming_frames.SendQueued():
