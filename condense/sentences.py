@@ -42,7 +42,6 @@ class Sentence(str):
         return self
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """Return the arguments of a copy."""
         return self.template, self.values
 
     @override

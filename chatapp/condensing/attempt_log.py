@@ -244,8 +244,7 @@ class AttemptLog:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
         pk = self.run.conversation.pk
-        read = self.saver.read
-        receipt = await read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
+        receipt = await self.saver.read(receipt_of, pk, reduction, attempt.effective, self.on_disk)
         size, figures = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(figures)
         self._announce(attempt, Condensation.Status.SUCCEEDED)

@@ -78,9 +78,7 @@ def _find(conversation_id: uuid.UUID) -> BackgroundDraft | None:
 
 
 def why_useless(
-    draft: BackgroundDraft,
-    effective: Sequence[condense.Message],
-    terms: TurnSettings | None = None,
+    draft: BackgroundDraft, effective: Sequence[condense.Message], terms: TurnSettings | None = None
 ) -> str:
     """Return the reason that a draft can't replace the effective history, "" if it can.
 
@@ -117,7 +115,8 @@ def _read(
     run: TurnContext, situation: condense.Situation
 ) -> tuple[str, condense.Reduction | None, str]:
     """Return attempt and reduction of the written draft, and the reason it can't be used."""
-    draft = BackgroundDraft.objects.written().filter(conversation=run.conversation.pk).first()
+    written = BackgroundDraft.objects.exclude(written_at=None)
+    draft = written.filter(conversation=run.conversation.pk).first()
     if draft is None:
         return "", None, ""
     if reason := why_useless(draft, situation.effective, run):
@@ -161,12 +160,13 @@ async def settled(conversation_id: uuid.UUID) -> bool:
 
 def is_ready(conversation_id: uuid.UUID) -> bool:
     """Return True while a written draft of a conversation waits for its use."""
-    return BackgroundDraft.objects.written().filter(conversation=conversation_id).exists()
+    own = BackgroundDraft.objects.filter(conversation=conversation_id)
+    return own.exclude(written_at=None).exists()
 
 
 def is_being_written(conversation_id: uuid.UUID) -> bool:
     """Return True while a draft of a conversation is not written yet."""
-    return BackgroundDraft.objects.unwritten().filter(conversation=conversation_id).exists()
+    return BackgroundDraft.objects.filter(written_at=None, conversation=conversation_id).exists()
 
 
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
@@ -183,7 +183,7 @@ def _close(conversation_id: uuid.UUID, reason: str) -> None:
 
 async def drop_all(reason: str) -> None:
     """Drop the drafts that are written here; those that are ready wait for the next process."""
-    own = BackgroundDraft.objects.unwritten().filter(owner=this_process())
+    own = BackgroundDraft.objects.filter(written_at=None, owner=this_process())
     begun = own.exclude(condensation=None).values_list("conversation", flat=True)
     with contextlib.suppress(Exception):
         for conversation_id in await reading(list)(begun):

@@ -29,13 +29,7 @@ from chatapp.conversations.context.sizes import Scale
 from chatapp.conversations.context.turn_context import TurnContext, TurnSettings, read_terms
 from chatapp.conversations.locks import with_unpinned
 from chatapp.conversations.toolbox.toolbox import toolbox_for
-from chatapp.models import (
-    BackgroundDraft,
-    Condensation,
-    Conversation,
-    Pin,
-    Turn,
-)
+from chatapp.models import BackgroundDraft, Condensation, Conversation, Pin, Turn
 from chatapp.models.calls import taken_by
 from chatapp.models.database import lock, reading
 from chatapp.models.fields import sentences_in
@@ -115,7 +109,7 @@ class DraftLog(AttemptLog):
     def _change(self, **columns: object) -> None:
         """Change the draft's row, as long as it is this writer's."""
         lock(Conversation, self.draft.conversation_id)
-        own = BackgroundDraft.objects.unwritten().filter(pk=self.draft.pk)
+        own = BackgroundDraft.objects.filter(written_at=None, pk=self.draft.pk)
         if not own.filter(condensation=self.draft.condensation_id).update(**columns):
             raise DraftDropped(noop("The draft was dropped."))
 

@@ -33,7 +33,6 @@ class SummaryReviewer:
     """The engine's ``Reviewer`` over one run: by hand if requested, else by the settings."""
 
     def __init__(self, journal: ConversationJournal) -> None:
-        """Take the journal of the run that waits."""
         self.run, self.saver = journal.run, journal.saver
         self.audience = journal.saver.audience
         self._taken_up: Review | None = None

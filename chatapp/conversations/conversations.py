@@ -153,8 +153,7 @@ def move_conversation(
             lock(Conversation, conversation.pk)
             lock(User, conversation.owner_id)
             name, folders = _folder_name(named), conversation.owner.folders
-            known = folders.filter(name__iexact=name).first()
-            folder = known or folders.create(name=name)
+            folder = folders.filter(name__iexact=name).first() or folders.create(name=name)
         Conversation.objects.filter(pk=conversation.pk).update(folder=folder)
 
 

@@ -188,8 +188,7 @@ def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
     except BaseException as error:
         shutil.rmtree(linked, ignore_errors=True)
         if isinstance(error, OSError):
-            reason = _("The files could not be copied, so nothing was forked.")
-            raise Refused(reason) from error
+            raise Refused(_("The files could not be copied, so nothing was forked.")) from error
         raise
 
 

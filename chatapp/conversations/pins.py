@@ -114,8 +114,7 @@ def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> Non
         texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
         passage = find_passage(texts, selected[:LONGEST_SELECTION])
         if not passage:
-            words = _("This can't be found in the message's text. Select whole words.")
-            raise Refused(words)
+            raise Refused(_("This can't be found in the message's text. Select whole words."))
         _append(own, quote_block(passage, message.role, seq))
 
 

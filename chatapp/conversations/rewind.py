@@ -131,8 +131,7 @@ def set_answer_aside(conversation: Conversation, seq: int) -> int:
     if not question_seq:
         raise Refused(_("This answer can't be asked for again. Reload the page."))
     first = answers.filter(seq__gt=question_seq).earliest("seq")
-    cause = Rewind.Cause.REGENERATED
-    _set_aside(conversation, cause, root_seq=question_seq, first_seq=first.seq)
+    _set_aside(conversation, Rewind.Cause.REGENERATED, root_seq=question_seq, first_seq=first.seq)
     return question_seq
 
 

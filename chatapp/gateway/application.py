@@ -157,8 +157,7 @@ def _admit(call: Call) -> ApiToken:
         count_request(found.owner)
         spending.check_spending_by(found.owner)
     except errors.LimitReached as error:
-        said = in_words(str(error))
-        raise Refusal(error.status, said, retry_after=error.retry_after) from error
+        raise Refusal(error.status, in_words(str(error)), retry_after=error.retry_after) from error
     except SpendingLimitReached as error:
         raise Refusal(403, in_words(str(error))) from error
     return found

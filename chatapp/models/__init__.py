@@ -2,9 +2,10 @@
 
 from chatapp.models.access_tokens import ApiToken, Invitation, Share, SignInToken
 from chatapp.models.audit import AuditEntry
+from chatapp.models.background_drafts import BackgroundDraft
 from chatapp.models.calls import DraftPiece, Fragment, Manifest, ModelCall, ToolRun
 from chatapp.models.client_conversations import ClientConversation, HistoryLink
-from chatapp.models.condensations import BackgroundDraft, Condensation
+from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation, Folder
 from chatapp.models.deletions import Deletion
 from chatapp.models.import_runs import ImportRun

@@ -1,4 +1,4 @@
-"""The record of condensations: every attempt, from its start; drafts that wait to be used."""
+"""The record of condensations: every attempt, from its start."""
 
 import uuid
 from collections import Counter
@@ -361,42 +361,3 @@ class Condensation(fields.Speaking, Recorded, Hiding):
     def whole_measured(self) -> bool:
         """True if the whole cost is measured."""
         return self.cost_measured if self.total_measured is None else self.total_measured
-
-
-class BackgroundDraftQuerySet(models.QuerySet["BackgroundDraft"]):
-    """Drafts by progress."""
-
-    def written(self) -> Self:
-        """Return drafts that can be applied."""
-        return self.exclude(written_at=None)
-
-    def unwritten(self) -> Self:
-        """Return drafts that are being written, or are to be."""
-        return self.filter(written_at=None)
-
-
-class BackgroundDraft(fields.Speaking):
-    """The draft of a conversation, from when one is wanted until it is applied or dropped.
-
-    Its record is the ``condensation``; there is none before it is begun. ``basis`` has digests of
-    its inputs, and ``seen`` is the digest of the first ``count`` messages of the effective history
-    then. Until it is written, the process ``owner`` is at it. The ``proposal`` is all that another
-    process needs to apply it.
-    """
-
-    SAID = frozenset({"proposal"})
-
-    conversation = models.OneToOneField(
-        Conversation, models.CASCADE, related_name="background_draft"
-    )
-    condensation = models.OneToOneField(
-        Condensation, models.CASCADE, null=True, related_name="background_draft"
-    )
-    owner = models.CharField(max_length=120)
-    basis = fields.JSONField(default=dict)
-    seen = models.CharField(max_length=64, blank=True)
-    count = models.PositiveIntegerField(default=0)
-    proposal = fields.JSONField(default=dict)
-    written_at = models.DateTimeField(null=True)
-
-    objects = BackgroundDraftQuerySet.as_manager()

@@ -18,13 +18,7 @@ from threading import Event
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    connection,
-    connections,
-    models,
-    transaction,
-)
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
 from django.db.models.base import ModelState
 from django.utils import timezone
 

@@ -1,20 +1,8 @@
 """Deletions of accounts: those due after a while, and those carried out."""
 
-from typing import Self
-
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-
-from chatapp.models.database import now
-
-
-class DeletionQuerySet(models.QuerySet["Deletion"]):
-    """Deletions by state."""
-
-    def due(self) -> Self:
-        """Return the deletions that are due now, with their users."""
-        return self.filter(done_at=None, due_at__lte=now()).select_related("user")
 
 
 class Deletion(models.Model):
@@ -28,8 +16,6 @@ class Deletion(models.Model):
     )
     due_at = models.DateTimeField(db_index=True)
     done_at = models.DateTimeField(null=True)
-
-    objects = DeletionQuerySet.as_manager()
 
 
 def people() -> "models.QuerySet[User]":

@@ -219,14 +219,12 @@ class Turn(fields.Speaking):
     def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
         """Store its activity from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
-        going = self._changing(change, Turn.Status.RUNNING, doing, step)
-        return replace(going, take=_unless_ended)
+        return replace(self._changing(change, Turn.Status.RUNNING, doing, step), take=_unless_ended)
 
     @Asked
     def wait(self) -> Statement:
         """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
-        waiting = self._changing("status = %s", Turn.Status.WAITING)
-        return replace(waiting, take=_unless_ended)
+        return replace(self._changing("status = %s", Turn.Status.WAITING), take=_unless_ended)
 
     def finishing(
         self, status: Status, error: str, details: str, *, profile_at_fault: bool

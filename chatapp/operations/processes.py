@@ -202,7 +202,6 @@ class Observer:
     """
 
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with nothing seen."""
         self._kind, self._clock = kind, clock
         self._looked, self._has_signed = -LATE, False
         # Since when each sign of life was seen to be an old one.

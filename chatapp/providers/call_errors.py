@@ -102,11 +102,7 @@ class Asked:
 
 def no_reply(asked: Asked, details: str = "") -> ProviderError:
     """Return the error for a server that answers, but not as its API does."""
-    return ProviderError(
-        NO_MODEL.format(host=asked.host),
-        details=details,
-        profile_at_fault=True,
-    )
+    return ProviderError(NO_MODEL.format(host=asked.host), details=details, profile_at_fault=True)
 
 
 def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:

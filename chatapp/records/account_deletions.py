@@ -70,7 +70,8 @@ def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
 
     If the process ends before it is done, the next one continues.
     """
-    for one in Deletion.objects.due():
+    due = Deletion.objects.filter(done_at=None, due_at__lte=now())
+    for one in due.select_related("user"):
         try:
             _close(one.user)
             if _is_at_rest(one.user) or one.due_at < now() - PATIENCE:

@@ -43,7 +43,6 @@ class Approvals:
         saver: RetriedWrites,
         audience: Audience,
     ) -> None:
-        """Take the run, its tools, the saver of rows, and the audience."""
         self.checkpoints = Checkpoints(toolbox.root)
         self._kept = 0
         self.run = run
@@ -88,8 +87,7 @@ class Approvals:
         if question.status == Question.Status.ALLOWED:
             return None
         reason = f" They say: {question.answer}" if question.answer else ""
-        text = f"{DENIED}{reason}\n{GO_ON}"
-        return ToolOutcome(text, is_error=True, user_words=question.answer)
+        return ToolOutcome(f"{DENIED}{reason}\n{GO_ON}", is_error=True, user_words=question.answer)
 
     async def _keep_files(self, seq: int) -> None:
         if self._kept == seq or not self.checkpoints.are_possible():

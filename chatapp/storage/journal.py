@@ -19,15 +19,7 @@ from chatapp.agent.ports import CallOpening, CallRecord, Purpose, ReplyReader, T
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.sizes import Scale, sum_tokens
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import (
-    Conversation,
-    Message,
-    ModelCall,
-    Question,
-    ToolRun,
-    Turn,
-    message_store,
-)
+from chatapp.models import Conversation, Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import (
     Statement,
     changing,

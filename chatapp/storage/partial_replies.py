@@ -123,8 +123,7 @@ class PartialReplyWriter:
         if self.task is None:
             self._hurry = asyncio.Event()
             # A request's own context would take its thread for queries along when it ends.
-            work = self._write_all()
-            self.task = asyncio.create_task(work, context=contextvars.Context())
+            self.task = asyncio.create_task(self._write_all(), context=contextvars.Context())
         if at_once:
             self._hurry.set()
 

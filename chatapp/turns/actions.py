@@ -16,17 +16,10 @@ from django.utils import timezone
 
 import condense
 from chatapp.agent import events
-from chatapp.conversations.composer.slash_commands import bring, is_built_in
+from chatapp.conversations.composer.slash_commands import bring, built_in
 from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest
 from chatapp.conversations.context.turn_context import TurnContext
-from chatapp.models import (
-    BackgroundDraft,
-    Conversation,
-    Question,
-    Turn,
-    TurnRequest,
-    message_store,
-)
+from chatapp.models import BackgroundDraft, Conversation, Question, Turn, TurnRequest, message_store
 from chatapp.models.database import reading, writing
 from chatapp.operations.background_jobs import enqueue
 from chatapp.operations.errors import Busy, Refused, TooManyTurns, Unclear
@@ -35,10 +28,10 @@ from chatapp.page.live.channel import channel
 from chatapp.page.live.live_views import views
 from chatapp.project.sentences import translate as _
 from chatapp.storage import approvals
-from chatapp.tools.command_syntax import called_in
 from chatapp.turns import crash_recovery, follow_ups, message_queue, turns_without_message
-from chatapp.turns.lifecycle import enqueue_turn, start_message, stop_unclaimed
+from chatapp.turns.lifecycle import enqueue_turn, stop_unclaimed
 from chatapp.turns.running_turns import Store, running_turns
+from chatapp.turns.turns_with_message import start_message
 from chatapp.turns.turns_without_message import check_condensing, start_condensing
 
 log = logging.getLogger(__name__)
@@ -109,8 +102,8 @@ async def send_and_hear(
 
     A repeated request follows the same turn, which goes on without followers.
     """
-    name, focus = called_in(command.text) or ("", "")
-    if command.literal or not is_built_in(command.text):
+    name, focus = ("", "") if command.literal else built_in(command.text)
+    if not name:
         run = await send_message(conversation, command)
     elif name != "condense":
         raise Refused(_("/{name} works on the page only. See /api/docs.", name=name))
@@ -172,15 +165,7 @@ async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -
 
     A repeated nonce starts nothing.
     """
-    store = partial(
-        turns_without_message.take_up,
-        conversation=conversation,
-        how=command.how,
-        nonce=command.nonce,
-        seq=command.seq,
-        profile=command.profile,
-    )
-    await _begin(conversation, store)
+    await _begin(conversation, partial(turns_without_message.take_up, conversation, command))
 
 
 async def condense_now(conversation: Conversation, wish: CondenseRequest) -> None:
@@ -251,8 +236,7 @@ def _ask(kind: TurnRequest.Kind, conversation_id: uuid.UUID, turn: uuid.UUID | N
     """Send a request to a turn in any process, even if it can't be stored."""
     nonce = uuid.uuid4()
     try:
-        asking = TurnRequest.objects.ask
-        asking(kind, conversation_id=conversation_id, turn=turn, nonce=nonce)
+        TurnRequest.objects.ask(kind, conversation_id=conversation_id, turn=turn, nonce=nonce)
     except DatabaseError as error:
         log.warning("what was asked of a turn could not be stored: %s", error)
     channel.tell(hints.TurnRequested(conversation_id, turn, kind, nonce))
@@ -265,8 +249,7 @@ def close_left_over(conversation: Conversation) -> bool:
     """
     # What begins after this look is younger than ``before``.
     before = timezone.now()
-    closed = crash_recovery.close_unsaved(running_turns, conversation, before)
-    return bool(closed)
+    return bool(crash_recovery.close_unsaved(running_turns, conversation, before))
 
 
 def announce_change(conversation_id: uuid.UUID) -> None:

@@ -107,7 +107,7 @@ def close_left() -> None:
     here, stopped = {*written_here}, noop("The server stopped meanwhile.")
     # A draft that is written can be used by others, if its row is there.
     drafts = Condensation.objects.filter(turn=None, status__in=Condensation.OPEN)
-    unusable = drafts.exclude(pk__in=BackgroundDraft.objects.written().values("condensation"))
+    unusable = drafts.exclude(background_draft__written_at__isnull=False)
     gone = {one.pk: one for one in unusable if is_left(one.owner)}
     running = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     title = Q(purpose=ModelCall.Purpose.TITLE)
@@ -129,7 +129,7 @@ def close_left() -> None:
             ModelCall.objects.filter(pk=call.pk).update(**tried)
     for attempt in gone.values():
         close_attempt(attempt, stopped)
-    for draft in BackgroundDraft.objects.unwritten():
+    for draft in BackgroundDraft.objects.filter(written_at=None):
         is_here = draft.condensation_id is None or draft.pk in here | written_here
         if is_left(draft.owner):
             draft.delete()

@@ -1,4 +1,4 @@
-"""Follow-ups of a turn, as background jobs: a requested condensation, the queue, a title.
+"""Follow-ups of a turn, as background jobs: a requested condensation, the queue, drafts.
 
 They are enqueued in the transaction that ends the turn, so none is lost with a process.
 """
@@ -11,27 +11,17 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
-import condense
-from chatapp.accounts.accounts import provider_for
-from chatapp.agent.model_call import StreamedCall
-from chatapp.agent.ports import ModelRequest, Nobody, Purpose
-from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
 from chatapp.condensing import background_drafts, draft_writer
-from chatapp.conversations import conversations
 from chatapp.conversations.composer.slash_commands import bring
 from chatapp.conversations.context.condense_requests import CondenseRequest
-from chatapp.conversations.context.sizes import Scale
-from chatapp.conversations.context.turn_context import TurnContext, known_runs, read_run
-from chatapp.models import Conversation, Message, Turn, message_store
+from chatapp.conversations.context.turn_context import TurnContext
+from chatapp.models import Conversation, Turn
 from chatapp.models.database import reading
 from chatapp.operations import errors
 from chatapp.page.live import hints
 from chatapp.page.live.channel import channel
-from chatapp.storage.journal import Calls, ConversationJournal
-from chatapp.storage.partial_replies import RetriedWrites
 from chatapp.turns import message_queue
 from chatapp.turns.running_turns import running_turns
 from chatapp.turns.turns_without_message import start_condensing, start_idle
@@ -119,83 +109,3 @@ async def condense_idle(turn: str) -> None:
         await running_turns.begin(partial(start_idle, row.conversation_id))
     except errors.Refused as reason:
         log.info("nothing was condensed while idle: %s", reason)
-
-
-async def name_after(turn: str) -> None:
-    """Have the model name the conversation whose first turn has ended."""
-    # The one that has just ended here is known still.
-    run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
-    if run is None:
-        return
-    conversation = run.conversation
-    if await name_conversation(run):
-        channel.tell(hints.TitleChanged(conversation.pk))
-        channel.tell(hints.ListChanged(conversation.owner_id, but=conversation.pk))
-    # The turn's row has the cost of this call, too.
-    await sync_to_async(message_store.note_record)(conversation.pk)
-    channel.tell(hints.ConversationChanged(conversation.pk))
-
-
-def _read_run(turn: str) -> TurnContext | None:
-    row = Turn.objects.get(pk=turn)
-    try:
-        return read_run(message_store.read_conversation(row.conversation_id), turn=row)
-    except errors.Refused:
-        return None
-
-
-# Characters of the question and of the answer that are shown, and of a title.
-SHOWN, LONGEST = 2_000, 80
-# Tokens: a title is short, but some models think before they write it.
-MOST_TOKENS = 1_000
-
-_AROUND = " \t\"'`*_#“”„«»."
-
-
-def title_request(question: str, answer: str) -> ModelRequest:
-    """Return the request for a title of a conversation that begins in this way."""
-    question, answer = [
-        text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in (question, answer)
-    ]
-    text = TITLE_WANTED.format(question=question, answer=answer)
-    message = condense.Message("user", (condense.TextBlock(text),))
-    return ModelRequest(TITLE_SYSTEM, (message,), purpose=Purpose.TITLE)
-
-
-def read_title(reply: str) -> str:
-    """Return the title in a reply, "" without a usable one."""
-    line = next((one for one in reply.splitlines() if one.strip(_AROUND)), "")
-    title = " ".join(line.removeprefix("Title:").split()).strip(_AROUND)
-    return title if len(title) <= LONGEST else ""
-
-
-async def name_conversation(run: TurnContext) -> bool:
-    """Have the model name a conversation after its first turn; return True for a new name.
-
-    The call is on record. If it fails, the conversation keeps its name.
-    """
-    question, answer = await reading(_read)(run.turn)
-    if not (question.strip() and answer.strip()):
-        return False
-    try:
-        provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
-        # The turn is over, and half a title is none.
-        calls = Calls(goes_on=False, keeps_parts=False)
-        journal = ConversationJournal(run, Scale(overhead=0), RetriedWrites(Nobody()), calls)
-        call = StreamedCall(provider, title_request(question, answer), journal)
-        async with call.on_record():
-            async for _event in call.listen():
-                pass
-    except Exception as error:  # noqa: BLE001 - nobody waits for it, and its row says what happened
-        log.warning("a conversation could not be named: %s", type(error).__name__)
-        return False
-    title = read_title(condense.Message("assistant", call.reply.content).text if call.reply else "")
-    name = sync_to_async(conversations.name_conversation)
-    return await name(conversation=run.conversation, title=title, question=question)
-
-
-def _read(turn: Turn) -> tuple[str, str]:
-    """Return the question and the answer of a turn, two empty texts without both."""
-    rows = Message.objects.filter(turn=turn).order_by("seq")
-    said = [message_store.to_engine(row).words for row in rows]
-    return (said[0], said[-1]) if len(said) > 1 else ("", "")

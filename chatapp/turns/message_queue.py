@@ -14,7 +14,8 @@ from chatapp.models.database import execute
 from chatapp.operations.errors import Refused, TooManyTurns
 from chatapp.page.live.incoming_frames import SendMessage
 from chatapp.project.sentences import translate as _
-from chatapp.turns.lifecycle import check_turns, start_message
+from chatapp.turns.lifecycle import check_turns
+from chatapp.turns.turns_with_message import start_message
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20

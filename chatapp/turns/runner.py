@@ -256,8 +256,7 @@ class TurnTask:
             if is_done and run.asks_title:
                 enqueue("name_conversation", turn=str(run.turn.pk))
             if is_done and run.condenses_idle and not run.turn.condenses:
-                rest = settings.CONDENSE_IDLE_AFTER
-                enqueue("condense_idle", after=rest, turn=str(run.turn.pk))
+                enqueue("condense_idle", after=settings.CONDENSE_IDLE_AFTER, turn=str(run.turn.pk))
 
         return TurnEnd(
             turn=run.turn,

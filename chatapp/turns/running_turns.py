@@ -7,8 +7,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
@@ -161,16 +160,6 @@ class RunningTurns:
             del self.turns[task.run.turn.pk]
         self._may_hold = True
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._settle)
-
-    def _settle(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("something could not be done beside the turns", exc_info=error)
-
     def find(self, conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> TurnTask | None:
         """Return the turn of this id or nonce if it runs here; without a name, the running one."""
         # A turn with a stored end may still be at work while the next one runs.
@@ -188,7 +177,9 @@ class RunningTurns:
                     # Also where it could not be put on record.
                     task.stop()
                 else:
-                    self._start_task(self._heed_all())
+                    heeding = asyncio.create_task(self._try(self._heed_all))
+                    self._tasks.add(heeding)
+                    heeding.add_done_callback(self._tasks.discard)
             case hints.Answered(conversation) if task := self.find(conversation):
                 task.wake()
             case hints.ConversationDeleted(conversation) if task := self.find(conversation):
@@ -251,11 +242,11 @@ class RunningTurns:
     def _look(self) -> None:
         self._asked = None
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._try_to_look())
+            self._looking = asyncio.create_task(self._try(self.look_after))
 
-    async def _try_to_look(self) -> None:
+    async def _try(self, look: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self.look_after()
+            await look()
         except DatabaseError as error:
             log.warning("turns could not be looked after; that is tried again: %s", error)
         except Exception:

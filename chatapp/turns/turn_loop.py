@@ -58,10 +58,7 @@ class TurnLoop(AgentLoop):
     def approvals(self) -> Approvals:
         """Approvals of this turn's tool calls."""
         return Approvals(
-            self.run_context,
-            toolbox=self.files,
-            saver=self.saver,
-            audience=self.audience,
+            self.run_context, toolbox=self.files, saver=self.saver, audience=self.audience
         )
 
     def wake(self) -> None:

@@ -30,27 +30,20 @@ from chatapp.models import (
 )
 from chatapp.models.database import lock
 from chatapp.operations.errors import Refused
+from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.page.live.status_panel import forecast
 from chatapp.project.sentences import translate as _
 from chatapp.turns.lifecycle import locked_for_new_turn, open_turn
 
 
 @transaction.atomic(savepoint=False)
-def take_up(
-    *,
-    conversation: Conversation,
-    how: str,
-    nonce: uuid.UUID,
-    seq: int = 0,
-    zone: str = "",
-    profile: int | None = None,
-) -> TurnContext | None:
-    """Open a turn to "retry", "continue" or "regenerate" message ``seq``; None for a known nonce.
+def take_up(conversation: Conversation, command: TakeUp) -> TurnContext | None:
+    """Open a turn to "retry", "continue" or "regenerate" a message; None for a known nonce.
 
-    The rows that offered it offer it no more. ``zone`` is the reader's. Another ``profile`` of
-    theirs may answer, this once.
+    The rows that offered it offer it no more. Another profile of theirs may answer, this once.
     """
-    opened = partial(open_turn, nonce=nonce, zone=zone, profile_id=profile)
+    nonce, profile = command.nonce, command.profile
+    opened = partial(open_turn, nonce=nonce, zone=command.zone, profile_id=profile)
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
@@ -58,14 +51,14 @@ def take_up(
             lock(Profile, profile)
             if not conversation.owner.profiles.filter(pk=profile).exists():
                 raise Refused(_("This profile is gone. Choose another."))
-        match how:
+        match command.how:
             case "retry":
                 turn = _retry(locked, opened)
             case "continue":
                 turn = _continue(locked, opened)
             case _:
                 # The answer and what follows it are set aside as a version.
-                question, origin = set_answer_aside(locked, seq), Turn.Origin.REGENERATED
+                question, origin = set_answer_aside(locked, command.seq), Turn.Origin.REGENERATED
                 turn = opened(locked, question_seq=question, origin=origin)
         message_store.note_record(locked.pk)
     return read_run(message_store.read_conversation(locked.pk), turn=turn)
@@ -82,8 +75,7 @@ def _retry(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
     last = _last_message(locked)
     if last and last.is_cut and last.turn_id == failed.pk:
         hidden_messages.rewind(locked.pk, first_hidden_seq=last.seq, cause=Rewind.Cause.RETRIED)
-    question = failed.question_seq
-    return opened(locked, question_seq=question, origin=Turn.Origin.RETRIED)
+    return opened(locked, question_seq=failed.question_seq, origin=Turn.Origin.RETRIED)
 
 
 def _continue(locked: Conversation, opened: Callable[..., Turn]) -> Turn:
@@ -143,8 +135,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     if terms is None or not is_cheaper(terms, message_store.read_outline(conversation_id)[0]):
         return None
     check_spending(conversation_id)
-    wish = CondenseRequest(uuid.uuid4(), while_idle=True)
-    return start_condensing(terms.conversation, wish)
+    return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
@@ -172,5 +163,4 @@ def open_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | N
     with locked_for_new_turn(conversation, nonce) as locked:
         if locked is None:
             return None
-        origin = Turn.Origin.CONDENSED
-        return open_turn(locked, nonce, question_seq=0, origin=origin)
+        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)

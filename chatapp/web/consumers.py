@@ -215,8 +215,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return await self.close(TRY_AGAIN_LATER)
         except errors.Refused as reason:
             unclear = isinstance(reason, errors.Unclear)
-            said = in_words(str(reason))
-            refused = outgoing_frames.refused(said, nonce=nonce, unclear=unclear)
+            refused = outgoing_frames.refused(in_words(str(reason)), nonce=nonce, unclear=unclear)
             return await self._reply(refused)
         if nonce and not isinstance(command, incoming_frames.SendQueued):
             await self._reply(outgoing_frames.message_accepted(nonce))
@@ -229,12 +228,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return None
 
     async def _carry_out(self, command: incoming_frames.Command) -> None:
+        zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
         match command:
             case incoming_frames.SendMessage():
-                zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
                 await actions.send_message(self.conversation, replace(command, zone=zone))
             case incoming_frames.TakeUp():
-                await actions.take_up(self.conversation, command)
+                await actions.take_up(self.conversation, replace(command, zone=zone))
             case incoming_frames.ChangeQueued():
                 await actions.change_queued(self.conversation, command)
             case incoming_frames.SendQueued():

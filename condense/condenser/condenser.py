@@ -124,8 +124,7 @@ class Condenser:
         return AttemptRunner(strategy, ladder, hooks, self.kit, self.log, self.reviewer, **more)
 
     def _ladder(self, situation: Situation) -> Ladder:
-        gauge = Gauge(situation, self.kit.counter)
-        return Ladder(situation, self.policy, gauge, self.strategies)
+        return Ladder(situation, self.policy, Gauge(situation, self.kit.counter), self.strategies)
 
     async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
         """Return the ladder and rungs as the hooks plan them; raise Vetoed if no rung remains."""

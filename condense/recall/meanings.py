@@ -62,11 +62,7 @@ def signs_of(rows: Rows, centre: Rows) -> Signs:
 
 
 def nearest(
-    asked: Vectors,
-    centre: Rows,
-    signs: Signs,
-    read: Callable[[NDArray[np.intp]], Rows],
-    most: int,
+    asked: Vectors, centre: Rows, signs: Signs, read: Callable[[NDArray[np.intp]], Rows], most: int
 ) -> list[tuple[int, float]]:
     """Return the places of the nearest passages and their likenesses, the nearest first.
 

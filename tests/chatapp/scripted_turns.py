@@ -9,8 +9,8 @@ import condense
 from chatapp.conversations.composer.attachments import Brought
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Turn, message_store
-from chatapp.page.live.incoming_frames import SendMessage
-from chatapp.turns import lifecycle, message_queue, turns_without_message
+from chatapp.page.live.incoming_frames import SendMessage, TakeUp
+from chatapp.turns import lifecycle, message_queue, turns_with_message, turns_without_message
 from tests.chatapp.observers import ELSEWHERE
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
@@ -28,7 +28,7 @@ def send(
     """Send a message, and return what begins, if it does."""
     command = SendMessage(text, nonce or uuid.uuid4(), **said)
     with transaction.atomic():
-        return lifecycle.start_message(conversation, command, Brought(text, (), tokens))
+        return turns_with_message.start_message(conversation, command, Brought(text, (), tokens))
 
 
 def ask(conversation: Conversation, text: str = "Why?", **said: Any) -> Turn:
@@ -69,9 +69,7 @@ def go_on(conversation: Conversation) -> Turn:
 def take_up(conversation: Conversation, how: str, *, seq: int = 0) -> Turn:
     """Begin a turn without a new message."""
     with transaction.atomic():
-        run = turns_without_message.take_up(
-            conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq
-        )
+        run = turns_without_message.take_up(conversation, TakeUp(how, uuid.uuid4(), seq))
     assert run
     return run.turn
 

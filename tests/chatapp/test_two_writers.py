@@ -57,6 +57,7 @@ from chatapp.models.database import execute
 from chatapp.models.processes import this_process
 from chatapp.models.turns import claim as claim_turn
 from chatapp.operations.errors import Refused
+from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.records.maintenance.audit_check import verify_all
 from chatapp.storage import approvals
 from chatapp.turns import crash_recovery
@@ -290,14 +291,8 @@ def test_a_profile_that_answers_once_is_there_when_its_turn_begins(case: Case, a
     answer = Message.objects.latest("seq").seq
     for deletes_first in (True, False):
         other = Profile.objects.create(owner=alice, **FREE)
-        again = partial(
-            take_up,
-            conversation=case.chat,
-            how="regenerate",
-            nonce=uuid.uuid4(),
-            seq=answer,
-            profile=other.pk,
-        )
+        command = TakeUp("regenerate", uuid.uuid4(), answer, other.pk)
+        again = partial(take_up, case.chat, command)
         both = [press(alice, reverse("delete_profile", args=[other.pk])), again]
         found = beside(*both) if deletes_first else beside(*reversed(both))
         assert refusals(*found) == [False, deletes_first]

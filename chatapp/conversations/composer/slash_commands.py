@@ -57,10 +57,11 @@ BUILT_IN = (
 RESERVED = frozenset(one.name for one in BUILT_IN)
 
 
-def is_built_in(text: str) -> bool:
-    """Return True if a text is a command that a conversation's page carries out."""
+def built_in(text: str) -> tuple[str, str]:
+    """Return a command that a conversation's page carries out, and its arguments; or "" twice."""
     name, arguments = called_in(text) or ("", "")
-    return name in RESERVED and (not arguments or name == "condense")
+    is_one = name in RESERVED and (not arguments or name == "condense")
+    return (name, arguments) if is_one else ("", "")
 
 
 def own_commands(conversation: Conversation) -> dict[str, Command]:
@@ -107,7 +108,7 @@ def _directive_in(conversation: Conversation, text: str, *, strict: bool) -> lis
         return [command_block(name, command.directive(arguments))]
     if not name or not strict:
         return []
-    if is_built_in(text):
+    if any(built_in(text)):
         words = _("/{name} is a command. Reload the page and type it again.", name=name)
         raise Refused(words)
     if name in RESERVED:

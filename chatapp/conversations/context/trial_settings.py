@@ -83,7 +83,6 @@ class Variant:
 @transaction.atomic
 def use_variant(*, terms: TurnSettings, variant: Variant) -> None:
     """Store the variant in the settings; conversations stay as they are."""
-    wanted = variant.preferences(terms)
-    Preferences.objects.filter(pk=terms.preferences.pk).update(**wanted)
+    Preferences.objects.filter(pk=terms.preferences.pk).update(**variant.preferences(terms))
     if changed := variant.profile(terms):
         Profile.objects.filter(pk=terms.profile.pk).update(**changed)

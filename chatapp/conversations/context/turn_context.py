@@ -25,15 +25,7 @@ from chatapp.agent.ports import ToolSpec
 from chatapp.agent.prompts import ABOUT, BROKEN, CLOSING, PROJECT, SYSTEM_PROMPT
 from chatapp.conversations.context.condense_requests import NO_REQUEST, CondenseRequest
 from chatapp.conversations.toolbox.toolbox import folder_of, offered
-from chatapp.models import (
-    Conversation,
-    Message,
-    Preferences,
-    Profile,
-    ToolRun,
-    Turn,
-    message_store,
-)
+from chatapp.models import Conversation, Message, Preferences, Profile, ToolRun, Turn, message_store
 from chatapp.models.calls import pace_of
 from chatapp.operations import errors
 from chatapp.project.sentences import zone_named

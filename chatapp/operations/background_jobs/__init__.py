@@ -33,7 +33,7 @@ JOBS: dict[str, str] = {
     "fold_conversation": "chatapp.gateway.folds.fold_conversation",
     "follow_turn": "chatapp.turns.follow_ups.follow_turn",
     "import_files": "chatapp.records.importers.import_files",
-    "name_conversation": "chatapp.turns.follow_ups.name_after",
+    "name_conversation": "chatapp.turns.titles.name_after",
     "seal_audit": "chatapp.records.maintenance.audit_seals.seal_audit",
     "write_draft": "chatapp.turns.follow_ups.write_draft",
 }

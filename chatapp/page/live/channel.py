@@ -63,8 +63,7 @@ class EventLog:
         needless = _REPLACES.get(type(event), ())
         if isinstance(event, events.MessageAppended):
             # Results are shown on the cards of the calls before them.
-            stays = event.holds_results
-            needless = _STEP if stays else (*_STEP, *_TOOLS, events.MessageAppended)
+            needless = _STEP if event.holds_results else (*_STEP, *_TOOLS, events.MessageAppended)
         if needless:
             self._told = [one for one in self._told if not isinstance(one, needless)]
         elif isinstance(event, events.ToolProgressed | events.ToolFinished):
@@ -123,8 +122,7 @@ class Channel(ABC):
         """Send a hint to every process, this one first; callable from any thread."""
         if self.loop and not self.loop.is_closed():
             # A request's own context ends with it, and takes the threads for its queries along.
-            context = contextvars.Context()
-            self.loop.call_soon_threadsafe(self.deliver, hint, context=context)
+            self.loop.call_soon_threadsafe(self.deliver, hint, context=contextvars.Context())
 
     def deliver(self, hint: Hint) -> None:
         """Pass a hint to every listener in this process; log those that fail."""

@@ -75,13 +75,15 @@ class SendQueued:
 class TakeUp:
     """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
 
-    ``seq`` is the answer to regenerate, for once by another ``profile`` if one is given.
+    ``seq`` is the answer to regenerate, for once by another ``profile`` if one is given. ``zone``
+    is the time zone of the browser.
     """
 
     how: str
     nonce: uuid.UUID
     seq: int = 0
     profile: int | None = None
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,7 @@ class LiveView:
             before.cancel()
         self.turn_view.begin(turn, known_runs.get(turn), waits=waits)
         if question:
-            asked = events.MessageAppended(question, "user")
-            await self._safely(self.turn_view.show, asked)
+            await self._safely(self.turn_view.show, events.MessageAppended(question, "user"))
         async with channel.read(turn) as told:
             await self._present(told)
         if self.followed == turn:

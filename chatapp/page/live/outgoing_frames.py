@@ -306,9 +306,7 @@ class Watchers:
             news.set()
 
     async def watch(
-        self,
-        snapshot: Callable[[Place], Awaitable[Frame]],
-        since: Place | None = None,
+        self, snapshot: Callable[[Place], Awaitable[Frame]], since: Place | None = None
     ) -> AsyncGenerator[str]:
         """Yield the frames after ``since`` or a snapshot, then all later frames.
 

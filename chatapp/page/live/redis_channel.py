@@ -184,8 +184,7 @@ class RedisChannel(Channel):
     def tell(self, hint: Hint) -> None:
         super().tell(hint)
         if self.loop and not self.loop.is_closed():
-            context = contextvars.Context()
-            self.loop.call_soon_threadsafe(self._tell_others, hint, context=context)
+            self.loop.call_soon_threadsafe(self._tell_others, hint, context=contextvars.Context())
 
     def _tell_others(self, hint: Hint) -> None:
         self._hints.append(hint)

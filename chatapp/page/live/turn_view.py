@@ -13,18 +13,10 @@ from chatapp.agent import events
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
 from chatapp.models import Condensation
 from chatapp.models.database import reading
-from chatapp.page.live import outgoing_frames
+from chatapp.page.live import outgoing_frames, status_panel
 from chatapp.page.live.newest_row import NewestRow
 from chatapp.page.live.outgoing_frames import Watchers
-from chatapp.page.live.status_panel import (
-    CondensingStatus,
-    Notice,
-    panel_of,
-    read_panel,
-    render_panel,
-    render_review,
-    written_of,
-)
+from chatapp.page.live.status_panel import CondensingStatus, Notice
 from chatapp.page.live.streamed_text import Awaited, StreamedReply, StreamedText
 from chatapp.page.transcript import labels, row_pages
 from chatapp.project.sentences import translate as _
@@ -63,7 +55,7 @@ class TurnView:
         self._is_outdated = False
         # The size of the context in the newest panel, in tokens.
         self._shown_size: int | None = None
-        self._row = NewestRow(conversation_id)
+        self._row = NewestRow(conversation_id, watchers)
         # Whether the newest message ends the turn; its row is shown when the turn has ended.
         self._is_final_reply = False
         self._unsaved: list[tuple[str, str]] = []
@@ -88,9 +80,8 @@ class TurnView:
         self._terms, self._context, self._is_outdated = terms, None, False
         self._asked = None
         self._unsaved.clear()
-        self._show_status(
-            _("Waiting for you.") if waits else _("Waiting for the model…"), waits=waits
-        )
+        status = _("Waiting for you.") if waits else _("Waiting for the model…")
+        self._show_status(status, waits=waits)
 
     def wait_for_worker(self) -> None:
         """Show that no worker has taken the turn: all are busy, or there is none."""
@@ -108,7 +99,7 @@ class TurnView:
         if unsaved and unsaved.texts:
             self._unsaved.append(await unsaved.render_unsaved())
             self.watchers.send(outgoing_frames.article_upserted(*self._unsaved[-1]))
-        await self._show_row()
+        await self._row.show()
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
         """Show a turn's end: its status, and the transcript again if that has ``changed``."""
@@ -123,7 +114,7 @@ class TurnView:
                     panel = await self.panel()
                 except Exception:
                     log.exception("the context could not be shown")
-                    panel = render_panel(None, self.condensing, self.notice)
+                    panel = status_panel.render_panel(None, self.condensing, self.notice)
             self.turn = ""
             self._show_status(status, waits=False)
             self._terms = self._context = None
@@ -144,17 +135,18 @@ class TurnView:
         # The condensation may end while the review is read, so it is kept in a variable.
         if (condensing := self.condensing) and condensing.review:
             # Read each time: somebody may have typed into it.
-            condensing.shown = await reading(render_review)(condensing.review)
+            condensing.shown = await reading(status_panel.render_review)(condensing.review)
         if self._context and self._terms is None and not self._is_outdated:
             self._terms = await reading(read_terms)(self.conversation_id, self.turn)
         shown = self.condensing, self.notice
         if self._terms and self._context:
             self._shown_size = self._context.tokens
-            drawn = await panel_of(self._terms, self._context, *shown)
+            drawn = await status_panel.panel_of(self._terms, self._context, *shown)
         else:
-            drawn, self._shown_size = await reading(read_panel)(self.conversation_id, *shown)
+            read = reading(status_panel.read_panel)
+            drawn, self._shown_size = await read(self.conversation_id, *shown)
         # More may have been written, and told, while the rest was drawn.
-        return drawn | written_of(self.condensing)
+        return drawn | status_panel.written_of(self.condensing)
 
     async def show_change(self) -> None:
         """Show that the conversation was changed by something other than the run."""
@@ -267,26 +259,21 @@ class TurnView:
         self._row.tools[event.id] = event
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running {tool}…", tool=event.name))
-        if self._row.seq and self.watchers:
-            # Only the call's card is sent: the row may have hundreds of them.
-            card = await self._row.render_card(event.id)
-            self.watchers.send(outgoing_frames.article_upserted(*card))
+        await self._row.show(event.id)
 
     _tool_finished = _tool_started
 
     async def _person_asked(self, _event: events.PersonAsked) -> None:
         # First the question, then that it waits: who hears of it finds it on the page.
-        await self._show_row()
+        await self._row.show()
         self._show_status(_("Waiting for you."), waits=True)
 
     async def _person_answered(self, _event: events.PersonAnswered) -> None:
         self._show_status(_("Going on…"), waits=False)
-        await self._show_row()
+        await self._row.show()
 
     async def _tool_progressed(self, event: events.ToolProgressed) -> None:
-        if self._row.progress(event.id, event.output):
-            frame = outgoing_frames.tool_progressed(self._row.seq, event.id, event.output)
-            self.watchers.send(frame)
+        self._row.progress(event)
 
     async def _message_appended(self, event: events.MessageAppended) -> None:
         self.notice = self._asked = None
@@ -298,7 +285,7 @@ class TurnView:
         # The final reply's row needs the turn's figures; until then its streamed text is shown.
         if not self._is_final_reply:
             self._remove_streaming()
-            await self._show_row()
+            await self._row.show()
 
     async def _context_changed(self, event: events.ContextChanged) -> None:
         is_first, self._context = self._context is None, event
@@ -338,7 +325,7 @@ class TurnView:
             self._show_status(_("Condensing context…"))
             await self._clear_retry_notice()
         self.condensing.tokens_written = event.tokens_written
-        written = written_of(self.condensing)["written"]
+        written = status_panel.written_of(self.condensing)["written"]
         self.watchers.send(outgoing_frames.condensing_progressed(written))
 
     async def _summary_streamed(self, event: events.SummaryStreamed) -> None:
@@ -391,11 +378,6 @@ class TurnView:
         if self.streaming:
             self.watchers.send(outgoing_frames.article_removed(self.streaming.id))
             self.streaming = None
-
-    async def _show_row(self) -> None:
-        """Show the newest message as it is now."""
-        if self._row.seq and self.watchers:
-            self.watchers.send(outgoing_frames.article_upserted(*await self._row.render()))
 
     def _show_status(self, text: str, *, waits: bool | None = None) -> None:
         """Show the status, and if ``waits`` is given, that the turn waits for a person or not."""

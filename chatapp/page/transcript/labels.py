@@ -45,8 +45,7 @@ def kind_words(kind: str, strategy: str = "") -> KindWords:
     match kind:
         case Condensation.Kind.CLEARED if strategy == CHOSEN_RESULT:
             hidden = _("Condensed; the model sees a summary instead of this output.")
-            name = _("Tool output condensed")
-            return KindWords(name, _("Undo condensation"), "clear", hidden)
+            return KindWords(_("Tool output condensed"), _("Undo condensation"), "clear", hidden)
         case Condensation.Kind.TRUNCATED:
             hidden = _("Hidden by a truncation; the model does not see it.")
             return KindWords(_("Context truncated"), _("Undo truncation"), "cut", hidden)
@@ -153,19 +152,13 @@ class AttemptWords:
     @property
     def rated(self) -> str:
         """The rating of the summary, "" without one."""
-        words = self.attempt.rating_words
-        match self.attempt.rating:
-            case Condensation.Rating.GOOD:
-                return (
-                    _("You found it good: {words}", words=words)
-                    if words
-                    else _("You found it good")
-                )
-            case Condensation.Rating.BAD:
-                return (
-                    _("You found it bad: {words}", words=words) if words else _("You found it bad")
-                )
-        return ""
+        if self.attempt.rating is None:
+            return ""
+        is_good, words = self.attempt.rating == Condensation.Rating.GOOD, self.attempt.rating_words
+        if not words:
+            return _("You found it good") if is_good else _("You found it bad")
+        said = _("You found it good: {words}", words=words)
+        return said if is_good else _("You found it bad: {words}", words=words)
 
     @property
     def broken_promise(self) -> str:

@@ -31,8 +31,7 @@ def read_chat(item: Any, archive: Archive) -> Chat | None:
     # It says again what messages say.
     item.pop("summary", None)
     times = item.get("created_at"), item.get("updated_at")
-    newest = item.get("current_leaf_message_uuid")
-    chat = Chat(archive, item.get("name"), *times, newest=newest)
+    chat = Chat(archive, item.get("name"), *times, newest=item.get("current_leaf_message_uuid"))
     for place, one in enumerate(item["chat_messages"]):
         message, said = fields(one), partial(_said, chat, one, place)
         parent, at = message.get("parent_message_uuid", UNKNOWN), message.get("created_at")

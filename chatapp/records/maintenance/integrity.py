@@ -113,8 +113,7 @@ def _records() -> Iterator[str]:
     """Compare each condensation with its message, and its cost with that of its calls."""
     succeeded, undone = models.Condensation.Status.SUCCEEDED, models.Condensation.Status.UNDONE
     done = models.Condensation.objects.filter(status__in=(succeeded, undone))
-    bare = done.filter(message=None)
-    yield from _named(_("Condensation {name} has no summary."), bare)
+    yield from _named(_("Condensation {name} has no summary."), done.filter(message=None))
     in_vain = models.Condensation.objects.exclude(pk__in=done).exclude(message=None)
     yield from _named(_("Condensation {name} came to nothing, and has a summary."), in_vain)
     torn = done.exclude(message=None).exclude(

@@ -91,11 +91,7 @@ def write_file(path: Path) -> None:
     """Write all rows of the database in use, as they are at one moment, to a new SQLite file."""
     check_migrated()
     source = connections[DEFAULT_DB_ALIAS]
-    with (
-        databases.snapshot(),
-        databases.opened(databases.draft_at(path)) as target,
-        in_use(target),
-    ):
+    with databases.snapshot(), databases.opened(databases.draft_at(path)) as target, in_use(target):
         migrate()
         with transaction.atomic():
             copy_rows(source, target, lambda _line: None)

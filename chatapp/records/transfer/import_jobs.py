@@ -58,8 +58,7 @@ def begin_import(*, owner: User) -> ImportRun:
             with transaction.atomic():
                 run = ImportRun.objects.begin(owner, translation.get_language() or "")
         except IntegrityError as error:
-            text = _("Another import is still running.")
-            raise errors.Refused(text) from error
+            raise errors.Refused(_("Another import is still running.")) from error
     run.folder.mkdir(parents=True)
     return run
 

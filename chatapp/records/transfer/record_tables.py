@@ -4,7 +4,7 @@ A column that is added to a model is part of its section without a word here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,16 +20,24 @@ MESSAGES = "messages"
 class Table:
     """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
 
-    ``references`` lead from a column to the section, another or this one, whose numbers stand in
-    it. Columns that are ``left_out`` belong to this server, or follow from the rest.
+    Columns that are ``left_out`` belong to this server, or follow from the rest.
     """
 
     section: str
     model: type[Model]
     order: tuple[str, ...] = ("pk",)
     within: str = "conversation"
-    references: Mapping[str, str] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+
+    @cached_property
+    def references(self) -> dict[str, str]:
+        """The columns in which a section's numbers stand, with that section."""
+        sections: dict[Any, str] = {one.model: one.section for one in TABLES}
+        own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+        found = {one.name: sections.get(one.related_model) for one in own}
+        # A rewind is named by its id alone.
+        found |= dict.fromkeys(found.keys() & {"rewind_parent"}, "rewinds")
+        return {name: section for name, section in found.items() if section}
 
     @cached_property
     def columns(self) -> dict[str, "Field[Any, Any]"]:
@@ -70,52 +78,34 @@ TABLES = (
         MESSAGES,
         models.Message,
         order=("seq",),
-        references={"turn": "turns", "rewind_parent": "rewinds"},
         left_out=frozenset({"results", "holds_results", "claimed"}),
     ),
     Table(
         "turns",
         models.Turn,
         order=("started_at", "pk"),
-        references={"rewind_parent": "rewinds"},
         left_out=frozenset({"nonce", "owner", "attempt", "offered_at", "doing", "zone"}),
     ),
     Table(
-        "rewinds",
-        models.Rewind,
-        order=("created_at", "pk"),
-        references={"brings_back": "rewinds", "rewind_parent": "rewinds"},
-        left_out=frozenset({"files_before"}),
+        "rewinds", models.Rewind, order=("created_at", "pk"), left_out=frozenset({"files_before"})
     ),
     Table(
         "condensations",
         models.Condensation,
         order=("started_at", "pk"),
-        references={
-            "turn": "turns",
-            "message": MESSAGES,
-            "rewind_parent": "rewinds",
-            "made_for": "condensations",
-        },
         left_out=frozenset({"owner"}),
     ),
-    Table(
-        "calls",
-        models.ModelCall,
-        references={"turn": "turns", "message": MESSAGES, "condensation": "condensations"},
-        left_out=frozenset({"owner"}),
-    ),
-    Table("tool_runs", models.ToolRun, within="turn__conversation", references={"turn": "turns"}),
-    Table("questions", models.Question, within="turn__conversation", references={"turn": "turns"}),
+    Table("calls", models.ModelCall, left_out=frozenset({"owner"})),
+    Table("tool_runs", models.ToolRun, within="turn__conversation"),
+    Table("questions", models.Question, within="turn__conversation"),
     Table(
         "reviews",
         models.Review,
         order=("condensation__started_at", "condensation__pk", "ordinal"),
         within="condensation__conversation",
-        references={"condensation": "condensations"},
         left_out=frozenset({"proposal", "typed"}),
     ),
     Table("forks", models.Fork, order=("created_at", "pk")),
-    Table("pins", models.Pin, order=("seq",), references={"message": MESSAGES}),
+    Table("pins", models.Pin, order=("seq",)),
 )
 BY_SECTION = {table.section: table for table in TABLES}

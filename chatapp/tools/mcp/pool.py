@@ -106,8 +106,7 @@ class Pool:
         if connection.ended:
             self._close(key)
         elif not connection.users:
-            loop = asyncio.get_running_loop()
-            self._timers[key] = loop.call_later(self._idle, self._close, key)
+            self._timers[key] = asyncio.get_running_loop().call_later(self._idle, self._close, key)
 
     def _close(self, key: _Key) -> None:
         if timer := self._timers.pop(key, None):

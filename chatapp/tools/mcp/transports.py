@@ -79,7 +79,6 @@ class WebTransport:
         return await self._open.enter_async_context(streams)
 
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036 - it is passed on
-        """Say goodbye, and close the connections."""
         return await self._open.__aexit__(*error)
 
     async def _limit(self, response: httpx2.Response) -> None:

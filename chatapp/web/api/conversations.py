@@ -150,7 +150,6 @@ def pin_something(request: Call, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
 @pins.delete("/pins/{int:seq}", response={204: None})
 def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again; once more it changes nothing."""
-    conversation = resting_conversation(request, pk)
-    pins_.unpin_message(conversation=conversation, seq=seq)
+    pins_.unpin_message(conversation=resting_conversation(request, pk), seq=seq)
     actions.announce_change(pk)
     return HttpResponse(status=204)

@@ -20,15 +20,7 @@ from chatapp.agent import events
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.conversations.conversations import check_message
-from chatapp.models import (
-    Conversation,
-    Message,
-    Question,
-    Review,
-    ToolRun,
-    Turn,
-    message_store,
-)
+from chatapp.models import Conversation, Message, Question, Review, ToolRun, Turn, message_store
 from chatapp.models.database import reading
 from chatapp.operations import errors
 from chatapp.page.live import incoming_frames
@@ -108,8 +100,7 @@ async def _stream(
                 yield encode(*shown)
             waiting = asyncio.ensure_future(anext(heard, None))
         turn = await reading(Turn.objects.get)(conversation=conversation, nonce=command.nonce)
-        ended = {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
-        yield encode("end", ended)
+        yield encode("end", {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq})
     finally:
         waiting.cancel()
         revoked.cancel()
@@ -165,8 +156,7 @@ class Teller:
                 call = self._calls.get(pk)
                 return "tool.started", {"id": pk, "name": name, "input": call and call.input}
             case events.ToolFinished(id=pk, run=run, is_error=failed):
-                told = {"id": pk, "text": _result_of(run), "is_error": failed}
-                return "tool.finished", told
+                return "tool.finished", {"id": pk, "text": _result_of(run), "is_error": failed}
             case events.PersonAsked(id=pk):
                 return "question", {"id": pk}
             case events.ReviewAsked(id=number):

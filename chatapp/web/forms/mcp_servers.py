@@ -90,8 +90,7 @@ class McpServerForm(ModelForm[McpServer]):
         if self.cleaned_data.get("way") != Way.COMMAND:
             check_address(address)
         elif not self.takes_commands:
-            text = _("The operator of this server does not allow commands.")
-            raise forms.ValidationError(text)
+            raise forms.ValidationError(_("The operator of this server does not allow commands."))
         return address
 
     def clean_secrets(self) -> str:

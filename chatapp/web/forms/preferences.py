@@ -178,9 +178,7 @@ class PreferencesForm(ModelForm[Preferences]):
     )
     threshold = threshold_field(label=_("Threshold (%)"))
     language = forms.ChoiceField(
-        label=_("Language"),
-        choices=[("", _("As the browser")), *NAMES.items()],
-        required=False,
+        label=_("Language"), choices=[("", _("As the browser")), *NAMES.items()], required=False
     )
     switches = SWITCHES
 

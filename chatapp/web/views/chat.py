@@ -1,6 +1,6 @@
 """One conversation: its page, its transcript in parts, and its answering profile.
 
-Also its messages: their texts, and the end of a part to condense.
+Also the texts of its messages.
 """
 
 import uuid
@@ -9,13 +9,10 @@ from django.conf import settings
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 
-import condense
 from chatapp.accounts import accounts, new_profiles
-from chatapp.condensing import costs
 from chatapp.conversations import conversations
-from chatapp.conversations.context.condense_requests import find_ends
 from chatapp.conversations.context.turn_context import read_todo
-from chatapp.models import Conversation, Profile, message_index, message_store
+from chatapp.models import Conversation, Profile, message_index
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import read_number
 from chatapp.page.live.status_panel import context_state
@@ -26,12 +23,9 @@ from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.web.views.common import Request, announce, in_conversation, refuse
 from chatapp.web.views.conversations import FIRST
-from chatapp.web.what_if import terms_of
 
 # Places in one conversation that can be stepped through.
 PLACES = 1_000
-# In one list; who wants more condenses all, or begins further down.
-MOST_ENDS = 300
 
 
 @in_conversation("GET")
@@ -165,19 +159,3 @@ def answer(text: str | None) -> HttpResponse:
     if text is None:
         raise Http404
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
-
-
-@in_conversation("GET")
-def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
-    """Ask for the last message of a part to condense, which starts at this one."""
-    try:
-        ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
-    except condense.NothingToCondense as reason:
-        return refuse(request, str(reason))
-    # Most would end before the next message of the user.
-    asked = (place for place, end in enumerate(ends) if end.by_user and place)
-    usual = ends[next(asked, len(ends)) - 1].seq
-    terms = terms_of(conversation)
-    forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
-    context = {"first": seq, "ends": forecast, "usual": usual}
-    return render(request, "chat/_range.html", context)

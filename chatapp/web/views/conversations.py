@@ -101,7 +101,7 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
     find_attachments(request.user, attachments, profile)
     if "prompt" in request.POST:
         conversations.check_message(prompt, alone=not attachments)
-    if slash_commands.is_built_in(prompt):
+    if any(slash_commands.built_in(prompt)):
         raise errors.Refused(_("This command is for a conversation. Start one first."))
     workspace = SAMPLES if request.POST.get("samples") else ""
     conversation = conversations.start_conversation(
@@ -165,8 +165,7 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @in_conversation("POST")
 def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    copy = forks.fork_conversation(conversation=conversation, seq=seq)
-    return lead(request, "chat", copy.pk)
+    return lead(request, "chat", forks.fork_conversation(conversation=conversation, seq=seq).pk)
 
 
 @in_conversation("GET")

@@ -97,8 +97,7 @@ def invite(request: Request) -> HttpResponse:
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return refuse(request, translate("An invitation needs a role."))
-    made = invitations.invite(by=request.user, role=form.cleaned_data["role"])
-    request.session[_MADE] = made
+    request.session[_MADE] = invitations.invite(by=request.user, role=form.cleaned_data["role"])
     return redirect("invite")
 
 

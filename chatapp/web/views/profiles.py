@@ -19,12 +19,7 @@ from chatapp.models.database import lock
 from chatapp.models.errors import DecryptionFailed
 from chatapp.project.sentences import translate as _
 from chatapp.providers import refusals
-from chatapp.providers.model_servers import (
-    LOCAL_PATIENCE,
-    find_local_servers,
-    list_models,
-    probe,
-)
+from chatapp.providers.model_servers import LOCAL_PATIENCE, find_local_servers, list_models, probe
 from chatapp.providers.specs import ListedModel
 from chatapp.turns import actions
 from chatapp.web.forms.conversations import PoliciesForm
@@ -47,8 +42,7 @@ def list_profiles(request: Request) -> HttpResponse:
         (profile, CondensingPoint.of(profile, preferences))
         for profile in request.user.profiles.all()
     ]
-    context = {"profiles": profiles, "preferences": preferences}
-    return render(request, "profiles/page.html", context)
+    return render(request, "profiles/page.html", {"profiles": profiles, "preferences": preferences})
 
 
 def own_profile(request: Request, pk: int | None) -> Profile:

@@ -23,14 +23,7 @@ from chatapp.project.search import LONGEST
 from chatapp.project.sentences import number
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.web.views.common import (
-    Request,
-    as_uuid,
-    done,
-    in_conversation,
-    signed_in,
-    zone_of,
-)
+from chatapp.web.views.common import Request, as_uuid, done, in_conversation, signed_in, zone_of
 from chatapp.web.views.settings import LABELS
 
 PAGE = 40

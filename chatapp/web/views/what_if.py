@@ -1,4 +1,4 @@
-"""Comparison of other settings on a conversation, side by side; nothing is applied."""
+"""Condensing before it is done: other settings side by side, its cost, the end of a part."""
 
 from decimal import Decimal
 from functools import partial
@@ -8,7 +8,10 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
+import condense
+from chatapp.condensing import costs
 from chatapp.conversations.context import trial_settings
+from chatapp.conversations.context.condense_requests import find_ends
 from chatapp.conversations.context.trial_settings import Variant
 from chatapp.models import Conversation, message_store
 from chatapp.models.errors import DecryptionFailed
@@ -31,6 +34,8 @@ from chatapp.web.views.common import (
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
 UNKNOWN = "unknown"
+# Ends in one list; who wants more condenses all, or begins further down.
+MOST_ENDS = 300
 
 
 @in_conversation("GET", "POST")
@@ -73,6 +78,21 @@ def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
     predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
+
+
+@in_conversation("GET")
+def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+    """Ask for the last message of a part to condense, which starts at this one."""
+    try:
+        ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
+    except condense.NothingToCondense as reason:
+        return refuse(request, str(reason))
+    # Most would end before the next message of the user.
+    asked = (place for place, end in enumerate(ends) if end.by_user and place)
+    usual = ends[next(asked, len(ends)) - 1].seq
+    terms = what_if.terms_of(conversation)
+    forecast = [(one, *costs.forecast_part(terms, one.tokens)) for one in ends]
+    return render(request, "chat/_range.html", {"first": seq, "ends": forecast, "usual": usual})
 
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:

@@ -434,7 +434,7 @@ async def test_a_turn_waits_for_no_draft_that_nobody_has_begun(
 ) -> None:
     """As where all workers are busy; what is late then does nothing."""
     look_each(3_600, monkeypatch)
-    assert await BackgroundDraft.objects.unwritten().aexists()
+    assert await BackgroundDraft.objects.filter(written_at=None).aexists()
     # What fits goes on without a summary.
     await waiting.ask()
     waiting.standin.overflow()
@@ -578,7 +578,7 @@ async def test_a_draft_is_written_once_however_often_its_job_runs(waiting: Draft
     await asyncio.gather(waiting.write(), waiting.write(), waiting.write())
     assert await waiting.purposes() == ["chat", "summary"]
     assert (await Condensation.objects.aget()).status == "drafted"
-    assert await BackgroundDraft.objects.written().aexists()
+    assert await BackgroundDraft.objects.exclude(written_at=None).aexists()
 
 
 @pytest.mark.parametrize("status", ["running", "drafted"])

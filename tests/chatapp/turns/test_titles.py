@@ -11,7 +11,7 @@ import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Turn
 from chatapp.turns import crash_recovery
-from chatapp.turns.follow_ups import read_title
+from chatapp.turns.titles import read_title
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import named
 from tests.chatapp.scripted_turns import ask

@@ -11,7 +11,7 @@ import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.conversations.context.turn_context import MOST_FILES, describe_surroundings
 from chatapp.conversations.toolbox import toolbox
-from chatapp.models import Conversation, Message, Preferences, message_store
+from chatapp.models import Conversation, Message, Preferences, Turn, message_store
 from chatapp.page.transcript import row_pages, search_hits
 from chatapp.page.transcript.message_parts import TextPart
 from tests.chatapp.claude import converse
@@ -94,11 +94,16 @@ async def test_it_is_the_time_where_the_person_is(
     socket = connect(conversation, alice)
     socket.scope["cookies"] = {"zone": "Asia/Kolkata"}
     assert (await socket.connect(PATIENCE))[0]
-    nonce = "8c5a1b1e-0000-4000-8000-000000000000"
-    await socket.send_json_to({"type": "message.send", "text": "One", "nonce": nonce})
-    while (await socket.receive_json_from(PATIENCE)).get("text") != "Done.":
-        pass
+    asked, again = "8c5a1b1e-0000-4000-8000-000000000000", "8c5a1b1e-0000-4000-8000-000000000001"
+    for command in (
+        {"type": "message.send", "text": "One", "nonce": asked},
+        {"type": "turn.regenerate", "seq": 2, "nonce": again},
+    ):
+        await socket.send_json_to(command)
+        while (await socket.receive_json_from(PATIENCE)).get("text") != "Done.":
+            pass
     await socket.disconnect(timeout=PATIENCE)
+    assert {turn.zone async for turn in Turn.objects.all()} == {"Asia/Kolkata"}
     assert "(Asia/Kolkata, UTC+05:30)" in told(anthropic_standin.requests[0].body["messages"][0])
     describe = sync_to_async(describe_surroundings)
     fresh = await Conversation.objects.select_related("owner__preferences").aget()

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages
+from chatapp.page.live.incoming_frames import TakeUp
 from chatapp.turns import turns_without_message
 from tests.chatapp.audited import talk as speak
 from tests.chatapp.browsers import HTMX
@@ -109,7 +110,7 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
         "send": lambda: send(talk, "So?", nonce),
         "condense": lambda: turns_without_message.open_condensing(conversation=talk, nonce=nonce),
     }
-    take_up = partial(turns_without_message.take_up, conversation=talk, how=what, nonce=nonce)
+    take_up = partial(turns_without_message.take_up, talk, TakeUp(what, nonce))
     with database_in(tmp_path):
         begun = together(begin.get(what, take_up))
         assert len([one for one in begun if one is not None]) == 1
