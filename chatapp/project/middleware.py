@@ -49,6 +49,17 @@ def request_ids(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
+def head_as_get(get_response: GetResponse) -> GetResponse:
+    """Answer HEAD as GET, for monitors and programs that look at links; servers omit the body."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.method == "HEAD":
+            request.method = "GET"
+        return get_response(request)
+
+    return middleware
+
+
 def client_address(get_response: GetResponse) -> GetResponse:
     """Set ``REMOTE_ADDR`` to the client's address if ``TRUSTED_PROXIES`` pass it on.
 
