@@ -43,7 +43,7 @@ LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20, least=1)
 LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 
 # Where the server listens; PORT 0 takes any free port.
-HOST = read_text("HOST", "127.0.0.1")
+HOST = read_text("HOST", "127.0.0.1").strip("[]")
 PORT = read_number("PORT", 8000, most=65_535)
 
 # Where a worker tells whether it is ready, and its metrics; 0 is nowhere.
