@@ -23,7 +23,6 @@ from chatapp.project.environment import (
 )
 from chatapp.project.fixed_settings import *  # noqa: F403 - Django reads all settings here
 from chatapp.project.installation import BASE_DIR, PACKAGE, default_data_folder
-from chatapp.project.middleware import MONITORING
 from chatapp.providers import provider_specs
 
 # Everything that must survive a restart lies in this one folder.
@@ -43,7 +42,7 @@ LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20, least=1)
 LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 
 # Where the server listens; PORT 0 takes any free port.
-HOST = read_text("HOST", "127.0.0.1")
+HOST = read_text("HOST", "127.0.0.1").strip("[]")
 PORT = read_number("PORT", 8000, most=65_535)
 
 # Where a worker tells whether it is ready, and its metrics; 0 is nowhere.
@@ -140,17 +139,13 @@ CSRF_TRUSTED_ORIGINS = [*read_origins("CSRF_TRUSTED_ORIGINS"), *filter(None, [PU
 BEHIND_TLS = read_flag("BEHIND_TLS", default=ENDS_AT_TLS)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 
-# Who comes without TLS is led to it, and browsers remember that for a year. Whoever watches over a
-# process asks that process, without TLS.
-SECURE_SSL_REDIRECT = ENDS_AT_TLS
-SECURE_SSL_HOST = PUBLIC.netloc or None
-SECURE_REDIRECT_EXEMPT = [f"^{path[1:]}$" for path in MONITORING]
+# Who comes without TLS is led to it by a middleware, and browsers remember TLS for a year.
 SECURE_HSTS_SECONDS = 31_536_000 if ENDS_AT_TLS else 0
 # This server speaks for its own name, and not for those below it. Without TLS one sentence of
-# `chatapp.checks` says what four of Django's would.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+# `chatapp.checks` says what three of Django's would.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 if not ENDS_AT_TLS:
-    SILENCED_SYSTEM_CHECKS += [f"security.{one}" for one in ("W004", "W008", "W012", "W016")]
+    SILENCED_SYSTEM_CHECKS += [f"security.{one}" for one in ("W004", "W012", "W016")]
 
 # Proxies that add the client's address to X-Forwarded-For. Nobody else's header is believed: who
 # could choose an address could guess at passwords without an end.

@@ -1,5 +1,6 @@
 """The command line: `manage.py` in a checkout, `palimpsest` from an installed wheel."""
 
+import io
 import os
 import sys
 from importlib.util import find_spec
@@ -14,6 +15,27 @@ _NEEDED = ("channels", "daphne", "django")
 
 def main() -> int:
     """Run the command that the arguments name; returns the exit code."""
+    _speak_utf8()
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _speak_utf8() -> None:
+    """Begin anew with UTF-8 in a locale of another encoding: names of files may need it.
+
+    Characters that a terminal lacks are escaped.
+    """
+    if sys.getfilesystemencoding() != "utf-8":
+        os.environ["PYTHONUTF8"] = "1"
+        os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the same program
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _run() -> int:
     if not all(map(find_spec, _NEEDED)):
         print(f"{PROGRAM} needs the extra `app`: {how_to_install('app')}.", file=sys.stderr)
         return 1
@@ -26,6 +48,10 @@ def main() -> int:
     except BadEnvironment as error:
         print(error, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except OSError as error:
+        # Of a file that is another user's, say; elsewhere the traceback tells more.
+        if error.filename is None:
+            raise
+        print(f"{error.filename} cannot be used: {error.strerror}.", file=sys.stderr)
+        return 1
     return 0

@@ -7,9 +7,11 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext_noop
 
 from chatapp.project import logs
 from chatapp.project.sentences import translate as _
@@ -24,6 +26,9 @@ CONVERSATION = re.compile(r"(?:/api/conversations|/c)/([0-9a-f-]{36})(?:/|$)")
 
 # Asked by whoever watches over a process, by whatever name that has for them.
 MONITORING = ("/healthz", "/readyz", "/metrics")
+
+# The cookie of whoever was led to the public address, and its seconds.
+LED, LED_FOR = "led", 10
 
 # What no page here asks a browser for, and what a page that got in must not have.
 DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
@@ -45,6 +50,17 @@ def request_ids(get_response: GetResponse) -> GetResponse:
         answer = get_response(request)
         answer.headers["X-Request-ID"] = own
         return answer
+
+    return middleware
+
+
+def head_as_get(get_response: GetResponse) -> GetResponse:
+    """Answer HEAD as GET, for monitors and programs that look at links; servers omit the body."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.method == "HEAD":
+            request.method = "GET"
+        return get_response(request)
 
     return middleware
 
@@ -94,20 +110,32 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
 
 
 def one_address(get_response: GetResponse) -> GetResponse:
-    """Redirect requests for other host names to ``PUBLIC_URL``, if that is set.
+    """Redirect requests for other names, or without TLS, to ``PUBLIC_URL``, if that is set.
 
-    From here on the request has that address, and so have the links that are made of it.
+    From here on the request has that address, and so have the links that are made of it. Without
+    one, a request for a name that is not allowed is refused.
     """
-    own = urlsplit(settings.PUBLIC_URL).netloc
+    public = urlsplit(settings.PUBLIC_URL)
+    own, needs_tls = public.netloc, public.scheme == "https"
     name, _port = split_domain_port(own)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if own:
             asked, _port = split_domain_port(request.META.get("HTTP_HOST", ""))
-            if asked != name and request.path not in MONITORING:
+            is_there = asked == name and (request.is_secure() or not needs_tls)
+            if not is_there and request.path not in MONITORING:
                 return _lead_on(request)
             # A proxy may pass the name on without its port.
             request.META["HTTP_HOST"] = own
+            return get_response(request)
+        try:
+            request.get_host()
+        except DisallowedHost:
+            said = gettext_noop(
+                "Nobody told this server that it has this name: set PUBLIC_URL to the address that "
+                "people type, or name it in ALLOWED_HOSTS."
+            )
+            return _refuse(request, said)
         return get_response(request)
 
     return middleware
@@ -115,15 +143,30 @@ def one_address(get_response: GetResponse) -> GetResponse:
 
 def _lead_on(request: HttpRequest) -> HttpResponse:
     address = settings.PUBLIC_URL
-    if request.method in {"GET", "HEAD"}:
-        # Not for good: who changes the address would lead browsers round in circles.
-        return HttpResponseRedirect(address + request.get_full_path())
+    if request.method != "GET":
+        said = gettext_noop("This server's address is {own}: nothing is taken by another name.")
+        return _refuse(request, said, own=address)
+    if LED in request.COOKIES:
+        said = gettext_noop(
+            "The proxy in front of this server hides the address that people type: have it set the "
+            "headers Host and X-Forwarded-Proto."
+        )
+        return _refuse(request, said)
+    # Not for good: who changes the address would lead browsers round in circles.
+    answer = HttpResponseRedirect(address + request.get_full_path())
+    # Who comes back with it was at that address already; browsers take none of TLS without that.
+    is_over_tls = address.startswith("https")
+    answer.set_cookie(LED, "1", max_age=LED_FOR, secure=is_over_tls, httponly=True, samesite="Lax")
+    return answer
+
+
+def _refuse(request: HttpRequest, said: str, **values: str) -> HttpResponse:
     # Settings import this module.
     from chatapp.project.languages import reader_of  # noqa: PLC0415 - only with settings
 
     # Stands before the middleware that chooses a language.
     with reader_of(request, user=None).reading():
-        words = _("This server's address is {own}: nothing is taken by another name.", own=address)
+        words = _(said, **values)
     return HttpResponseBadRequest(words, content_type="text/plain; charset=utf-8")
 
 

@@ -58,7 +58,7 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
         made = {sheet: _join_sheets(paths, sheet) for sheet in SHEETS} | _join_modules(paths)
         for name, text in made.items():
             self.delete(name)
-            self.save(name, ContentFile(text))
+            self.save(name, ContentFile(text.encode()))
         kept = {name: path for name, path in paths.items() if not _is_module(name)}
         own = {name: (self, name) for name in made}
         yield from super().post_process({**kept, **own}, **options)

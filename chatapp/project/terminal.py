@@ -1,11 +1,14 @@
 """The terminal: commands speak the language of the environment there, and nowhere else."""
 
 import argparse
+import os
 import re
 from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, override
 
 from django.apps import apps
+from django.conf import settings
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 from django.utils import translation
@@ -40,6 +43,13 @@ def _reader() -> "Reader":
     return Reader.of(language(), "")
 
 
+def _keep_temporary_files(folder: Path) -> None:
+    """Have them in this folder unless TMPDIR names another: /tmp may be small, or missing."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    os.environ.setdefault("TMPDIR", str(folder))
+
+
 class CommandLine(ManagementUtility):
     """Django's command line, in the language of the environment."""
 
@@ -48,6 +58,7 @@ class CommandLine(ManagementUtility):
         """Return a command; from now on all is said in that language."""
         command = super().fetch_command(subcommand)
         if apps.ready:
+            _keep_temporary_files(Path(settings.DATA_DIR, "tmp"))
             _reader().enter()
             # What it says around our words is in our catalogues, with all that is borrowed.
             vars(argparse).update(_=translation.gettext, ngettext=translation.ngettext)

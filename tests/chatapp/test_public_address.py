@@ -115,6 +115,29 @@ def test_another_name_leads_to_the_public_address(public: str, asked: str) -> No
     assert unsafe["Location"] == f"{public}{place}"
 
 
+@pytest.mark.parametrize("hidden", [{"HTTP_HOST": "127.0.0.1"}, {"HTTP_X_FORWARDED_PROTO": "http"}])
+def test_a_proxy_that_hides_the_address_leads_nobody_round_in_circles(
+    public: str, hidden: dict[str, str]
+) -> None:
+    """Whoever comes back reads in a sentence what the proxy has to set."""
+    guest, place = Client(), reverse("account_login")
+    led = guest.get(place, **THERE | hidden)
+    assert (led.status_code, led["Location"]) == (302, f"{public}{place}")
+    again = guest.get(place, **THERE | hidden)
+    assert again.status_code == 400
+    assert "have it set the headers Host and X-Forwarded-Proto" in again.text
+    assert guest.get(place, **THERE).status_code == 200
+    assert guest.post(place, **THERE | hidden).status_code == 400
+
+
+def test_a_name_that_nobody_allowed_is_answered_with_the_way_to_allow_it(give: Give) -> None:
+    """As where the machine is opened by its address in the network."""
+    give()
+    answer = Client().get(reverse("account_login"), HTTP_HOST="192.0.2.7:8000")
+    assert answer.status_code == 400
+    assert "set PUBLIC_URL to the address that people type" in answer.text
+
+
 @pytest.mark.parametrize("place", ["/healthz", "/readyz", "/metrics"])
 def test_whoever_watches_asks_by_any_name_and_without_tls(
     public: str, settings: Settings, place: str

@@ -24,6 +24,7 @@ from twisted.internet.defer import Deferred
 
 from chatapp import checks
 from chatapp.accounts import accounts, credentials
+from chatapp.models.database import execute, is_shared
 from chatapp.operations import processes
 from chatapp.page.live import incoming_frames as protocol
 from chatapp.project import static_files, terminal
@@ -127,6 +128,9 @@ class Command(BaseCommand):
             # Each request chooses a language of its own.
             with background():
                 server.run()
+            if not (server.listen_problem or is_shared()):
+                # Who copies a stopped server's database may take this file alone.
+                execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except DatabaseError as error:
             name = settings.DATABASES["default"]["NAME"]
             said = _("The database {name} cannot be used: {error}.", name=name, error=error)

@@ -5,11 +5,13 @@ import os
 import pty
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -103,6 +105,13 @@ def test_a_server_prints_one_address_and_ends_in_order(life: Life, first_start: 
     assert life.server.returncode in {0, 130}
 
 
+def test_a_stopped_servers_database_is_one_file(first_start: FirstStart) -> None:
+    """Whoever copies that alone has all that was stored."""
+    file = f"file:{first_start.data}/palimpsest.sqlite3?immutable=1"
+    with closing(sqlite3.connect(file, uri=True)) as copied:
+        assert copied.execute("SELECT username FROM auth_user").fetchall() == [("owner",)]
+
+
 @pytest.mark.rare
 def test_a_person_at_a_terminal_reads_what_the_address_is_for(
     tmp_path: Path, first_start: FirstStart
@@ -183,6 +192,13 @@ def test_a_bad_port_is_one_sentence(tmp_path: Path) -> None:
     """The variable and the range are named."""
     sentence = refusal(tmp_path, PORT="65536")
     assert sentence == "PORT must be a whole number from 0 to 65535, not '65536'."
+
+
+def test_a_file_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+    """Such as one that was made by another user, or here is a folder."""
+    lock = tmp_path / "server.lock"
+    lock.mkdir()
+    assert refusal(tmp_path) == f"{lock} cannot be used: Is a directory."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that root cannot write to")

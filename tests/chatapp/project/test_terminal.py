@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from chatapp.project.sentences import number, reader_locale, translate
 
 @pytest.fixture(autouse=True)
 def no_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with an environment that asks for none."""
+    """Begin with an environment that asks for none, and has a folder for what is temporary."""
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
     # A command line has argparse speak as it does.

@@ -90,6 +90,9 @@ async def test_what_is_no_question_ends_its_connection_alone(
 ) -> None:
     """It stays there for the next one."""
     assert await ask(settings, "/") == (404, "Not found")
+    head = await send(settings, b"HEAD /readyz HTTP/1.1\r\n\r\n")
+    assert head.startswith(b"HTTP/1.0 200 ")
+    assert head.endswith(b"\r\n\r\n")
     assert (await send(settings, b"POST /readyz HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.0 501 ")
     assert b"Error code: 400" in await send(settings, b"\xff\r\n\r\n")
     assert (await send(settings, b"x" * 2**16 + b"\r\n")).startswith(b"HTTP/1.0 414 ")

@@ -128,6 +128,7 @@ def test_without_its_database_it_is_neither(db: None, address: str) -> None:
     A new start brings back no server of databases: while that is away, a process lives.
     """
     assert answer(address) == (200, "ok")
+    assert Client().head(address).status_code == 200
 
     def fail(*_args: Any) -> Any:
         raise OperationalError("disk I/O error")
