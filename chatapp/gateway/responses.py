@@ -1,12 +1,14 @@
 """The Responses API: its requests and streams."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, override
 
 import condense
 from chatapp.agent import events
 from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
+from chatapp.providers.charges import terms_in
 from chatapp.providers.openai.reply import read_usage
 from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply
 from chatapp.records.importers.codex import Rollout
@@ -15,6 +17,9 @@ from chatapp.records.transfer.transcripts import blocks_in
 
 # How an answer ends that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
+# Items of tools that are billed by the call, and their action if they can do several things.
+_HOSTED = ("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call")
+_SEARCHES = (None, "search")
 
 
 class _Transcript(Rollout):
@@ -58,7 +63,10 @@ class _Reply(StreamedReply):
         self.finished, self.stop_reason = True, _ENDS[kind]
         if output := listed(response.get("output")):
             self._items = dict(enumerate(output))
-        self.usage = read_usage(response.get("usage"))
+        used, items = read_usage(response.get("usage")), map(fields, self._items.values())
+        tools = Counter([one.get("type") for one in items if _is_billed(one)])
+        tier = terms_in([response.get("service_tier")], tools.items())
+        self.usage = replace(used, terms={**used.terms, **tier})
 
     @override
     def blocks(self) -> Iterator[condense.Block]:
@@ -70,6 +78,11 @@ class _Reply(StreamedReply):
             said.take(place, item)
         for message in said.messages:
             yield from map(condense.block_from_api, message["content"])
+
+
+def _is_billed(item: Json) -> bool:
+    """Return True for work of OpenAI's own tools; to open what a search has found costs nothing."""
+    return item.get("type") in _HOSTED and fields(item.get("action")).get("type") in _SEARCHES
 
 
 def _read(body: Json) -> Told:

@@ -45,13 +45,9 @@ def _model(*, window: int, prices: str, long: str = "", **about: Any) -> ModelSp
     """Return a model; ``long`` has the size of a long prompt, and factors of its prices."""
     above, *factors = long.split() or [""]
     surcharge = condense.Surcharge(int(above), *map(Decimal, factors)) if above else None
-    return ModelSpec(
-        context_window=window,
-        prices=condense.Prices(
-            **dict(zip(PRICED, map(Decimal, prices.split()), strict=True)), surcharge=surcharge
-        ),
-        **about,
-    )
+    listed: dict[str, Any] = dict(zip(PRICED, map(Decimal, prices.split()), strict=True))
+    own = condense.Prices(**listed, surcharge=surcharge)
+    return ModelSpec(context_window=window, prices=own, **about)
 
 
 @dataclass(frozen=True, slots=True)
