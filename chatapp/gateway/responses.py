@@ -81,7 +81,7 @@ class _Reply(StreamedReply):
 
 
 def _is_billed(item: Json) -> bool:
-    """Return True for work of OpenAI's own tools; to open what a search has found costs nothing."""
+    """Return True for a call of OpenAI's own tools; opening a page that a search found is free."""
     return item.get("type") in _HOSTED and fields(item.get("action")).get("type") in _SEARCHES
 
 

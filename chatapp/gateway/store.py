@@ -27,6 +27,7 @@ from chatapp.models import (
     HistoryLink,
     Message,
     ModelCall,
+    Profile,
     Rewind,
     Turn,
     message_store,
@@ -35,7 +36,6 @@ from chatapp.models.database import changing, insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
-from chatapp.providers import provider_spec
 from chatapp.storage.request_log import RequestLog
 
 # Requests of so many conversations are stored as differences to the one before.
@@ -254,10 +254,12 @@ def _size_of(outcome: Outcome) -> int:
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:
-    """Return the cost of a call: by the profile of its model, or else by the provider's list."""
-    profile, provider = request.profile, request.dialect.provider
-    if profile is None or profile.model != request.model:
-        known = request.owner.profiles.filter(provider=provider, model=request.model)
-        profile = known.select_related("owner", "origin__owner").first()
-    listed = provider_spec(provider).prices_of(request.model)
-    return profile.cost_of(usage) if profile else listed.cost(usage)
+    """Return the cost of a call, by a profile of its model at the same server or by the list."""
+    provider, model = request.dialect.provider, request.model
+    profile = request.profile or Profile(owner=request.owner, provider=provider)
+    if profile.model != model:
+        known = request.owner.profiles.filter(provider=provider, model=model)
+        address, made = profile.reached.base_url, known.select_related("owner", "origin__owner")
+        others = (one for one in made if one.reached.base_url == address)
+        profile = next(others, None) or profile.for_model(model)
+    return profile.cost_of(usage)

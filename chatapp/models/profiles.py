@@ -1,5 +1,6 @@
 """Models at providers, as their users have set them up: limits, prices, keys."""
 
+import copy
 import enum
 from collections.abc import Mapping
 from contextlib import suppress
@@ -278,6 +279,18 @@ class Profile(models.Model):
         is_free = not has_prices and not self.spec.asks_key(self.reached.base_url)
         is_known = is_free or (has_prices and prices.covers(usage))
         return prices.cost(usage) if is_known else None
+
+    def for_model(self, model: str) -> "Profile":
+        """Return a profile, not stored, of another model at the same server.
+
+        Its prices are the provider's own, if it is at the provider's own address.
+        """
+        known = None if self.reached.base_url else self.spec.find_model(model)
+        prices, other = known.prices if known else condense.Prices(), copy.copy(self)
+        other.model = model
+        for name in PRICED:
+            setattr(other, f"price_{name}", getattr(prices, name))
+        return other
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:

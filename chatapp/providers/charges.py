@@ -34,7 +34,7 @@ def charged_in(usage: Mapping[Any, Any]) -> Decimal | None:
 
 
 def terms_in(names: Iterable[object], counts: Iterable[tuple[object, object]]) -> dict[str, int]:
-    """Return the terms of a bill: its tier and the like by name, and what is billed by number."""
+    """Return the terms of a bill: names such as its tier, and counts such as searches."""
     terms = dict.fromkeys([one[:LONGEST] for one in names if isinstance(one, str)], 1)
     return terms | {str(name)[:LONGEST]: n for name, count in counts if (n := as_tokens(count))}
 

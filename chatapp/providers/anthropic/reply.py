@@ -194,7 +194,7 @@ class Reply(StreamedReply):
         yield events.UsageReported(self.usage)
 
     def _tokens(self, usage: Mapping[Any, Any], before: condense.Usage = NOTHING) -> condense.Usage:
-        """Return the tokens in a report, those ``before`` where it says nothing."""
+        """Return the tokens in a report; missing numbers are those of ``before``."""
 
         def number(key: str, before: int) -> int:
             value = usage.get(key)

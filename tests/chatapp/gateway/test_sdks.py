@@ -5,11 +5,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import Settings
 
 from chatapp.gateway import recording
 from chatapp.models import Conversation, Message, ModelCall
-from tests.chatapp.gateway.programs import body_of, claude, gpt, talks, visit
+from tests.chatapp.claude import answered_by
+from tests.chatapp.gateway.programs import body_of, claude, gpt, talks, token_of, visit
 from tests.standin.behaviours import ToolCall
 from tests.standin.raw_server import RawServer, Script
 from tests.standin.server import Standin
@@ -206,3 +210,49 @@ async def test_a_call_costs_what_its_server_charges_or_bills_otherwise_or_nobody
     await recording.settle()
     costs = [one.cost async for one in ModelCall.objects.order_by("pk")]
     assert costs == [cost and Decimal(cost)] * 2
+
+
+@pytest.mark.parametrize(
+    ("model", "elsewhere", "cost"),
+    [
+        ("claude-haiku-4-5-20251001", False, 1), ("claude-haiku-4-5-latest", False, 1),
+        ("claude-haiku-4-5-thinking", False, None), ("claude-haiku", False, None),
+        ("anthropic.claude-haiku-4-5-v1:0", False, None), ("claude-haiku-4-5", True, None),
+        ("claude-opus-5-5", True, 7), ("claude-opus-5-5", False, 4),
+    ],
+)  # fmt: skip
+async def test_a_model_without_a_profile_has_the_price_of_its_own_list_or_an_unknown_one(
+    upstream: RawServer,
+    alice: User,
+    settings: Settings,
+    model: str,
+    elsewhere: bool,
+    cost: int | None,
+) -> None:
+    """A date in its name is no other model; a server of another vendor has another list."""
+    settings.ANTHROPIC_BASE_URL = upstream.url
+
+    def make() -> str:
+        own = answered_by(alice, "anthropic", "claude-opus-5", upstream.url if elsewhere else "")
+        answered_by(alice, "anthropic", "claude-opus-5-5", upstream.url, price_input=7)
+        return token_of(alice, own)
+
+    upstream.script.extend(of_messages(MILLION))
+    client = claude(await sync_to_async(make)())
+    asked: Any = {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    await client.messages.create(model=model, **asked)
+    await recording.settle()
+    assert (await ModelCall.objects.aget()).cost == cost
+
+
+async def test_a_server_of_one_s_own_is_free_whatever_its_model_is(
+    upstream: RawServer, alice: User
+) -> None:
+    """It has no list, and nobody's prices."""
+    make = sync_to_async(lambda: answered_by(alice, "openai", "gpt-6.1-sol", f"{upstream.url}/v1"))
+    client = gpt(await sync_to_async(token_of)(alice, await make()))
+    upstream.script.extend(of_chat({}))
+    asked: Any = {"messages": [{"role": "user", "content": "Hi"}]}
+    await client.chat.completions.create(model="llama", **asked)
+    await recording.settle()
+    assert (await ModelCall.objects.aget()).cost == 0
