@@ -73,6 +73,11 @@ def _role(item: object) -> str:
     return str(fields(item).get("role"))
 
 
+def is_of_system(item: object) -> bool:
+    """Return True for an item with a system prompt's authority."""
+    return _role(item) in {"system", "developer"}
+
+
 def _short(name: str) -> str:
     """Return a name as it is stored."""
     return hashlib.sha256(name.encode()).hexdigest() if len(name) > LONGEST_NAME else name
@@ -115,7 +120,7 @@ def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = 
     for number, item in enumerate(told.items):
         known, problems = len(transcript.messages), len(transcript.problems)
         said = [len(one["content"]) for one in transcript.messages[-1:]]
-        is_told = _role(item) in {"system", "developer"}
+        is_told = is_of_system(item)
         try:
             transcript.take(number + 1, item)
         except WRONG:

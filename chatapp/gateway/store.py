@@ -16,6 +16,7 @@ from chatapp.conversations.conversations import title_of
 from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.gateway import naming
+from chatapp.gateway.bodies import read_body
 from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
@@ -36,6 +37,7 @@ from chatapp.models.database import changing, insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
+from chatapp.records.transfer.source_texts import fields, joined
 from chatapp.storage.request_log import RequestLog
 
 # Requests of so many conversations are stored as differences to the one before.
@@ -206,6 +208,19 @@ class Outcome:
     stop_reason: str
     columns: Mapping[str, Any]
     turn: Turn.Status | None = None
+
+
+def estimate_prompt(opened: Opened) -> int:
+    """Return an estimate of a request's tokens, as it was sent."""
+    dialect, body = opened.request.dialect, read_body(opened.sent, "").value
+    body = body or opened.request.body.value
+    told = dialect.read(body)
+    entries = naming.read_history(told, dialect, b"").entries
+    said = [{"role": one.role, "content": one.content} for one in entries if not one.is_told]
+    heads = [body.get(name) for name in ("system", "instructions")]
+    heads += [fields(one).get("content") for one in told.items if naming.is_of_system(one)]
+    text = "".join(map(joined, heads)) + json.dumps(body.get("tools", ""))
+    return sizes.COUNTER.count(text) + sizes.sum_tokens([*map(condense.Message.from_api, said)])
 
 
 def close_call(opened: Opened, outcome: Outcome) -> None:

@@ -1,6 +1,7 @@
 """Programs with the vendors' SDKs work through the gateway as without it, and are recorded."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -256,3 +257,20 @@ async def test_a_server_of_one_s_own_is_free_whatever_its_model_is(
     await client.chat.completions.create(model="llama", **asked)
     await recording.settle()
     assert (await ModelCall.objects.aget()).cost == 0
+
+
+@pytest.mark.parametrize("status", ["200 OK", "429 Too Many Requests"])
+async def test_what_a_provider_has_read_is_estimated_if_it_reports_nothing(
+    upstream: RawServer, token: str, status: str
+) -> None:
+    """Streams report usage only to programs that ask; what was refused was not read."""
+    said = {"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}
+    upstream.script.append(replace(events({"id": "c", "choices": [said]}), status=status))
+    words = [{"role": role, "content": "word " * 1_000} for role in ("system", "user")]
+    tools = [{"type": "function", "function": {"name": "read", "description": "tool " * 500}}]
+    asked = body_of(model="gpt-6.1-sol", stream=True, messages=words, tools=tools)
+    await visit("/v1/chat/completions", token, asked)
+    call = await ModelCall.objects.aget()
+    least = 2_500 if status == "200 OK" else 0
+    assert least <= call.tokens_input <= least * 1.1
+    assert (call.cost, call.usage_measured) == (Decimal(4 * call.tokens_input) / 1_000_000, False)
