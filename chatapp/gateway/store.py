@@ -9,6 +9,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import Sum
+
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.conversations.context import sizes
@@ -74,7 +76,10 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        sent = _as_sent(request, seqs, made)
+        sent, shown = _as_sent(request, seqs, made), locked.messages.filter(hidden=False)
+        known = locked.measured_tokens or 0
+        size = max(known, shown.aggregate(size=Sum("tokens"))["size"] or 0)
+        call.cost = _cost_of(request, condense.Usage(size - known, cache_read=known))
         if new := [one for one in seqs if one and not log.knows(one)]:
             log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)

@@ -15,7 +15,7 @@ from chatapp.gateway.bodies import LARGEST
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
 from chatapp.models.database import reading
 from chatapp.turns.crash_recovery import close_left
-from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
+from tests.chatapp.gateway.programs import Answer, Visit, body_of, said_in, talks, visit
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
 from tests.standin.raw_server import RawServer, Script
 
@@ -60,6 +60,27 @@ async def test_requests_that_come_at_once_are_on_record_before_their_answers_go_
     await asyncio.gather(*[one.task for one in many])
     await recording.settle()
     assert stored == len(many)
+
+
+async def test_requests_at_once_keep_to_a_budget(
+    upstream: RawServer, token: str, alice: User
+) -> None:
+    """One that is under way counts with its prompt."""
+    await Preferences.objects.filter(owner=alice).aupdate(month_budget="0.01")
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF], gate=asyncio.Event()))
+    said = [{"role": "user", "content": "word " * 3_000}]
+    asked = body_of(model="claude-opus-5", stream=True, messages=said)
+    one = Visit("/v1/messages", token, asked)
+    await one.answer.wait_for(b"Half a")
+    while not await ModelCall.objects.aexists():
+        pass
+    other = Visit("/v1/messages", token, asked)
+    await other.task
+    refused = other.answer
+    assert (refused.status, error_of(refused)) == (403, "permission_error")
+    assert len(upstream.bodies) == 1
+    one.leave()
+    await one.task
 
 
 async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: str) -> None:
