@@ -66,7 +66,7 @@ def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary",
     if begins and begins["goes_on"]:
         return "suggestion"
     is_other = _KIND.search(headers.get("x-codex-turn-metadata", ""))
-    return "summary" if is_trigger or begins or is_other else ""
+    return "summary" if told.is_summary or is_trigger or begins or is_other else ""
 
 
 def _role(item: object) -> str:

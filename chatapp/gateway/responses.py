@@ -48,7 +48,7 @@ class _Reply(StreamedReply):
         told = fields(event)
         kind = str(told.get("type", "")).removeprefix("response.")
         response, place = fields(told.get("response")), told.get("output_index")
-        if told.get("object") == "response":
+        if told.get("object") in {"response", "response.compaction"}:
             kind, response = str(told.get("status") or "completed"), told
         if isinstance(name := response.get("id"), str):
             yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
@@ -106,10 +106,15 @@ DIALECT = Dialect(
     version="/v1",
     history="input",
     paths=frozenset({"/v1/responses"}),
-    beside=frozenset({"/v1/responses/compact"}),
     read=_read,
     transcript=_Transcript,
     reply=_Reply,
     refuse=openai_error,
     text="input_text",
+)
+
+COMPACTIONS = replace(
+    DIALECT,
+    paths=frozenset({"/v1/responses/compact"}),
+    read=lambda body: replace(_read(body), is_summary=True),
 )

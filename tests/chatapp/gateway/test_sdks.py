@@ -274,3 +274,23 @@ async def test_what_a_provider_has_read_is_estimated_if_it_reports_nothing(
     least = 2_500 if status == "200 OK" else 0
     assert least <= call.tokens_input <= least * 1.1
     assert (call.cost, call.usage_measured) == (Decimal(4 * call.tokens_input) / 1_000_000, False)
+
+
+async def test_a_compaction_that_a_program_asks_for_is_paid_for_and_no_part_of_the_talk(
+    upstream: RawServer, token: str
+) -> None:
+    """The program goes on with its answer, which only the provider can read."""
+    client = gpt(token)
+    upstream.script.append(response(1, "Blue."))
+    async for _event in await client.responses.create(model="gpt-6.1-sol", input="?", stream=True):
+        pass
+    await recording.settle()
+    told: Any = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Blue."}]
+    sealed = {"type": "compaction", "encrypted_content": "x"}
+    usage = {"input_tokens": 100_000, "output_tokens": 9, "total_tokens": 100_009}
+    made = {"id": "c", "object": "response.compaction", "output": [sealed], "usage": usage}
+    upstream.script.append(whole(made | {"created_at": 1}))
+    await client.responses.compact(model="gpt-6.1-sol", input=told)
+    assert await talks() == [[("user", "?"), ("assistant", "Blue.")]]
+    call = await ModelCall.objects.alatest("pk")
+    assert (call.purpose, call.cost, call.usage_measured) == ("summary", Decimal("0.4"), True)
