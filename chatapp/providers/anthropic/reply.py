@@ -180,16 +180,18 @@ class Reply(StreamedReply):
         if not isinstance(usage, Mapping):
             raise Undocumented
         before, parts = self.usage, listed(usage.get("iterations"))
-        # A summary that the API has made on its way is in no total.
+        # A summary that the API has made on its way is in no total, and may be all there is.
         apart = [self._tokens(one) for one in parts if one.get("type") == "compaction"]
-        others = Counter([one.get("type") for one in parts if one.get("type") not in _OWN])
+        used = [self._tokens(usage, before), *apart]
+        first, *others = [one for one in used if one.prompt] or used
+        foreign = Counter([one.get("type") for one in parts if one.get("type") not in _OWN])
         searches = usage.get("server_tool_use")
-        counts = {**others, **(searches if isinstance(searches, Mapping) else {})}
+        counts = {**foreign, **(searches if isinstance(searches, Mapping) else {})}
         self.usage = replace(
-            self._tokens(usage, before),
+            first,
             charged=charged_in(usage) or before.charged,
             terms={**before.terms, **terms_in([at(usage, one) for one in _NAMES], counts.items())},
-            beside=tuple(apart) or before.beside,
+            beside=tuple(others) or before.beside,
         )
         yield events.UsageReported(self.usage)
 

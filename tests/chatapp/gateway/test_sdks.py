@@ -179,6 +179,7 @@ HEARD = {"prompt_tokens_details": {"audio_tokens": 9}}
         (of_messages, MILLION | {"speed": "fast", "inference_geo": "us"}, "8.8"),
         (of_messages, MILLION | {"server_tool_use": SEARCHES, "speed": "fast"}, "8.03"),
         (of_messages, MILLION | {"iterations": CONDENSED}, "6"),
+        (of_messages, {"input_tokens": 0, "output_tokens": 0, "iterations": CONDENSED[1:]}, "2"),
         (of_messages, MILLION | {"iterations": ADVISED}, None),
         (of_messages, MILLION | {"service_tier": "priority"}, None),
         (of_messages, MILLION | {"server_tool_use": {"robots": 1}}, None),
