@@ -79,7 +79,9 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         sent, shown = _as_sent(request, seqs, made), locked.messages.filter(hidden=False)
         known = locked.measured_tokens or 0
         size = max(known, shown.aggregate(size=Sum("tokens"))["size"] or 0)
-        call.cost = _cost_of(request, condense.Usage(size - known, cache_read=known))
+        # All that is known if nothing is reported before a crash.
+        call.tokens_input, call.tokens_cache_read = size - known, known
+        call.cost = _cost_of(request, call.usage)
         if new := [one for one in seqs if one and not log.knows(one)]:
             log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)

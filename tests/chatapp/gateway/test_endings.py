@@ -100,6 +100,32 @@ async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: 
     assert (await Conversation.objects.aget()).last_seq == 2
 
 
+async def test_what_was_read_before_a_crash_is_paid_for(upstream: RawServer, token: str) -> None:
+    """Nothing of it was reported."""
+    chunk = b'data: {"choices": [{"index": 0, "delta": {"content": "Half a"}}]}\n\n'
+    upstream.script.append(Script([chunk, b""], gate=asyncio.Event()))
+    said = [{"role": "user", "content": "word " * 3_000}]
+    one = Visit("/v1/chat/completions", token, body_of(model="gpt-6.1-sol", messages=said))
+    await one.answer.wait_for(b"Half a")
+    while not await ModelCall.objects.aexists():
+        pass
+
+    def crash() -> ModelCall:
+        ModelCall.objects.update(owner="gone")
+        recording.partial_replies.forget(ModelCall.objects.get().pk)
+        close_left()
+        return ModelCall.objects.get()
+
+    call = await sync_to_async(crash)()
+    assert (call.status, call.usage_measured) == ("interrupted", False)
+    assert 3_000 <= call.tokens_input <= 3_100
+    assert call.cost
+    assert call.cost >= Decimal(4 * 3_000) / 1_000_000
+    one.leave()
+    await one.task
+    await recording.settle()
+
+
 async def test_a_line_that_breaks_is_an_error_event_at_the_end(
     upstream: RawServer, token: str
 ) -> None:
