@@ -1,7 +1,9 @@
 """Prices: the tokens that a model call consumed, and their cost."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from math import prod
 
 MILLION = Decimal(1_000_000)
 # To write to the cache for an hour costs twice the input's price, for five minutes 1.25 times:
@@ -15,7 +17,9 @@ class Usage:
 
     As in Anthropic's API, ``input`` leaves out tokens read from or written to the prompt cache; of
     those written, ``cache_hour`` stay there for an hour. ``charged`` is the call's cost in USD if
-    the provider has reported that, too.
+    the provider has reported that, too. ``terms`` are other facts that it bills by, each with a
+    count: the name of its tier, or searches. ``beside`` are tokens that it bills without counting
+    them among the others.
     """
 
     input: int = 0
@@ -24,6 +28,8 @@ class Usage:
     cache_write: int = 0
     cache_hour: int = 0
     charged: Decimal | None = None
+    terms: Mapping[str, int] = field(default_factory=dict)
+    beside: tuple["Usage", ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -42,7 +48,7 @@ class Usage:
         return self.prompt + self.output
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the sum of two calls, without their charges: costs are added up as costs."""
+        """Return the tokens of two calls; costs are added up as costs."""
         return Usage(
             self.input + other.input,
             self.output + other.output,
@@ -65,32 +71,51 @@ class Surcharge:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens; zero if a provider does not charge."""
+    """USD per million tokens; zero if a provider does not charge.
+
+    Of a call's terms, some multiply the prices by a factor of ``times``, and others have ``fees``:
+    USD for each.
+    """
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
     cache_read: Decimal = Decimal(0)
     cache_write: Decimal = Decimal(0)
     surcharge: Surcharge | None = None
+    times: Mapping[str, Decimal] = field(default_factory=dict)
+    fees: Mapping[str, Decimal] = field(default_factory=dict)
 
     @property
     def are_set(self) -> bool:
         """True if any price is above 0."""
         return any((self.input, self.output, self.cache_read, self.cache_write))
 
+    def covers(self, usage: Usage) -> bool:
+        """Return True if the cost of a call is known: it was charged, or its terms are known."""
+        known = self.times.keys() | self.fees.keys()
+        return usage.charged is not None or usage.terms.keys() <= known
+
     def cost(self, usage: Usage) -> Decimal:
         """Return the exact cost of one call in USD; several calls are added up as costs.
 
-        What the provider has charged is the cost, whatever the prices are.
+        What the provider has charged is the cost, whatever the prices are. Unknown terms change
+        nothing.
         """
         if usage.charged is not None:
             return usage.charged
-        times = Surcharge(0)
+        times = prod([self.times[name] for name in usage.terms if name in self.times])
+        fees = [each * usage.terms.get(name, 0) for name, each in self.fees.items()]
+        tokens = sum(map(self._list_price, (usage, *usage.beside)), Decimal(0))
+        return sum(fees, times * tokens)
+
+    def _list_price(self, usage: Usage) -> Decimal:
+        """Return the cost of tokens by the list."""
+        more = Surcharge(0)
         if self.surcharge and usage.prompt > self.surcharge.above:
-            times = self.surcharge
+            more = self.surcharge
         return (
-            self.cache_write * times.cache_write * (usage.cache_write + HOUR * usage.cache_hour)
-            + self.cache_read * times.cache_read * usage.cache_read
-            + self.input * times.input * usage.input
-            + self.output * times.output * usage.output
+            self.cache_write * more.cache_write * (usage.cache_write + HOUR * usage.cache_hour)
+            + self.cache_read * more.cache_read * usage.cache_read
+            + self.input * more.input * usage.input
+            + self.output * more.output * usage.output
         ) / MILLION

@@ -32,7 +32,10 @@ from condense import say
 log = logging.getLogger(__name__)
 
 ROOT = "/gateway"
-DIALECTS = (messages.DIALECT, chat_completions.DIALECT, responses.DIALECT)
+DIALECTS = (
+    *(messages.DIALECT, chat_completions.DIALECT),
+    *(responses.DIALECT, responses.COMPACTIONS),
+)
 _TOKEN_IN_PATH = re.compile(r"/t/([^/]+)(/.*|)")
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
 _CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\xff]")

@@ -23,7 +23,8 @@ class Refusal(Exception):
 class Told:
     """The facts in a request's body: its history, its session, and the answer that it follows.
 
-    If it ``is_part``, the provider has the rest of its history. If it ``keeps_thinking``, the
+    If it ``is_part``, the provider has the rest of its history. If it ``is_summary``, its answer
+    stands in place of its history. If it ``keeps_thinking``, the
     provider refuses results of tools behind an answer without its thinking.
     """
 
@@ -33,6 +34,7 @@ class Told:
     session: str = ""
     follows: str = ""
     is_part: bool = False
+    is_summary: bool = False
     keeps_thinking: bool = False
 
 

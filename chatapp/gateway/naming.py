@@ -66,11 +66,16 @@ def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary",
     if begins and begins["goes_on"]:
         return "suggestion"
     is_other = _KIND.search(headers.get("x-codex-turn-metadata", ""))
-    return "summary" if is_trigger or begins or is_other else ""
+    return "summary" if told.is_summary or is_trigger or begins or is_other else ""
 
 
 def _role(item: object) -> str:
     return str(fields(item).get("role"))
+
+
+def is_of_system(item: object) -> bool:
+    """Return True for an item with a system prompt's authority."""
+    return _role(item) in {"system", "developer"}
 
 
 def _short(name: str) -> str:
@@ -115,7 +120,7 @@ def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = 
     for number, item in enumerate(told.items):
         known, problems = len(transcript.messages), len(transcript.problems)
         said = [len(one["content"]) for one in transcript.messages[-1:]]
-        is_told = _role(item) in {"system", "developer"}
+        is_told = is_of_system(item)
         try:
             transcript.take(number + 1, item)
         except WRONG:

@@ -141,11 +141,11 @@ class Recording:
         ended = Ended(request.dialect.reply())
         try:
             await self._follow(ended, opened.call.pk)
-            outcome = await asyncio.to_thread(self._outcome, ended, opened.problem)
+            outcome = await asyncio.to_thread(self._outcome, ended, opened)
             await saver.save(store.close_call, opened, outcome)
         except Exception:
             log.exception("an answer that went through the gateway is recorded in part")
-            outcome = self._outcome(Ended(request.dialect.reply(), UNREAD), "")
+            outcome = self._outcome(Ended(request.dialect.reply(), UNREAD), opened)
             await saver.save(store.close_call, opened, outcome)
         partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(talk.pk)
@@ -183,8 +183,8 @@ class Recording:
             await self._more.wait()
             self._more.clear()
 
-    def _outcome(self, ended: "Ended", problem: str) -> store.Outcome:
-        reply, draft = ended.reply, ended.draft()
+    def _outcome(self, ended: "Ended", opened: store.Opened) -> store.Outcome:
+        reply, draft, problem = ended.reply, ended.draft(), opened.problem
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
         is_whole = reply.finished and not ended.error
@@ -195,6 +195,9 @@ class Recording:
             reason = "stopped" if self.lost == GONE else "error"
         if not is_measured:
             usage = replace(usage, output=max(usage.output, sizes.COUNTER.count(draft.written)))
+        if not usage.prompt and self.status in OK:
+            # Programs have to ask for it, and what is read before an answer breaks off is billed.
+            usage = replace(usage, input=store.estimate_prompt(opened))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
         columns = {
             "status": "succeeded" if is_whole else "failed",

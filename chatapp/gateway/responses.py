@@ -1,12 +1,14 @@
 """The Responses API: its requests and streams."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, override
 
 import condense
 from chatapp.agent import events
 from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
+from chatapp.providers.charges import terms_in
 from chatapp.providers.openai.reply import read_usage
 from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply
 from chatapp.records.importers.codex import Rollout
@@ -15,6 +17,9 @@ from chatapp.records.transfer.transcripts import blocks_in
 
 # How an answer ends that is whole, or as whole as it gets.
 _ENDS = {"completed": "end_turn", "incomplete": "max_tokens", "failed": "error"}
+# Items of tools that are billed by the call, and their action if they can do several things.
+_HOSTED = ("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call")
+_SEARCHES = (None, "search")
 
 
 class _Transcript(Rollout):
@@ -43,7 +48,7 @@ class _Reply(StreamedReply):
         told = fields(event)
         kind = str(told.get("type", "")).removeprefix("response.")
         response, place = fields(told.get("response")), told.get("output_index")
-        if told.get("object") == "response":
+        if told.get("object") in {"response", "response.compaction"}:
             kind, response = str(told.get("status") or "completed"), told
         if isinstance(name := response.get("id"), str):
             yield events.CallDescribed({"reply_id": name[:LONGEST_NAME]})
@@ -58,7 +63,10 @@ class _Reply(StreamedReply):
         self.finished, self.stop_reason = True, _ENDS[kind]
         if output := listed(response.get("output")):
             self._items = dict(enumerate(output))
-        self.usage = read_usage(response.get("usage"))
+        used, items = read_usage(response.get("usage")), map(fields, self._items.values())
+        tools = Counter([one.get("type") for one in items if _is_billed(one)])
+        tier = terms_in([response.get("service_tier")], tools.items())
+        self.usage = replace(used, terms={**used.terms, **tier})
 
     @override
     def blocks(self) -> Iterator[condense.Block]:
@@ -70,6 +78,11 @@ class _Reply(StreamedReply):
             said.take(place, item)
         for message in said.messages:
             yield from map(condense.block_from_api, message["content"])
+
+
+def _is_billed(item: Json) -> bool:
+    """Return True for a call of OpenAI's own tools; opening a page that a search found is free."""
+    return item.get("type") in _HOSTED and fields(item.get("action")).get("type") in _SEARCHES
 
 
 def _read(body: Json) -> Told:
@@ -93,10 +106,15 @@ DIALECT = Dialect(
     version="/v1",
     history="input",
     paths=frozenset({"/v1/responses"}),
-    beside=frozenset({"/v1/responses/compact"}),
     read=_read,
     transcript=_Transcript,
     reply=_Reply,
     refuse=openai_error,
     text="input_text",
+)
+
+COMPACTIONS = replace(
+    DIALECT,
+    paths=frozenset({"/v1/responses/compact"}),
+    read=lambda body: replace(_read(body), is_summary=True),
 )

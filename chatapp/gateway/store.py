@@ -9,6 +9,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import Sum
+
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.conversations.context import sizes
@@ -16,6 +18,7 @@ from chatapp.conversations.conversations import title_of
 from chatapp.conversations.locks import lock
 from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.gateway import naming
+from chatapp.gateway.bodies import read_body
 from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import Entry
 from chatapp.gateway.requests import Request
@@ -27,6 +30,7 @@ from chatapp.models import (
     HistoryLink,
     Message,
     ModelCall,
+    Profile,
     Rewind,
     Turn,
     message_store,
@@ -35,7 +39,7 @@ from chatapp.models.database import changing, insert, next_key, now, together
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
-from chatapp.providers import provider_spec
+from chatapp.records.transfer.source_texts import fields, joined
 from chatapp.storage.request_log import RequestLog
 
 # Requests of so many conversations are stored as differences to the one before.
@@ -72,7 +76,12 @@ def open_call(request: Request, conversation: Conversation) -> Opened:
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        sent = _as_sent(request, seqs, made)
+        sent, shown = _as_sent(request, seqs, made), locked.messages.filter(hidden=False)
+        known = locked.measured_tokens or 0
+        size = max(known, shown.aggregate(size=Sum("tokens"))["size"] or 0)
+        # All that is known if nothing is reported before a crash.
+        call.tokens_input, call.tokens_cache_read = size - known, known
+        call.cost = _cost_of(request, call.usage)
         if new := [one for one in seqs if one and not log.knows(one)]:
             log.learn(Message.objects.filter(conversation=locked.pk, seq__in=new))
         compared = log.compare(sent)
@@ -208,6 +217,19 @@ class Outcome:
     turn: Turn.Status | None = None
 
 
+def estimate_prompt(opened: Opened) -> int:
+    """Return an estimate of a request's tokens, as it was sent."""
+    dialect, body = opened.request.dialect, read_body(opened.sent, "").value
+    body = body or opened.request.body.value
+    told = dialect.read(body)
+    entries = naming.read_history(told, dialect, b"").entries
+    said = [{"role": one.role, "content": one.content} for one in entries if not one.is_told]
+    heads = [body.get(name) for name in ("system", "instructions")]
+    heads += [fields(one).get("content") for one in told.items if naming.is_of_system(one)]
+    text = "".join(map(joined, heads)) + json.dumps(body.get("tools", ""))
+    return sizes.COUNTER.count(text) + sizes.sum_tokens([*map(condense.Message.from_api, said)])
+
+
 def close_call(opened: Opened, outcome: Outcome) -> None:
     """Store an answer as far as it came, its usage and cost, and the error that ended it."""
     call, columns = opened.call, dict(outcome.columns)
@@ -254,10 +276,12 @@ def _size_of(outcome: Outcome) -> int:
 
 
 def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:
-    """Return the cost of a call: by the profile of its model, or else by the provider's list."""
-    profile, provider = request.profile, request.dialect.provider
-    if profile is None or profile.model != request.model:
-        known = request.owner.profiles.filter(provider=provider, model=request.model)
-        profile = known.select_related("owner", "origin__owner").first()
-    listed = provider_spec(provider).prices_of(request.model)
-    return profile.cost_of(usage) if profile else listed.cost(usage)
+    """Return the cost of a call, by a profile of its model at the same server or by the list."""
+    provider, model = request.dialect.provider, request.model
+    profile = request.profile or Profile(owner=request.owner, provider=provider)
+    if profile.model != model:
+        known = request.owner.profiles.filter(provider=provider, model=model)
+        address, made = profile.reached.base_url, known.select_related("owner", "origin__owner")
+        others = (one for one in made if one.reached.base_url == address)
+        profile = next(others, None) or profile.for_model(model)
+    return profile.cost_of(usage)

@@ -95,9 +95,10 @@ class ModelCall(fields.Speaking):
     ``usage_measured`` the provider did not report all usage, since the call broke off: its output
     is an estimate, and with it the cost.
 
-    A row is made before the call. Until the answer is complete, its ``pieces`` have the text so
-    far; the transaction that stores the message deletes them. ``draft`` is kept of a call that
-    broke off with more than its message may hold: thinking, and incomplete calls, as JSON.
+    A row is made before the call, with the estimated cost of its prompt, so that budgets count it.
+    Until the answer is complete, its ``pieces`` have the text so far; the transaction that stores
+    the message deletes them. ``draft`` is kept of a call that broke off with more than its message
+    may hold: thinking, and incomplete calls, as JSON.
 
     The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` is its reason for not
     reading ``tokens_missed`` of the prompt from its cache, and ``transformations`` are its changes

@@ -1,5 +1,6 @@
 """Models at providers, as their users have set them up: limits, prices, keys."""
 
+import copy
 import enum
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.project.languages import in_words
 from chatapp.providers import provider_spec, provider_specs
+from chatapp.providers.refusals import habits
 from chatapp.providers.specs import EFFORTS, PRICED, SAFE_OUTPUT, SAFE_WINDOW, ProviderSpec
 from chatapp.tools.mcp.servers import Way
 
@@ -252,30 +254,43 @@ class Profile(models.Model):
 
     @property
     def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them, a known model's surcharge included.
+        """The prices as the engine calculates with them, and all else that its vendor bills by.
 
         On the server's key these are the operator's prices, or else the provider's.
         """
-        listed = self.spec.prices_of(self.model)
-        if self.has_fixed_prices:
-            return listed
-        known = self.spec.find_model(self.model)
+        prices, known = self.spec.prices_of(self.model), self.spec.find_model(self.model)
         own = condense.Prices(
             **{name: getattr(self, f"price_{name}") for name in PRICED},
             surcharge=known.prices.surcharge if known else None,
         )
-        return listed if self.is_on_server and not own.are_set else own
+        if not self.has_fixed_prices and (own.are_set or not self.is_on_server):
+            prices = own
+        habit = habits(self.reached.base_url or self.spec.url, self.model)
+        return replace(prices, times=habit.get("times", {}), fees=habit.get("fees", {}))
 
     def cost_of(self, usage: condense.Usage) -> Decimal | None:
-        """Return the cost of a call in USD, None if a server that needs a key has no prices.
+        """Return the cost of a call in USD, None if nobody knows it.
 
-        What the server itself has charged needs none.
+        That is so at a server that needs a key and has no prices, unless it has said what it
+        charged, and for a call that was billed otherwise than by its prices.
         """
         prices = self.prices
-        is_known = usage.charged is not None or prices.are_set
-        if not is_known and self.spec.asks_key(self.reached.base_url):
-            return None
-        return prices.cost(usage)
+        has_prices = prices.are_set or usage.charged is not None
+        is_free = not has_prices and not self.spec.asks_key(self.reached.base_url)
+        is_known = is_free or (has_prices and prices.covers(usage))
+        return prices.cost(usage) if is_known else None
+
+    def for_model(self, model: str) -> "Profile":
+        """Return a profile, not stored, of another model at the same server.
+
+        Its prices are the provider's own, if it is at the provider's own address.
+        """
+        known = None if self.reached.base_url else self.spec.find_model(model)
+        prices, other = known.prices if known else condense.Prices(), copy.copy(self)
+        other.model = model
+        for name in PRICED:
+            setattr(other, f"price_{name}", getattr(prices, name))
+        return other
 
     @cached_property
     def mcp_servers(self) -> list[McpServer]:

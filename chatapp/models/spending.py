@@ -67,7 +67,8 @@ class Spent:
 class Spending(Spent):
     """The USD spent under a limit.
 
-    A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
+    A call that is under way counts with its prompt alone, so the last one can go beyond the
+    ``limit``.
     """
 
     scope: Scope

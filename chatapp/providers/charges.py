@@ -1,11 +1,12 @@
-"""Charges: the cost of a call as its provider reports it, which no list of prices knows."""
+"""Charges: the cost of a call, or the terms of its bill, as its provider reports them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from chatapp.providers.formats import at
+from chatapp.providers.sdk_provider import as_tokens
 
 # The fields in which vendors report the charge in USD, and how many of a unit are one USD:
 # docs.x.ai/developers/cost-tracking, docs.perplexity.ai, deepinfra.com, and gateways.
@@ -30,6 +31,12 @@ def charged_in(usage: Mapping[Any, Any]) -> Decimal | None:
     if usage.get("is_byok") is True:
         charged += _usd(at(usage, "cost_details.upstream_inference_cost"))
     return charged or None
+
+
+def terms_in(names: Iterable[object], counts: Iterable[tuple[object, object]]) -> dict[str, int]:
+    """Return the terms of a bill: names such as its tier, and counts such as searches."""
+    terms = dict.fromkeys([one[:LONGEST] for one in names if isinstance(one, str)], 1)
+    return terms | {str(name)[:LONGEST]: n for name, count in counts if (n := as_tokens(count))}
 
 
 def _usd(number: object, unit: Decimal = Decimal(1)) -> Decimal:

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import chain
@@ -25,7 +26,7 @@ def table(name: str) -> Any:
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     for word, pattern in tomllib.loads(text).get("words", {}).items():
         text = text.replace("{" + word + "}", pattern)
-    return tomllib.loads(text)
+    return tomllib.loads(text, parse_float=Decimal)
 
 
 def _values(rule: Mapping[str, Any], said: str, had: int) -> Iterator[Any]:
@@ -54,7 +55,9 @@ def habits(url: str, model: str) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for one in table("vendors.toml")["vendor"]:
         if all(re.search(one.get(name, ""), value, re.IGNORECASE) for name, value in asked.items()):
-            found |= one
+            for trait, value in one.items():
+                known = found.get(trait, {})
+                found[trait] = {**known, **value} if isinstance(value, dict) else value
     return found
 
 

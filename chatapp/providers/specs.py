@@ -45,13 +45,9 @@ def _model(*, window: int, prices: str, long: str = "", **about: Any) -> ModelSp
     """Return a model; ``long`` has the size of a long prompt, and factors of its prices."""
     above, *factors = long.split() or [""]
     surcharge = condense.Surcharge(int(above), *map(Decimal, factors)) if above else None
-    return ModelSpec(
-        context_window=window,
-        prices=condense.Prices(
-            **dict(zip(PRICED, map(Decimal, prices.split()), strict=True)), surcharge=surcharge
-        ),
-        **about,
-    )
+    listed: dict[str, Any] = dict(zip(PRICED, map(Decimal, prices.split()), strict=True))
+    own = condense.Prices(**listed, surcharge=surcharge)
+    return ModelSpec(context_window=window, prices=own, **about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +86,9 @@ class Preset:
 # How a model's file ends, and how its weights are stored, as local servers name both.
 _FILE = re.compile(r"\.(?:gguf|bin|safetensors|llamafile)$", re.IGNORECASE)
 _WEIGHTS = re.compile(r"[.-](?=(?:I?Q\d|BF16|FP?16|F32|MXFP)\w*$)", re.IGNORECASE)
+
+# Vendors name the versions of a model by their date, and the newest one "latest".
+_DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
 
 
 def short_name(model: str) -> str:
@@ -140,14 +139,16 @@ class ProviderSpec:
         return self.profile_name or self.label
 
     def find_model(self, model: str) -> ModelSpec | None:
-        """Return the spec of a model, None if it is not listed."""
-        return {one.id: one for one in self.models}.get(model)
+        """Return the spec of a model, also under its dated name; None if it is not listed."""
+        names = (model, _DATE.sub("", model))
+        return next((one for name in names for one in self.models if one.id == name), None)
 
     def prices_of(self, model: str) -> condense.Prices:
         """Return a model's prices; an unknown model has the provider's highest of each."""
+        known = self.find_model(model)
         listed = {one.id: one.prices for one in self.models if one.prices.are_set}
-        if model in listed or not listed:
-            return listed.get(model, condense.Prices())
+        if known or not listed:
+            return known.prices if known else condense.Prices()
         dearest = max(listed.values(), key=lambda one: one.output)
         return replace(
             dearest, **{name: max(getattr(one, name) for one in listed.values()) for name in PRICED}

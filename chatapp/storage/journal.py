@@ -137,6 +137,9 @@ class ConversationJournal:
             doing = Turn.Doing.CALLING if is_answer else Turn.Doing.CONDENSING
             goes = [run.turn.go_on.query(doing, step=opening.step if is_answer else None)]
         pk, compared = run.conversation.pk, self.requests.compare(opening.request)
+        size, known = self.scale.overhead + sum_tokens(sent), 0
+        if profile == run.profile and profile.spec.caches_prompts:
+            known = min(size, self.scale.measured_tokens or 0)
         attempt = opening.attempt_id if self.calls.in_attempt else None
         with transaction.atomic():
             *_done, limits, key, stored = together(
@@ -157,8 +160,9 @@ class ConversationJournal:
                 provider=profile.provider,
                 model=profile.model,
                 usage_measured=False,
-                tokens_estimated=self.scale.overhead + sum_tokens(sent) if is_answer else None,
+                tokens_estimated=size if is_answer else None,
                 tokens_media=condense.count_media(sent) if is_answer else 0,
+                cost=profile.cost_of(condense.Usage(size - known, cache_read=known)),
             )
             written = self.requests.store(call, opening.request, compared, stored)
         return call, written

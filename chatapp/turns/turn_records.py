@@ -28,7 +28,6 @@ from chatapp.models.calls import taken_by
 from chatapp.models.database import lock
 from chatapp.models.fields import sentences_in
 from chatapp.operations.telemetry import note_call
-from chatapp.providers import provider_spec
 from chatapp.storage.partial_replies import kept_draft, partial_replies
 
 INTERRUPTED = "interrupted"
@@ -93,8 +92,12 @@ def _last_message(turn: Turn) -> Message | None:
 
 def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
     """Account for a call that broke off: by its reported usage, and estimates of the rest."""
-    called = {"name": call.profile_name, "provider": call.provider, "model": call.model}
-    profile = Profile.objects.filter(owner=call.conversation.owner_id, **called).first()
+    owner = call.conversation.owner
+    named = Profile.objects.filter(owner=owner, name=call.profile_name, provider=call.provider)
+    # Where it was changed since, nobody knows who paid.
+    profile = named.first() or Profile(owner=owner, provider=call.provider)
+    if profile.model != call.model:
+        profile = profile.for_model(call.model)
     written = partial_replies.newest(call)
     estimate = call.condensation.tokens_before if call.condensation else call.tokens_estimated
     told = written.usage
@@ -103,9 +106,7 @@ def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
         input=told.input if told.prompt else estimate or 0,
         output=max(told.output, sizes.COUNTER.count(written.written)),
     )
-    # Where its profile was changed since, nobody knows who paid.
-    listed = provider_spec(call.provider).prices_of(call.model)
-    cost = profile.cost_of(usage) if profile else listed.cost(usage)
+    cost = profile.cost_of(usage)
     status = ModelCall.Status.INTERRUPTED
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage),

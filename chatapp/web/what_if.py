@@ -29,6 +29,7 @@ from chatapp.page.transcript import labels
 from chatapp.page.transcript.receipt_labels import facts_kept
 from chatapp.project.sentences import translate as _
 
+ZERO = Decimal(0)
 # Messages that are gone through to see how often it would have condensed; the newest ones.
 MOST = 2_000
 # Facts that are listed of those that are lost, and of those that are not in the originals.
@@ -122,7 +123,7 @@ class Trial:
     reduction: condense.Reduction | None = None
     receipt: condense.Receipt = field(default_factory=condense.Receipt)
     grounded: condense.Receipt | None = None
-    cost: Decimal | None = Decimal(0)
+    cost: Decimal | None = ZERO
     error: str = ""
 
 
@@ -186,7 +187,8 @@ def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer | None
             terms.conversation.pk, reduction, baseline.effective, baseline.toolbox.holds
         ),
         grounded=_ground(baseline, reduction) if reduction.summary else None,
-        cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
+        # What was charged is in the cost alone; without prices that is nothing, and nobody knows.
+        cost=reduction.cost or terms.writer.cost_of(reduction.usage) if reduction.prompt else ZERO,
     )
 
 

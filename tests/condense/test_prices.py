@@ -1,5 +1,6 @@
 """Usage and cost."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from condense.prices import Prices, Surcharge, Usage
@@ -32,3 +33,17 @@ def test_a_long_prompt_costs_its_surcharge() -> None:
     assert prices.cost(Usage(272_000, 10)) == Decimal("0.3401")
     assert prices.cost(Usage(272_001, 10)) == Decimal("0.6801525")
     assert prices.cost(Usage(1, 10, cache_read=272_000)) == Decimal("0.0001525")
+
+
+def test_terms_of_a_bill_multiply_tokens_or_have_a_fee_each() -> None:
+    """What is billed beside the tokens has their prices, and its own length; charges know best."""
+    times = {"fast": Decimal(2), "standard": Decimal(1), "us": Decimal("1.1")}
+    more = Surcharge(100, input=Decimal(5))
+    prices = Prices(input=Decimal(4), surcharge=more, times=times, fees={"search": Decimal("0.01")})
+    usage = Usage(100, terms={"fast": 1, "us": 1, "search": 3})
+    assert prices.cost(usage) == Decimal("0.00088") + Decimal("0.03")
+    assert prices.cost(replace(usage, beside=(Usage(200),))) == Decimal("0.03968")
+    assert prices.covers(usage)
+    odd = Usage(100, terms={"priority": 1})
+    assert (prices.covers(odd), prices.covers(replace(odd, charged=Decimal(1)))) == (False, True)
+    assert prices.cost(odd) == Decimal("0.0004")

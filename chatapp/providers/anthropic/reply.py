@@ -3,15 +3,16 @@
 import json
 import logging
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import read_arguments
 from chatapp.providers.call_errors import Undocumented
-from chatapp.providers.charges import charged_in
+from chatapp.providers.charges import charged_in, terms_in
 from chatapp.providers.formats import at, listed
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
@@ -19,6 +20,10 @@ from chatapp.providers.written_calls import known_name
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
 _HOUR = "cache_creation.ephemeral_1h_input_tokens"
+# Names in a report of usage by which the API bills, and the parts of it that are the model's own.
+_NAMES = ("service_tier", "speed", "inference_geo", "fallback_credit.status.type")
+_OWN = ("message", "compaction")
+NOTHING = condense.Usage()
 MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
 log = logging.getLogger(__name__)
@@ -174,6 +179,24 @@ class Reply(StreamedReply):
             return
         if not isinstance(usage, Mapping):
             raise Undocumented
+        before, parts = self.usage, listed(usage.get("iterations"))
+        # A summary that the API has made on its way is in no total, and may be all there is.
+        apart = [self._tokens(one) for one in parts if one.get("type") == "compaction"]
+        used = [self._tokens(usage, before), *apart]
+        first, *others = [one for one in used if one.prompt] or used
+        foreign = Counter([one.get("type") for one in parts if one.get("type") not in _OWN])
+        searches = usage.get("server_tool_use")
+        counts = {**foreign, **(searches if isinstance(searches, Mapping) else {})}
+        self.usage = replace(
+            first,
+            charged=charged_in(usage) or before.charged,
+            terms={**before.terms, **terms_in([at(usage, one) for one in _NAMES], counts.items())},
+            beside=tuple(others) or before.beside,
+        )
+        yield events.UsageReported(self.usage)
+
+    def _tokens(self, usage: Mapping[Any, Any], before: condense.Usage = NOTHING) -> condense.Usage:
+        """Return the tokens in a report; missing numbers are those of ``before``."""
 
         def number(key: str, before: int) -> int:
             value = usage.get(key)
@@ -184,16 +207,14 @@ class Reply(StreamedReply):
             self._note(f"usage, {key} is no number of tokens")
             return before
 
-        written = number("cache_creation_input_tokens", self.usage.cache_write)
-        self.usage = condense.Usage(
-            input=number("input_tokens", self.usage.input),
-            output=number("output_tokens", self.usage.output),
-            cache_read=number("cache_read_input_tokens", self.usage.cache_read),
+        written = number("cache_creation_input_tokens", before.cache_write)
+        return condense.Usage(
+            input=number("input_tokens", before.input),
+            output=number("output_tokens", before.output),
+            cache_read=number("cache_read_input_tokens", before.cache_read),
             cache_write=written,
-            cache_hour=min(written, as_tokens(at(usage, _HOUR)) or self.usage.cache_hour),
-            charged=charged_in(usage) or self.usage.charged,
+            cache_hour=min(written, as_tokens(at(usage, _HOUR)) or before.cache_hour),
         )
-        yield events.UsageReported(self.usage)
 
     def _block(self, index: int) -> condense.Block:
         block, pieces = self._blocks[index], "".join(self._pieces.get(index, ()))

@@ -5,15 +5,15 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.tool_arguments import UNPARSED, read_arguments
 from chatapp.providers import request_bytes
-from chatapp.providers.charges import charged_in
-from chatapp.providers.formats import listed
+from chatapp.providers.charges import charged_in, terms_in
+from chatapp.providers.formats import at, listed
 from chatapp.providers.reasoning import DETAILS, FIELDS, Form
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 from chatapp.providers.written_calls import known_name
@@ -38,6 +38,12 @@ _COUNTS = (
     ("total_tokens",),
 )
 _DETAILS_OF_USAGE = ("prompt_tokens_details", "input_tokens_details")
+# Tokens with a price of their own.
+_UNLIKE = (
+    *("prompt_tokens_details.audio_tokens", "completion_tokens_details.audio_tokens"),
+    *("completion_tokens_details.image_tokens", "output_tokens_details.image_tokens"),
+    "input_tokens_details.cache_write_tokens_details.ttl_12h_tokens",
+)
 _KINDS = {"/9j/": "jpeg", "UklGR": "webp", "R0lGOD": "gif"}
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,")
 _ADDRESS = re.compile(r"https?://[^<>\s]+")
@@ -83,6 +89,7 @@ class Reply(StreamedReply):
         self._form = Form()
         self._last: _Call | None = None
         self._choice: object = None
+        self._tier: object = None
         self._in_pieces = False
         self._sources: dict[str, str] = {}
 
@@ -103,9 +110,10 @@ class Reply(StreamedReply):
                     self._end(choice.get("finish_reason") or choice.get("finishReason"))
         for name in ("citations", "search_results", "web_search"):
             self._cite(chunk.get(name))
+        self._tier = chunk.get("service_tier") or self._tier
         if usage := _usage(chunk):
-            self.usage = usage
-            yield events.UsageReported(usage)
+            self.usage = replace(usage, terms={**usage.terms, **terms_in([self._tier], ())})
+            yield events.UsageReported(self.usage)
 
     def end(self) -> Iterator[events.StreamEvent]:
         """Yield the rest at the stream's end: text that was held back, and the sources."""
@@ -280,5 +288,9 @@ def read_usage(given: object) -> condense.Usage:
     if cached == read:
         output = max(output, total - prompt)
     written = min(prompt - read, stored)
-    charged = charged_in(facts)
-    return condense.Usage(prompt - read - written, output, read, written, charged=charged)
+    unlike = [(path, at(one, path)) for one in reports for path in _UNLIKE]
+    return condense.Usage(
+        *(prompt - read - written, output, read, written),
+        charged=charged_in(facts),
+        terms=terms_in((), [(path.rpartition(".")[2], count) for path, count in unlike]),
+    )

@@ -165,7 +165,7 @@ async def test_an_error_keeps_status_words_and_headers(
 async def test_responses_go_to_their_own_door_with_all_their_items(
     upstream: RawServer, token: str
 ) -> None:
-    """So do chat completions, and what has no answer of a conversation in it."""
+    """So do chat completions, and compactions."""
     body = json.dumps({"model": "gpt-6.1-sol", "stream": True, "input": ITEMS}).encode()
     for path in ("/v1/responses", "/v1/chat/completions", "/v1/responses/compact"):
         upstream.script.append(Script([b"data: [DONE]\n\n"]))
@@ -173,7 +173,7 @@ async def test_responses_go_to_their_own_door_with_all_their_items(
         assert answer.status == 200
         assert upstream.bodies[-1] == body
         assert upstream.heads[-1].startswith(b"POST " + path.encode())
-    assert await recorded() == [body, body]
+    assert await recorded() == [body, body, body]
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd", "br"])

@@ -15,7 +15,7 @@ from chatapp.gateway.bodies import LARGEST
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
 from chatapp.models.database import reading
 from chatapp.turns.crash_recovery import close_left
-from tests.chatapp.gateway.programs import Answer, Visit, said_in, talks, visit
+from tests.chatapp.gateway.programs import Answer, Visit, body_of, said_in, talks, visit
 from tests.chatapp.gateway.streams import ASKED, FIRST_HALF, SECOND_HALF
 from tests.standin.raw_server import RawServer, Script
 
@@ -62,6 +62,27 @@ async def test_requests_that_come_at_once_are_on_record_before_their_answers_go_
     assert stored == len(many)
 
 
+async def test_requests_at_once_keep_to_a_budget(
+    upstream: RawServer, token: str, alice: User
+) -> None:
+    """One that is under way counts with its prompt."""
+    await Preferences.objects.filter(owner=alice).aupdate(month_budget="0.01")
+    upstream.script.append(Script([FIRST_HALF, SECOND_HALF], gate=asyncio.Event()))
+    said = [{"role": "user", "content": "word " * 3_000}]
+    asked = body_of(model="claude-opus-5", stream=True, messages=said)
+    one = Visit("/v1/messages", token, asked)
+    await one.answer.wait_for(b"Half a")
+    while not await ModelCall.objects.aexists():
+        pass
+    other = Visit("/v1/messages", token, asked)
+    await other.task
+    refused = other.answer
+    assert (refused.status, error_of(refused)) == (403, "permission_error")
+    assert len(upstream.bodies) == 1
+    one.leave()
+    await one.task
+
+
 async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: str) -> None:
     """The next process finds the draft of an owner that is gone."""
     one = await halfway(upstream, token)
@@ -77,6 +98,32 @@ async def test_what_was_sent_before_a_crash_is_kept(upstream: RawServer, token: 
     await one.task
     await recording.settle()
     assert (await Conversation.objects.aget()).last_seq == 2
+
+
+async def test_what_was_read_before_a_crash_is_paid_for(upstream: RawServer, token: str) -> None:
+    """Nothing of it was reported."""
+    chunk = b'data: {"choices": [{"index": 0, "delta": {"content": "Half a"}}]}\n\n'
+    upstream.script.append(Script([chunk, b""], gate=asyncio.Event()))
+    said = [{"role": "user", "content": "word " * 3_000}]
+    one = Visit("/v1/chat/completions", token, body_of(model="gpt-6.1-sol", messages=said))
+    await one.answer.wait_for(b"Half a")
+    while not await ModelCall.objects.aexists():
+        pass
+
+    def crash() -> ModelCall:
+        ModelCall.objects.update(owner="gone")
+        recording.partial_replies.forget(ModelCall.objects.get().pk)
+        close_left()
+        return ModelCall.objects.get()
+
+    call = await sync_to_async(crash)()
+    assert (call.status, call.usage_measured) == ("interrupted", False)
+    assert 3_000 <= call.tokens_input <= 3_100
+    assert call.cost
+    assert call.cost >= Decimal(4 * 3_000) / 1_000_000
+    one.leave()
+    await one.task
+    await recording.settle()
 
 
 async def test_a_line_that_breaks_is_an_error_event_at_the_end(

@@ -47,4 +47,6 @@ def test_a_cost_is_unknown_where_nobody_named_a_price(made: Profile, cost: int |
     """Unless nothing is charged there, or the server says what it has charged."""
     usage = condense.Usage(input=1_000_000)
     assert made.cost_of(usage) == cost
-    assert made.cost_of(replace(usage, charged=Decimal("0.1"))) == Decimal("0.1")
+    odd = replace(usage, terms={"odd": 1})
+    assert made.cost_of(odd) == (None if made.prices.are_set else cost)
+    assert made.cost_of(replace(odd, charged=Decimal("0.1"))) == Decimal("0.1")

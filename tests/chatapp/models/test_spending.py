@@ -214,6 +214,25 @@ async def test_a_limit_where_none_was_holds_from_the_next_step(
     assert len(anthropic_standin.requests) == 1
 
 
+async def test_a_call_that_is_under_way_counts_with_its_prompt(
+    conversation: Conversation, anthropic_standin: Standin, page: Page
+) -> None:
+    """Others begin none beyond the limit meanwhile; in the end it counts as it was billed."""
+    gate = Gate()
+    anthropic_standin.then(Reply("Done.", hold=gate))
+    await limit_later(conversation, "0.01")
+    await page.say(LONG)
+    assert await asyncio.to_thread(gate.wait_until_reached)
+    running = await ModelCall.objects.aget()
+    with pytest.raises(SpendingLimitReached):
+        await sync_to_async(check_spending)(conversation.pk)
+    gate.open()
+    await page.until_idle()
+    call = await ModelCall.objects.aget()
+    assert (running.status, running.usage_measured, call.usage_measured) == ("running", False, True)
+    assert 0 < (running.cost or 0) != call.cost
+
+
 async def test_no_summary_is_asked_for_once_a_limit_is_reached(
     conversation: Conversation, anthropic_standin: Standin, page: Page
 ) -> None:

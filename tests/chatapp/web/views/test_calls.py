@@ -44,7 +44,7 @@ def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
     assert (gpt["profile_name"], own["unpriced"], own["measured"]) == ("GPT", 1, None)
     titles = [one["title"] for one in page.context["conversations"]]
     assert titles == ["Dear", conversation.title]
-    for words in ("≈ $0.0002", "$0.30", "1 call ", "Own server"):
+    for words in ("≈ $0.0002", "$0.30", "1 call ", "Own server", "A cost is unknown if"):
         assert words in page.text
 
 

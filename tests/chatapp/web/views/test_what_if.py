@@ -17,7 +17,9 @@ from chatapp.project.sentences import money
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
+from tests.chatapp.gateway.streams import event
 from tests.records import append_many
+from tests.standin.behaviours import Answer
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.django_db
@@ -191,6 +193,23 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert as_stored(claude) == before
     assert not Turn.objects.exists()
     assert money(call.cost) in browser.get(reverse("costs")).text
+
+
+def test_what_a_trial_was_charged_is_its_cost(
+    claude: Conversation, browser: Client, anthropic_standin: Standin
+) -> None:
+    """Whatever its prices say."""
+    said = "<analysis>Short.</analysis><summary>What was said.</summary>"
+    usage = {"input_tokens": 5, "cost": 0.25}
+    told = event("message_start", message={"usage": usage})
+    told += event("content_block_start", index=0, content_block={"type": "text", "text": said})
+    told += event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 9})
+    anthropic_standin.then(Answer([told + event("message_stop")]))
+    fields = {"strategies": ["fresh_start"], "thresholds": "100", "ask": "fresh_start||"}
+    answer = compare(browser, claude, predicted="9", **fields)
+    # A summary that left something out was completed by a second call.
+    spent = ModelCall.objects.spent()["cost"]
+    assert answer.context["card"].tried.cost == spent > Decimal("0.25")
 
 
 def test_a_prompt_stands_beside_the_one_in_force_where_a_model_reads_it(
