@@ -124,7 +124,7 @@ def test_a_conversation_that_is_deleted_elsewhere_runs_no_more_on_this_page(
     expect(chat.rows("Agent")).to_contain_text("Once upon")
     expect(chat.stop).to_be_visible()
     line.cut(4403)
-    expect(page.get_by_text("You can't see this conversation.")).to_be_visible()
+    expect(page.get_by_text("This conversation was deleted, or you may not see it")).to_be_visible()
     expect(chat.stop).to_be_hidden()
     expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
     expect(chat.rows("Agent")).to_contain_text("Once upon")
