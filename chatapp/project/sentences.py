@@ -159,5 +159,5 @@ def zone_named(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):
-        # Anybody can write anything into a cookie, and a small system has no list of zones.
+        # Anybody can write anything into a cookie.
         return UTC

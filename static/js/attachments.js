@@ -69,7 +69,7 @@ export class Attachments {
       this.#list.append(place);
       this.#uploads += 1;
       this.#onChange();
-      const chip = await this.#upload(await fitted(file)).catch(() => "");
+      const chip = await this.#upload(file).catch(() => "");
       this.#uploads -= 1;
       if (chip) place.insertAdjacentHTML("afterend", chip);
       place.remove();
@@ -128,7 +128,14 @@ export class Attachments {
   /** Return the chip of what the server keeps now, "" where it was refused. */
   async #upload(file) {
     const body = new FormData();
-    body.append("file", file, file.name);
+    try {
+      // A folder has no bytes, and what was moved meanwhile has none any more.
+      await file.slice(0, 1).arrayBuffer();
+      body.append("file", await fitted(file), file.name);
+    } catch {
+      toast(text("unreadable", { name: file.name }), "error");
+      return "";
+    }
     body.append("conversation", this.#list.dataset.conversation ?? "");
     const response = await orSay(fetch(`${this.#address}new/`, { method: "POST", body, headers }));
     if (!response) return "";

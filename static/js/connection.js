@@ -7,6 +7,8 @@ const line = document.getElementById("connection");
 const PATIENCE = 700;
 // That the connection is back is news for this long.
 const NEWS = 8000;
+// Seconds until the next try: the page came, and its line has failed so often that something stops it.
+const MANY = 3;
 // A message is not among these: the composer keeps it and sends it by itself.
 const UNDONE = {
   "condense.start": "notCondensed",
@@ -16,12 +18,15 @@ const UNDONE = {
 };
 
 let state = [];
+let said = "";
 let undone = "";
 let advice = text("tryLater");
 let timer = 0;
 
 function show() {
   const words = [...state, ...(undone ? [undone, advice] : [])].filter(Boolean);
+  // Written anew, the same words would be read out again.
+  if (said === (said = String(words))) return;
   line.replaceChildren(...words.flatMap((word) => [word, " "]));
   line.hidden = !words.length;
 }
@@ -49,20 +54,22 @@ function back() {
 /** `tell` hears whether the line is known to be lost. */
 export function showConnection(socket, signIn, tell) {
   let isLost = true;
+  let isNew = true;
   const lose = (words, hint) => {
     become(words, hint);
     tell(true);
   };
   socket.addEventListener("frame", () => {
     if (!isLost) return;
-    isLost = false;
+    isLost = isNew = false;
     back();
     tell(false);
   });
-  socket.addEventListener("offline", () => {
+  socket.addEventListener("offline", ({ detail: wait }) => {
     isLost = true;
-    if (undone) lose([text("offline")]);
-    else timer ||= setTimeout(() => lose([text("offline")]), PATIENCE);
+    const words = [text(isNew && wait > MANY ? "blocked" : "offline")];
+    if (undone) lose(words);
+    else timer ||= setTimeout(() => lose(words), PATIENCE);
   });
   socket.addEventListener("expired", () => lose([text("expired"), make("a", { href: signIn }, text("signIn"))], ""));
   socket.addEventListener("forbidden", () => lose([text("notYours")], ""));

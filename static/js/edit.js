@@ -1,8 +1,14 @@
 // Editing a message in place: the row becomes a small composer, and Esc leaves it as it was.
 import { make, makeButton, onEnter } from "./elements.js";
 import { sourceOf } from "./source.js";
+import { session } from "./storage.js";
 import { text } from "./text.js";
 import { orSay } from "./toast.js";
+
+// What was typed in the edit that the page was left with, and the row it was in.
+const LEFT = `edit-${location.pathname}`;
+
+const rowOf = (id) => document.querySelector(`#${id}[data-editable]`);
 
 export class Editing {
   #composer;
@@ -18,6 +24,14 @@ export class Editing {
       const opener = event.target.closest("[data-edit]");
       if (opener) this.start(opener.closest(".message"));
     });
+    addEventListener("pagehide", () => {
+      const area = document.querySelector(".is-editing textarea");
+      const isTyped = area && area.value !== area.defaultValue;
+      session.set(LEFT, isTyped ? JSON.stringify([area.closest(".row")?.id, area.value]) : null);
+    });
+    const [id, words] = JSON.parse(session.get(LEFT)) ?? [];
+    if (rowOf(id)) this.start(rowOf(id), words);
+    else if (words) composer.takeUp(words);
   }
 
   get row() {
@@ -32,13 +46,13 @@ export class Editing {
     return Boolean(last);
   }
 
-  async start(row) {
+  async start(row, typed) {
     if (!this.#composer.canSend()) return;
     this.cancel();
     const words = await orSay(sourceOf(row));
     // Meanwhile it may have been replaced, or something begun.
     if (words === undefined || this.row || !row.isConnected || this.#composer.running) return;
-    const area = make("textarea", { value: words, dir: "auto", ariaLabel: text("yourEdit") });
+    const area = make("textarea", { defaultValue: words, value: typed ?? words, dir: "auto", ariaLabel: text("yourEdit") });
     const foot = make(
       "div",
       { className: "edit-foot" },
@@ -67,7 +81,7 @@ export class Editing {
 
   /** Go on in the row that replaced the edited one, or in the composer. */
   #move(old) {
-    const row = document.querySelector(`#${old.id}[data-editable]:not(.is-hidden)`);
+    const row = rowOf(old.id);
     if (row) return this.#open(row, old.querySelector(".message-body").childNodes);
     this.#composer.takeUp(old.querySelector("textarea").value);
   }

@@ -67,8 +67,9 @@ document.addEventListener(
 
 /** Open or close a fold's view, or the ways to undo it; what opens is brought into view. */
 export function startViews(scroll) {
-  document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+  document.body.addEventListener("htmx:afterSwap", async ({ detail: { target } }) => {
     if (!target.matches("dialog.ways")) return;
+    await loadRecords();
     // What has the focus in it is scrolled to, so what was clicked is let go.
     scroll.read();
     target.show();

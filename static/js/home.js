@@ -3,6 +3,7 @@
 import { Attachments } from "./attachments.js";
 import { calledIn, commandSource } from "./completions.js";
 import { onEnter } from "./elements.js";
+import { session } from "./storage.js";
 import { Suggestions } from "./suggestions.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -11,6 +12,8 @@ const form = document.getElementById("home-composer");
 const box = form.querySelector("textarea");
 const limit = Number(form.dataset.longest);
 const inConversations = form.dataset.inConversations.split(" ");
+const BEGUN = `begun-${document.getElementById("main").dataset.user}`;
+let isSent = false;
 const attachments = new Attachments(box, check);
 new Suggestions([commandSource]);
 
@@ -29,6 +32,9 @@ function check() {
 }
 
 box.addEventListener("input", check);
+// What was begun here is kept while one looks elsewhere.
+box.value ||= session.get(BEGUN) ?? "";
+addEventListener("pagehide", () => session.set(BEGUN, isSent ? null : box.value));
 
 onEnter(box, () => (box.value.trim() || attachments.ids.length) && form.requestSubmit());
 
@@ -46,6 +52,7 @@ form.addEventListener("submit", (event) => {
 });
 
 form.addEventListener("formdata", ({ formData }) => {
+  isSent = true;
   for (const id of attachments.ids) formData.append("attachments", id);
 });
 

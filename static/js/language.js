@@ -1,9 +1,10 @@
 // An open page whose reader has chosen another language elsewhere: it is loaded anew, not mixed.
+import { language } from "./text.js";
 import { loadAnew } from "./typed.js";
 
 /** Whether an answer is in the page's language; where it is not, the page is loaded anew. */
-export function isOurs(language) {
-  if (!language || language === document.documentElement.lang) return true;
+export function isOurs(theirs) {
+  if (!theirs || theirs === language) return true;
   loadAnew();
   return false;
 }

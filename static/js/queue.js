@@ -84,7 +84,7 @@ export class Queue {
     if (words === undefined || !chip.isConnected || this.#edited) return;
     const form = document.getElementById("queued-edit").content.cloneNode(true);
     const area = form.querySelector("textarea");
-    area.value = words;
+    area.defaultValue = words;
     chip.append(form);
     chip.classList.add("is-editing");
     this.#edited = chip;

@@ -31,7 +31,8 @@ export function refreshList() {
   clearTimeout(timer);
   timer = setTimeout(() => {
     const form = document.querySelector(".sidebar-search");
-    if (!form.elements.q.value) window.htmx.trigger(form, "submit");
+    // The page to sign in has no list.
+    if (form?.elements.q.value === "") window.htmx.trigger(form, "submit");
   }, 100);
 }
 

@@ -1,11 +1,13 @@
 // The page's words in its language, with numbers as the reader writes them; "{name}" stands for a value.
 
+/** The page's language: a browser that translates the page writes another into its root. */
+export const language = document.documentElement.lang;
 /** How numbers and moments are written, as the server writes them. */
 export const locale = document.documentElement.dataset.locale;
 
 const texts = JSON.parse(document.getElementById("script-texts").textContent);
-const plural = new Intl.PluralRules(document.documentElement.lang);
-const rows = new Intl.ListFormat(document.documentElement.lang);
+const plural = new Intl.PluralRules(language);
+const rows = new Intl.ListFormat(language);
 const numbers = new Intl.NumberFormat(locale, { useGrouping: "always" });
 
 const shares = new Intl.NumberFormat(locale, { style: "percent" });

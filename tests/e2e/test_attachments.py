@@ -1,6 +1,7 @@
 """Files go with a message: by picker, paste and drop, as chips until it is sent."""
 
 import base64
+from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, expect
 
@@ -123,8 +124,13 @@ def test_what_is_dropped_or_pasted_is_attached(open_chat: OpenChat, standin: Sta
     assert f"See: {long}" in texts(standin.requests[0].body)[0]
 
 
-def test_what_is_removed_or_refused_is_not_sent(open_chat: OpenChat, standin: Standin) -> None:
-    """From the keyboard, and the focus stays where one goes on; a refusal is a sentence."""
+def test_what_is_removed_or_refused_is_not_sent(
+    open_chat: OpenChat, standin: Standin, tmp_path: Path
+) -> None:
+    """From the keyboard, and the focus stays where one goes on; a refusal is a sentence.
+
+    A folder is refused, too.
+    """
     chat = open_chat()
     standin.reply("One.")
     pick(chat, PHOTO, SOURCE)
@@ -140,6 +146,11 @@ def test_what_is_removed_or_refused_is_not_sent(open_chat: OpenChat, standin: St
     chat.box.fill("Nothing attached.")
     pick(chat, FilePayload(name="empty.txt", mimeType="text/plain", buffer=b""))
     expect(chat.page.get_by_text("“empty.txt” is empty.")).to_be_visible()
+    drag = {"items": [], "files": [str(tmp_path)], "dragOperationsMask": 1}
+    session = chat.page.context.new_cdp_session(chat.page)
+    for step in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": step, "x": 600, "y": 400, "data": drag})
+    expect(chat.page.get_by_text(f"“{tmp_path.name}” can't be read.")).to_be_visible()
     expect(chips(chat)).to_have_count(0)
     expect(chat.box).to_have_value("Nothing attached.")
     chat.box.press("Enter")

@@ -130,11 +130,18 @@ def test_scripts_write_moments_and_numbers_in_the_chosen_language(
 
 
 def test_an_open_page_is_not_mixed_of_two_languages(tabs: Tabs, desk: Desk) -> None:
-    """Its reader's next look at something loads it anew, with what was typed into it."""
+    """Its reader's next look at something loads it anew, with what was typed into it.
+
+    A page that the browser translates has the language of that, and stays.
+    """
     page = tabs.open()
     page.goto("/settings/agent/")
     typed = page.locator("#main form[method=post] input[type=number]:visible").first
     typed.fill("7")
+    page.evaluate("document.documentElement.lang = 'nl'")
+    page.get_by_role("searchbox").first.fill("nothing")
+    expect(page.locator("#conversation-list")).to_contain_text("nothing")
+    expect(page.locator("html")).to_have_attribute("lang", "nl")
     desk.post("/settings/", **SETTINGS, language="de")
     try:
         page.get_by_role("searchbox").first.fill("nothing at all")

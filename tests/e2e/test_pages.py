@@ -133,3 +133,37 @@ def test_the_sidebar_is_a_drawer_on_a_phone(open_page: OpenPage) -> None:
     page.keyboard.press("Escape")
     expect(link).to_be_hidden()
     expect(page.get_by_role("button", name="Sidebar", exact=True)).to_be_focused()
+
+
+def test_a_low_window_has_room_for_everything(
+    open_page: OpenPage, addresses: dict[str, str]
+) -> None:
+    """A phone that lies on its side reaches the end of the sidebar.
+
+    At four times its size, a conversation can be read beside what is written to it.
+    """
+    page = open_page("/")
+    page.set_viewport_size({"width": 640, "height": 360})
+    page.get_by_role("button", name="Sidebar").click()
+    page.get_by_role("button", name="Sign out").hover()
+    page.set_viewport_size({"width": 320, "height": 256})
+    page.goto(addresses["history"])
+    page.get_by_role("textbox", name="Message").fill("One line\n" * 20)
+    assert page.evaluate("scroller.clientHeight") >= 128
+    page.get_by_text("It says: land in sight.").hover()
+
+
+def test_what_was_begun_on_the_first_page_is_there_after_a_look_elsewhere(
+    first_page: Page,
+) -> None:
+    """Until it was sent."""
+    page = first_page
+    box = page.get_by_role("textbox", name="Message")
+    box.fill("Begun here")
+    for place in ("/settings/", "/"):
+        page.goto(place)
+    expect(box).to_have_value("Begun here")
+    box.press("Enter")
+    expect(page.get_by_role("article", name="You")).to_contain_text("Begun here")
+    page.goto("/")
+    expect(box).to_have_value("")

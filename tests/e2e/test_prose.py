@@ -56,6 +56,10 @@ def test_words_of_a_table_stay_whole_and_what_is_wide_scrolls_in_its_own_box(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert is_scrollable(page, ".table-box") == (width == 360)
         expect(box.get_by_role("cell", name="1,200,000")).to_have_css("text-align", "right")
+    # On paper nothing scrolls.
+    page.emulate_media(media="print")
+    assert not is_scrollable(page, ".table-box")
+    page.emulate_media(media="null")
 
     assert complaints(page) == []
     for selector in (".table-box", ".code-block pre", ".formula"):

@@ -16,7 +16,7 @@ def waiting(chat: Chat) -> Locator:
 def test_what_waits_is_edited_removed_and_sent_by_itself(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """The keyboard is enough, a reload changes nothing, and the focus stays in the composer."""
+    """The keyboard is enough, a reload loses nothing, and the focus stays in the composer."""
     chat, gate = open_chat(), Gate()
     standin.then(Reply("One two three four.", gate=gate), Reply("Hello, Grace."))
     chat.type("Count.")
@@ -35,6 +35,12 @@ def test_what_waits_is_edited_removed_and_sent_by_itself(
     chat.box.press("ArrowUp")
     edit = chat.page.get_by_role("textbox", name="Queued message")
     expect(edit).to_be_focused()
+    edit.fill("I am nobody.")
+    chat.open()
+    expect(chat.box).to_have_value("I am nobody.")
+    chat.box.fill("")
+    expect(waiting(chat)).to_contain_text("I am Ada.")
+    chat.box.press("ArrowUp")
     edit.fill("I am Grace.")
     edit.press("Enter")
     expect(waiting(chat)).to_contain_text("I am Grace.")

@@ -1,6 +1,7 @@
 """A turn belongs to the server: pages come and go, and each shows the same."""
 
 import re
+from contextlib import suppress
 from functools import partial
 
 from playwright.sync_api import Page, Route, WebSocket, expect
@@ -13,6 +14,7 @@ from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 STORY = "Once upon a time there was a **folded** sheet.\n\nThe end of it."
+TRIES = 20
 TOLD = "Once upon a time there was a folded sheet."
 
 
@@ -122,7 +124,7 @@ def test_a_conversation_that_is_deleted_elsewhere_runs_no_more_on_this_page(
     expect(chat.rows("Agent")).to_contain_text("Once upon")
     expect(chat.stop).to_be_visible()
     line.cut(4403)
-    expect(page.get_by_text("You can't see this conversation.")).to_be_visible()
+    expect(page.get_by_text("This conversation was deleted, or you may not see it")).to_be_visible()
     expect(chat.stop).to_be_hidden()
     expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
     expect(chat.rows("Agent")).to_contain_text("Once upon")
@@ -172,6 +174,24 @@ def test_rows_that_could_not_be_fetched_are_fetched_again(
     expect(said.first).to_be_visible()
     expect(chat.button("Undo rewind")).to_be_visible()
     assert not failures
+
+
+def test_a_page_whose_line_never_comes_says_what_may_be_the_reason(
+    own_page: Page, addresses: dict[str, str]
+) -> None:
+    """The conversation is there to be read."""
+    own_page.clock.install()
+    own_page.route_web_socket("**/ws/**", lambda line: line.close(code=1001))
+    own_page.goto(addresses["rich"])
+    expect(own_page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    said = own_page.get_by_text("A proxy or an extension may block WebSockets.")
+    for _ in range(TRIES):
+        with suppress(AssertionError):
+            expect(said).to_be_visible(timeout=400)
+            break
+        own_page.clock.fast_forward(3_000)
+    expect(said).to_be_visible()
+    expect(own_page.get_by_role("log")).to_contain_text("Show me.")
 
 
 HIDE = """(hidden) => {

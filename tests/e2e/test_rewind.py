@@ -104,6 +104,9 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     edit = chat.page.get_by_role("textbox", name="Your edit")
     expect(edit).to_have_value(long(PASSWORD))
     edit.fill("There is no vault.")
+    # Nothing that was typed is lost with the page.
+    chat.open()
+    expect(edit).to_have_value("There is no vault.")
     chat.rows("You").first.get_by_role("button", name="Send").click()
     chat.finished()
     expect(chat.rows("Version 1 of 2")).to_have_count(0)
