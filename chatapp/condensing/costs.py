@@ -98,7 +98,7 @@ def is_cheaper(terms: TurnSettings, history: Sequence[condense.Message]) -> bool
     """
     if not terms.condenses_idle or terms.writer != terms.profile:
         return False
-    scale = Scale.read(terms.conversation, terms.profile, terms.system)
+    scale = Scale.read(terms)
     size, profile = scale.weigh(history).value, terms.profile
     if not profile.spec.caches_prompts or size < LEAST * terms.budget(history).condenses_at:
         return False

@@ -218,7 +218,7 @@ def _prepare(draft: BackgroundDraft) -> tuple[condense.Condenser, condense.Situa
     # Before what it is made of: what is changed meanwhile makes the draft useless.
     basis = basis_of(terms)
     conversation, profile = terms.conversation, terms.profile
-    journal = journal_outside(terms, Scale.read(conversation, profile, terms.system))
+    journal = journal_outside(terms, Scale.read(terms))
     effective = journal.read_history()
     tried = Condensation.objects.filter(conversation=pk).aggregate(seq=Max("at_seq"))["seq"]
     # The environment is told when the draft is applied, as it is then.

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.conversations.context import sizes
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.conversations import choose_profile
 from chatapp.conversations.forks import fork_conversation
 from chatapp.conversations.locks import lock, refuse_while_running
@@ -231,17 +232,17 @@ def _weigh(conversation: Conversation, later: int) -> tuple[condense.TokenCount 
     profile = conversation.answering
     if profile is None:
         return None, None
-    allowed = sizes.capacity_of(conversation, profile)
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     history = message_store.read_outline(conversation.pk)[0]
-    tokens = sizes.context_size(conversation, profile, history)
+
+    def weigh(by: Profile) -> tuple[condense.TokenCount, int]:
+        terms = terms_with(conversation, by)
+        return sizes.Scale.read(terms).weigh(history), terms.budget().capacity
+
+    tokens, allowed = weigh(profile)
     if tokens.value <= allowed:
         return tokens, allowed
-    larger = [
-        other
-        for other in conversation.owner.profiles.order_by("context_window")
-        if other != profile and other.key_source != KeySource.MISSING
-        if sizes.context_size(conversation, other, history).value
-        <= sizes.capacity_of(conversation, other)
-    ]
+    others = conversation.owner.profiles.order_by("context_window").exclude(pk=profile.pk)
+    usable = [(one, *weigh(one)) for one in others if one.key_source != KeySource.MISSING]
+    larger = [one for one, size, most in usable if size.value <= most]
     raise DoesNotFit(tokens.value, allowed, later=later, larger=larger)

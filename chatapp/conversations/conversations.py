@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.turn_context import system_of
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.files.workspaces import lay_out_samples
 from chatapp.conversations.toolbox.toolbox import SAMPLES
 from chatapp.models import Conversation, Folder, Profile, Share, spending
@@ -36,7 +36,7 @@ def start_conversation(
     )
     if workspace == SAMPLES:
         # What every request repeats takes its share of the window.
-        beside = sum(sizes.overhead_of(made, profile, system_of(made, profile))) if profile else 0
+        beside = sum(sizes.overhead_of(terms_with(made, profile))) if profile else 0
         lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made

@@ -108,7 +108,7 @@ def _prepare(pk: uuid.UUID) -> tuple[condense.Condenser, condense.Situation]:
     terms = read_terms(pk)
     if terms is None or terms.conversation.deleted_at:
         raise AgentError(CHANGED)
-    scale = Scale.read(terms.conversation, terms.profile, "")
+    scale = replace(Scale.read(terms), overhead=0)
     journal = journal_outside(terms, scale)
     size = scale.weigh(history := journal.read_history())
     # The client's prompt and tools, in place of our own.

@@ -38,7 +38,7 @@ class TurnLoop(AgentLoop):
         provider = provider_for(profile)
         toolbox = toolbox_for(run.folder, run.conversation, profile, run.zone)
         vars(run)["tools"] = toolbox.specs
-        scale = Scale.read(run.conversation, profile, run.system, run.tools, prompts)
+        scale = Scale.read(run, prompts)
         saver = RetriedWrites(audience)
         journal = ConversationJournal(run, scale, saver)
         super().__init__(

@@ -73,7 +73,7 @@ def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) ->
     """Return the conversation of these terms with its effective history, or with ``seen``."""
     conversation, profile = terms.conversation, terms.profile
     effective = (*seen,) or message_store.read_effective(conversation.pk)
-    scale = Scale.read(conversation, profile, terms.system)
+    scale = Scale.read(terms)
     return Baseline(
         terms=terms,
         effective=effective,

@@ -13,11 +13,9 @@ from typing import NamedTuple, Self
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.events import ContextChanged
 from chatapp.agent.ports import ToolSpec
-from chatapp.conversations.context.turn_context import TurnSettings, budget_for, system_of
-from chatapp.conversations.toolbox import toolbox
+from chatapp.conversations.context.turn_context import TurnSettings, budget_for, terms_with
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.models.calls import measured_prompts
 from chatapp.project.sentences import number, percent
@@ -39,16 +37,10 @@ class Overhead(NamedTuple):
     tools: int
 
 
-def overhead_of(
-    conversation: Conversation,
-    profile: Profile,
-    system: str,
-    tools: tuple[ToolSpec, ...] | None = None,
-) -> Overhead:
+def overhead_of(terms: TurnSettings) -> Overhead:
     """Return the overhead of every request, as estimated for a provider's model."""
-    tools = toolbox.offered(conversation, profile) if tools is None else tools
-    tool_prompt = provider_spec(profile.provider).tool_prompt_tokens
-    return Overhead(_size_of(system), _size_of(tools) + tool_prompt)
+    tool_prompt = provider_spec(terms.profile.provider).tool_prompt_tokens
+    return Overhead(_size_of(terms.system), _size_of(terms.tools) + tool_prompt)
 
 
 @functools.lru_cache(maxsize=200)
@@ -63,26 +55,13 @@ def sum_tokens(history: Sequence[condense.Message]) -> int:
     return condense.count_messages(history, COUNTER)
 
 
-def context_size(
-    conversation: Conversation, profile: Profile, history: Sequence[condense.Message]
-) -> condense.TokenCount:
-    """Return the size of ``history``, with system prompt and tools, for ``profile``."""
-    return Scale.read(conversation, profile, system_of(conversation, profile)).weigh(history)
-
-
-def capacity_of(conversation: Conversation, profile: Profile) -> int:
-    """Return the most tokens of a request to ``profile`` that its reply leaves room for."""
-    preferences = preferences_of(conversation.owner)
-    return budget_for(profile, preferences, conversation=conversation).capacity
-
-
 def room_in(conversation: Conversation) -> float:
     """Return the tokens that still fit into a request; infinite without a profile."""
-    profile = conversation.answering
-    if profile is None:
+    if (profile := conversation.answering) is None:
         return math.inf
-    size = context_size(conversation, profile, message_store.read_outline(conversation.pk)[0])
-    return capacity_of(conversation, profile) - size.value
+    terms = terms_with(conversation, profile)
+    size = Scale.read(terms).weigh(message_store.read_outline(conversation.pk)[0])
+    return terms.budget().capacity - size.value
 
 
 @dataclass(slots=True)
@@ -102,27 +81,20 @@ class Scale:
 
     @classmethod
     def read(
-        cls,
-        conversation: Conversation,
-        profile: Profile,
-        system: str,
-        tools: tuple[ToolSpec, ...] | None = None,
-        prompts: Sequence[tuple[int, int, int, str]] | None = None,
+        cls, terms: TurnSettings, prompts: Sequence[tuple[int, int, int, str]] | None = None
     ) -> "Scale":
-        """Return the scale for ``profile`` in a conversation as it is stored.
-
-        What is given was read before.
-        """
+        """Return the scale for a conversation as it is stored; ``prompts`` may be read before."""
+        own, model = terms.conversation, terms.profile.model
         if prompts is None:
-            prompts = measured_prompts(conversation.pk, profile.model, condense.Calibration.MEMORY)
+            prompts = measured_prompts(own.pk, model, condense.Calibration.MEMORY)
         calibration = condense.Calibration()
         for estimated, measured, media, _reply in reversed(prompts):
             calibration = calibration.observe(estimated, measured, media=media)
         return cls(
-            sum(overhead_of(conversation, profile, system, tools)),
+            sum(overhead_of(terms)),
             calibration,
-            conversation.measured_tokens,
-            conversation.measured_seq or 0,
+            own.measured_tokens,
+            own.measured_seq or 0,
             prompts[0][-1] if prompts else "",
         )
 
@@ -172,7 +144,7 @@ def figures_of(
 ) -> ContextChanged:
     """Return the figures of a known context; it takes ``size``, with the messages ``beyond``."""
     budget, (hides, said_nothing) = terms.budget(history), hideable(history, beyond)
-    system, tools = overhead_of(terms.conversation, terms.profile, terms.system, terms.tools)
+    system, tools = overhead_of(terms)
     return ContextChanged(
         tokens=size.value,
         measured=size.measured,
@@ -227,15 +199,9 @@ class CondensingPoint:
         return cls(at, budget.window, budget.percent(at), automatic, *kept)
 
     @classmethod
-    def of(
-        cls,
-        profile: Profile,
-        preferences: Preferences,
-        history: Sequence[condense.Message] = (),
-        conversation: Conversation | None = None,
-    ) -> Self:
-        """Return the point for a profile, in a new conversation unless one is given."""
-        budget = budget_for(profile, preferences, history, conversation)
+    def of(cls, profile: Profile, preferences: Preferences) -> Self:
+        """Return the point for a profile in a new conversation."""
+        budget = budget_for(profile, preferences)
         return cls.of_budget(budget, automatic=preferences.auto_condense)
 
     @classmethod

@@ -123,17 +123,14 @@ ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
 
 def budget_for(
-    profile: Profile,
-    preferences: Preferences,
-    history: Sequence[condense.Message] = (),
-    conversation: Conversation | None = None,
+    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
 ) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile.
 
-    The threshold may depend on the ``conversation`` and its ``history`` so far.
+    It is that of a new conversation, unless there is a ``history``.
     """
-    of = conversation or Conversation(pk=None, owner_id=profile.owner_id)
-    terms = TurnSettings(conversation=of, profile=profile, preferences=preferences)
+    new = Conversation(pk=None, owner_id=profile.owner_id)
+    terms = TurnSettings(conversation=new, profile=profile, preferences=preferences)
     return terms.budget(history)
 
 
@@ -253,11 +250,10 @@ class TurnSettings:
         )
 
 
-def system_of(conversation: Conversation, profile: Profile) -> str:
-    """Return the system prompt of a conversation's next turn."""
+def terms_with(conversation: Conversation, profile: Profile) -> TurnSettings:
+    """Return the settings of a conversation's next turn, answered by this profile."""
     preferences = preferences_of(conversation.owner)
-    terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
-    return terms.system
+    return TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
 
 
 @dataclass(slots=True)

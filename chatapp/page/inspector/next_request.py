@@ -8,12 +8,10 @@ from datetime import datetime
 from django.db import models
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.condensing.costs import still_cached
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.turn_context import system_of
-from chatapp.conversations.toolbox import toolbox
-from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
+from chatapp.conversations.context.turn_context import TurnSettings, terms_with
+from chatapp.models import Condensation, Conversation, Rewind, message_store
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.page.inspector import parts
 from chatapp.page.transcript.labels import AttemptWords, seen_words
@@ -57,9 +55,9 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     profile = conversation.answering
     if profile is None:
         return None
-    system = system_of(conversation, profile)
+    terms = terms_with(conversation, profile)
     history, beyond = message_store.read_outline(conversation.pk)
-    size = sizes.Scale.read(conversation, profile, system).weigh(history)
+    size = sizes.Scale.read(terms).weigh(history)
     messages = [
         parts.Sized(
             one,
@@ -71,7 +69,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         )
         for one in history
     ]
-    found = (*_frame(conversation, profile, system), *parts.message_pieces(messages))
+    found = (*_frame(terms), *parts.message_pieces(messages))
     cached, until = still_cached(conversation, profile)
     read, more = cached if until else None, beyond.get("count", 1) - 1
     standing = conversation.condensations.filter(
@@ -90,19 +88,18 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
         rewound=seen_words(rewound),
         cached=cached,
         cached_until=until,
-        starts=sizes.CondensingPoint.of(
-            profile, accounts.preferences_of(conversation.owner), history, conversation
+        starts=sizes.CondensingPoint.of_budget(
+            terms.budget(history), automatic=terms.preferences.auto_condense
         ),
     )
 
 
-def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[parts.Piece]:
-    offered = toolbox.offered(conversation, profile)
-    weights = sizes.overhead_of(conversation, profile, system)
-    tools = {spec.name: spec.to_api() for spec in offered}
+def _frame(terms: TurnSettings) -> Iterator[parts.Piece]:
+    weights = sizes.overhead_of(terms)
+    tools = {spec.name: spec.to_api() for spec in terms.tools}
     characters = sum(len(json.dumps(tool, separators=(",", ":"))) for tool in tools.values()) or 1
 
     def weigh(kind: str, text: str) -> float:
         return weights.system if kind == parts.SYSTEM else weights.tools * len(text) / characters
 
-    return parts.frame_pieces(system, tools, weigh)
+    return parts.frame_pieces(terms.system, tools, weigh)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import condense
-from chatapp.accounts import accounts
 from chatapp.conversations.context.sizes import CondensingPoint
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.models import Conversation, ModelCall, message_store
 from chatapp.page.inspector.parts import MADE, MESSAGES, SEGMENTS, SYSTEM, TOOLS, label_of
 from chatapp.page.inspector.requests import learn_chains
@@ -87,9 +87,11 @@ def draw_chart(conversation: Conversation) -> Chart | None:
         return None
     weights = _Weights(conversation, calls)
     sizes = [call.tokens_prompt or round(sum(weights.of(call).values())) for call in calls]
-    owner, profile = conversation.owner, conversation.answering
-    talk = message_store.read_outline(conversation.pk)[0], conversation
-    limit = CondensingPoint.of(profile, accounts.preferences_of(owner), *talk) if profile else None
+    limit = None
+    if profile := conversation.answering:
+        terms = terms_with(conversation, profile)
+        budget = terms.budget(message_store.read_outline(conversation.pk)[0])
+        limit = CondensingPoint.of_budget(budget, automatic=terms.preferences.auto_condense)
     most = max(*sizes, 1, *([limit.at] if limit and limit.at < 2 * max(sizes) else []))
     step = WIDTH / max(len(calls), 8)
     befores = [calls[0], *calls[:-1]]

@@ -109,7 +109,7 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
         return None
     history, beyond = message_store.read_outline(conversation.pk)
     terms = TurnSettings(conversation=conversation, profile=profile, preferences=preferences)
-    tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
+    tokens = sizes.Scale.read(terms).weigh(history)
     figures = sizes.figures_of(terms, history, tokens, beyond)
     spent = spending_of(conversation.pk, limits_of(conversation, preferences))
     return with_record(state_of(terms, figures, spent), terms, figures)

@@ -11,7 +11,7 @@ import condense
 from chatapp.condensing import summary_reviews
 from chatapp.condensing.attempt_log import receipt_of
 from chatapp.conversations.context.sizes import Scale
-from chatapp.conversations.context.turn_context import system_of
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.models import Review, message_store
 from chatapp.models.calls import taken_by
@@ -105,7 +105,7 @@ def read_figures(review: Review, summary: str, *, edits: bool = False) -> Figure
     before, after = reduction.tokens_before.value, reduction.tokens_after.value
     if profile := conversation.profile:
         kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-        scale = Scale.read(conversation, profile, system_of(conversation, profile))
+        scale = Scale.read(terms_with(conversation, profile))
         # The model has not seen it yet, so nothing of it was measured.
         scale.forget()
         after = scale.weigh(kept).value

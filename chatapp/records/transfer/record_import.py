@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatapp.accounts import accounts
 from chatapp.conversations import conversations
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.turn_context import budget_for, system_of
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.pins import pin_message
 from chatapp.models import (
     AuditEntry,
@@ -366,9 +366,8 @@ def choose_profile(conversation: Conversation) -> None:
     preferences = accounts.preferences_of(owner)
     default = preferences.default_profile
     for profile in filter(None, (default, *owner.profiles.order_by("context_window"))):
-        system = system_of(conversation, profile)
-        overhead = sum(sizes.overhead_of(conversation, profile, system))
-        if seen + overhead <= budget_for(profile, preferences).allowed:
+        terms = terms_with(conversation, profile)
+        if seen + sum(sizes.overhead_of(terms)) <= terms.budget().allowed:
             break
     else:
         spec = keyless_spec()

@@ -9,7 +9,7 @@ from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensing import summary_reviews
 from chatapp.conversations import conversations
-from chatapp.conversations.context.turn_context import PROJECT_FILE, system_of
+from chatapp.conversations.context.turn_context import PROJECT_FILE, terms_with
 from chatapp.conversations.files import workspaces
 from chatapp.models import Conversation, Profile, Question, Review
 from chatapp.operations import errors
@@ -117,7 +117,7 @@ def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
         "prompt": prompt,
         "own": own,
         "workspace": folder,
-        "effective": system_of(conversation, profile) if profile else "",
+        "effective": terms_with(conversation, profile).system if profile else "",
         "project_file": PROJECT_FILE,
     }
     return render(request, "chat/policies.html", context, status=200 if sent is None else REFUSED)

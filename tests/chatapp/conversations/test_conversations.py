@@ -11,7 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 from chatapp.accounts import accounts
 from chatapp.condensing import undo
 from chatapp.conversations import conversations, rewind
-from chatapp.conversations.context.sizes import context_size
+from chatapp.conversations.context.sizes import Scale
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.conversations.files.checkpoints import Change, Checkpoints
 from chatapp.conversations.toolbox.toolbox import workspace_of
 from chatapp.models import (
@@ -124,7 +125,8 @@ def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
     last = say("assistant", "text")
     profile = conversation.profile
     assert profile is not None
-    size = context_size(conversation, profile, message_store.read_effective(conversation.pk)).value
+    scale = Scale.read(terms_with(conversation, profile))
+    size = scale.weigh(message_store.read_effective(conversation.pk)).value
     room = profile.context_window - profile.output_limit - size
     Message.objects.filter(pk=last.pk).update(tokens=last.tokens + room + more)
     attempt = record_for(conversation, summarise(conversation))

@@ -15,7 +15,7 @@ import condense
 from chatapp.agent.ports import ModelRequest
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.sizes import wants_drafts
-from chatapp.conversations.context.turn_context import read_terms
+from chatapp.conversations.context.turn_context import read_terms, terms_with
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Preferences, Profile, message_store
 from chatapp.models.database import reading
@@ -54,7 +54,7 @@ def expected(conversation: Conversation, text: str) -> condense.TokenCount:
     tokens = sizes.COUNTER.count(text)
     message = condense.Message("user", text, seq=fresh.last_seq + 1, tokens=tokens)
     history = (*message_store.read_effective(fresh.pk), message)
-    return sizes.context_size(fresh, fresh.profile, history)
+    return sizes.Scale.read(terms_with(fresh, fresh.profile)).weigh(history)
 
 
 def forget_measurement(conversation: Conversation) -> None:

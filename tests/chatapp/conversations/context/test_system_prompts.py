@@ -8,7 +8,7 @@ from django.test import Client
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.conversations.context.turn_context import LONGEST, PROJECT_FILE, system_of
+from chatapp.conversations.context.turn_context import LONGEST, PROJECT_FILE, terms_with
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Question, ServerSettings, message_store
 from tests.chatapp.sockets import Page
@@ -28,7 +28,7 @@ def folder(conversation: Conversation) -> Path:
 def told(conversation: Conversation) -> str:
     """Return what the model would be told now."""
     fresh = message_store.read_conversation(conversation.pk)
-    return system_of(fresh, fresh.profile)
+    return terms_with(fresh, fresh.profile).system
 
 
 def systems(standin: Standin) -> list[str]:

@@ -24,7 +24,7 @@ from chatapp.conversations.composer import slash_commands
 from chatapp.conversations.context.turn_context import (
     PROJECT_FILE,
     describe_surroundings,
-    system_of,
+    terms_with,
 )
 from chatapp.conversations.files import workspaces
 from chatapp.conversations.files.checkpoints import Checkpoints
@@ -187,7 +187,7 @@ def test_no_message_and_no_prompt_has_a_word_of_it(spoilt: tuple[Conversation, P
         async_to_sync(slash_commands.bring)(conversation, "See @key.py", strict=True)
     for text in ("See @key.py", "/steal"):
         assert async_to_sync(slash_commands.bring)(conversation, text, strict=False).blocks == ()
-    told = system_of(conversation, Profile(owner=conversation.owner))
+    told = terms_with(conversation, Profile(owner=conversation.owner)).system
     conversation.owner.preferences.environment_details = True
     told += describe_surroundings(conversation, "", preferences_of(conversation.owner))
     assert SECRET not in told
