@@ -1,5 +1,6 @@
 """The command line: `manage.py` in a checkout, `palimpsest` from an installed wheel."""
 
+import errno
 import io
 import os
 import sys
@@ -8,6 +9,9 @@ from importlib.util import find_spec
 from chatapp.project.installation import PROGRAM, how_to_install
 
 INTERRUPTED = 130
+
+# A disk without room, and a user's share of one that is used up.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # Whoever installed the engine alone has none of the extra "app".
 _NEEDED = ("channels", "daphne", "django")
@@ -49,9 +53,10 @@ def _run() -> int:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        # Of a file that is another user's, say; elsewhere the traceback tells more.
-        if error.filename is None:
+        # A file that is another user's, or a full disk; elsewhere the traceback tells more.
+        if error.filename is None and error.errno not in FULL:
             raise
-        print(f"{error.filename} cannot be used: {error.strerror}.", file=sys.stderr)
+        place = error.filename or "The disk"
+        print(f"{place} cannot be used: {error.strerror}.", file=sys.stderr)
         return 1
     return 0

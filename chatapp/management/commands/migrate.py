@@ -8,7 +8,7 @@ from typing import Any, override
 
 from django.conf import settings
 from django.core.management.commands import migrate
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 
 from chatapp.models.database import LOCK_NOT_AVAILABLE, execute, is_shared
 from chatapp.project.sentences import translate as _
@@ -26,7 +26,10 @@ class Command(migrate.Command):
         if not is_shared():
             with (Path(settings.DATA_DIR) / "migrate.lock").open("a") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                super().handle(*args, **options)
+                # Django notes some migrations after their end. Cut off between, as by a full disk,
+                # it would find their tables in its way for good.
+                with connection.constraint_checks_disabled(), transaction.atomic():
+                    super().handle(*args, **options)
             return
         try:
             while not self._is_done(*args, **options):

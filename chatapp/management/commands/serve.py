@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -129,8 +129,10 @@ class Command(BaseCommand):
             with background():
                 server.run()
             if not (server.listen_problem or is_shared()):
-                # Who copies a stopped server's database may take this file alone.
-                execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                # Who copies a stopped server's database may take this file alone; on a full disk it
+                # stays in two.
+                with suppress(DatabaseError):
+                    execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except DatabaseError as error:
             name = settings.DATABASES["default"]["NAME"]
             said = _("The database {name} cannot be used: {error}.", name=name, error=error)

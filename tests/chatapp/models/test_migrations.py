@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection, migrations, models
+from django.db import DatabaseError, connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
@@ -23,6 +23,7 @@ from pytest_django import DjangoDbBlocker
 from chatapp.management.commands.serve import migrate_if_needed
 from chatapp.migrations import _operations
 from chatapp.models import Conversation, Deletion
+from chatapp.models.database import execute
 from chatapp.models.databases import in_use, opened
 from chatapp.records.maintenance.integrity import find_problems
 from tests import postgresql
@@ -126,6 +127,22 @@ def test_a_database_of_before_goes_on_and_back_to_nothing_and_is_made_again(
     assert schema() == new_schema
     assert count_rows()["chatapp_message"] == 0
     assert [*find_problems()] == []
+
+
+@pytest.mark.sqlite("a disk that is full while a file is migrated")
+def test_a_migration_that_was_cut_off_is_begun_anew(elsewhere: None) -> None:
+    """Also if its tables were made and it was not noted: nothing is in its way then."""
+    MigrationRecorder(connection).ensure_schema()
+    execute(
+        "CREATE TRIGGER full BEFORE INSERT ON django_migrations WHEN NEW.app = 'auth'"
+        " BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+    )
+    with pytest.raises(DatabaseError, match="disk is full"):
+        call_command("migrate", "auth", verbosity=0)
+    assert connection.introspection.table_names() == ["django_migrations"]
+    execute("DROP TRIGGER full")
+    call_command("migrate", "auth", verbosity=0)
+    assert "auth_user" in connection.introspection.table_names()
 
 
 def test_an_older_database_is_refused_with_the_version_to_migrate_with(recorded: None) -> None:
