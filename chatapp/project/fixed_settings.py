@@ -10,6 +10,7 @@ MIDDLEWARE = [
     "chatapp.project.middleware.request_ids",
     "chatapp.project.middleware.client_address",
     "chatapp.project.middleware.permissions_policy",
+    "chatapp.project.middleware.files_version",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpR
 from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 
-from chatapp.project import logs
+from chatapp.project import logs, static_files
 from chatapp.project.sentences import translate as _
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -88,6 +88,17 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         answer = get_response(request)
         answer.headers.setdefault("Permissions-Policy", policy)
+        return answer
+
+    return middleware
+
+
+def files_version(get_response: GetResponse) -> GetResponse:
+    """Give each answer the version of its scripts and styles: an older page is loaded anew."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        answer = get_response(request)
+        answer.headers["Content-Version"] = static_files.version()
         return answer
 
     return middleware
