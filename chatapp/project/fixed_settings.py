@@ -11,6 +11,7 @@ MIDDLEWARE = [
     "chatapp.project.middleware.head_as_get",
     "chatapp.project.middleware.client_address",
     "chatapp.project.middleware.permissions_policy",
+    "chatapp.project.middleware.files_version",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

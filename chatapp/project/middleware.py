@@ -13,7 +13,7 @@ from django.http.request import split_domain_port
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext_noop
 
-from chatapp.project import logs
+from chatapp.project import logs, static_files
 from chatapp.project.sentences import translate as _
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -104,6 +104,17 @@ def permissions_policy(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         answer = get_response(request)
         answer.headers.setdefault("Permissions-Policy", policy)
+        return answer
+
+    return middleware
+
+
+def files_version(get_response: GetResponse) -> GetResponse:
+    """Give each answer the version of its scripts and styles: an older page is loaded anew."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        answer = get_response(request)
+        answer.headers["Content-Version"] = static_files.version()
         return answer
 
     return middleware

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, override
 
-from django.conf import settings
+from django.conf import STATICFILES_STORAGE_ALIAS, settings
 from django.contrib.staticfiles import finders
 from django.core.files.base import ContentFile
+from django.core.files.storage import storages
 from django.core.management import call_command
 from rcssmin import cssmin
 from rjsmin import jsmin
@@ -179,6 +180,11 @@ def is_collected() -> bool:
     """Return True if the collected files are those of the folders now."""
     stamp = _stamp()
     return stamp.is_file() and stamp.read_text(encoding="ascii") == _state()
+
+
+def version() -> str:
+    """Return a hash of all collected files, "" if nothing was collected."""
+    return getattr(storages[STATICFILES_STORAGE_ALIAS], "manifest_hash", "")
 
 
 def _stamp() -> Path:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.accounts.visits import browser
 from chatapp.conversations.context.sizes import CONDENSES, LATEST, TRUNCATES
-from chatapp.project import languages, sentences
+from chatapp.project import languages, sentences, static_files
 from chatapp.project.sentences import forms_of
 from chatapp.tools import TOOL_SPECS
 from chatapp.web.views.sidebar import search_conversations
@@ -60,6 +60,12 @@ def languages_offered() -> dict[str, str]:
 def locale() -> str:
     """Return the reader's locale for scripts, with the server's calendar and digits."""
     return languages.reader().locale.replace("_", "-") + "-u-ca-gregory-nu-latn"
+
+
+@register.simple_tag
+def version() -> str:
+    """Return the version of the page's scripts and styles."""
+    return static_files.version()
 
 
 @register.simple_tag

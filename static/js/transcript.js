@@ -197,7 +197,7 @@ export class Transcript {
     const response = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
     if (response.status >= 500) throw new Error(`The server answered ${response.status}.`);
     // The line at the composer says so where the session or the conversation is over.
-    if (!response.ok || response.redirected || !isOurs(response.headers.get("Content-Language"))) return;
+    if (!response.ok || response.redirected || !isOurs((name) => response.headers.get(name))) return;
     const fresh = parse(await response.text()).firstElementChild;
     if (fresh?.id !== "transcript") return;
     const focused = this.root.contains(document.activeElement) && document.activeElement;

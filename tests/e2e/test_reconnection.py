@@ -194,6 +194,27 @@ def test_a_page_whose_line_never_comes_says_what_may_be_the_reason(
     expect(own_page.get_by_role("log")).to_contain_text("Show me.")
 
 
+def test_a_page_of_scripts_that_the_server_has_no_more_is_loaded_anew(
+    own_page: Page, addresses: dict[str, str]
+) -> None:
+    """With its reader's next look at something, and what was typed into it."""
+    page = own_page
+
+    def as_it_was(route: Route) -> None:
+        answer = route.fetch()
+        older = re.sub('data-version="[^"]*"', 'data-version="older"', answer.text())
+        route.fulfill(response=answer, body=older)
+
+    page.route(f"**{addresses['rich']}", as_it_was, times=1)
+    page.goto(addresses["rich"])
+    html, box = page.locator("html"), page.get_by_role("textbox", name="Message")
+    expect(html).to_have_attribute("data-version", "older")
+    box.fill("Half a word")
+    page.keyboard.press("Control+k")
+    expect(html).not_to_have_attribute("data-version", "older")
+    expect(box).to_have_value("Half a word")
+
+
 HIDE = """(hidden) => {
   Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
   document.dispatchEvent(new Event("visibilitychange"));

@@ -76,9 +76,13 @@ def test_collected_files_are_kept_by_browsers_for_good(collected: Path) -> None:
 
 def test_the_collected_stylesheet_has_all_others_in_it(db: None, collected: Path) -> None:
     """In their order; what is for paper stays so. Beside the chat pages ask for more."""
-    page = Client().get("/sign-in/").text
+    page = (answer := Client().get("/sign-in/")).text
     assert page.count(static("css/site.css")) == page.count(static("css/beside.css")) == 1
     assert page.count('rel="stylesheet"') == 2
+    # By this a page knows that it is older than an answer.
+    assert static_files.version()
+    assert f'data-version="{static_files.version()}"' in page
+    assert answer["Content-Version"] == static_files.version()
     sheet, beside, records = map(read, static_files.SHEETS)
     assert "@import" not in sheet + beside + records
     names = ("variables", "code", "settings", "print")
