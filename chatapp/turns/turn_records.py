@@ -1,6 +1,7 @@
 """The records of a turn: open ones are closed with the facts that are known."""
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -95,7 +96,7 @@ def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
     owner = call.conversation.owner
     named = Profile.objects.filter(owner=owner, name=call.profile_name, provider=call.provider)
     # Where it was changed since, nobody knows who paid.
-    profile = named.first() or Profile(owner=owner, provider=call.provider or "offline")
+    profile = named.first() or Profile(owner=owner, provider=call.provider)
     if profile.model != call.model:
         profile = profile.for_model(call.model)
     written = partial_replies.newest(call)
@@ -106,7 +107,7 @@ def account_for(call: ModelCall, *, error: str, **columns: Any) -> None:
         input=told.input if told.prompt else estimate or 0,
         output=max(told.output, sizes.COUNTER.count(written.written)),
     )
-    cost = profile.cost_of(usage)
+    cost = profile.cost_of(usage) if call.provider else Decimal(0)
     status = ModelCall.Status.INTERRUPTED
     ModelCall.objects.filter(pk=call.pk).update(
         **message_store.usage_columns(usage),
