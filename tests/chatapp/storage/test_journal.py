@@ -10,6 +10,7 @@ from django.urls import reverse
 import condense
 from chatapp.agent.ports import CallOpening, CallRecord, PartialReply, Purpose
 from chatapp.conversations.context import sizes
+from chatapp.conversations.context.turn_context import terms_with
 from chatapp.models import Conversation, Manifest, ModelCall, Profile
 from chatapp.providers import request_bytes
 from chatapp.storage.journal import ConversationJournal
@@ -34,7 +35,7 @@ def conversation(conversation: Conversation) -> Conversation:
 async def journal_of(conversation: Conversation) -> ConversationJournal:
     """Return the journal of a run that begins now."""
     run = await sync_to_async(run_in)(conversation)
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
+    scale = await sync_to_async(sizes.Scale.read)(run)
     return ConversationJournal(run, scale, RetriedWrites(RecordingAudience()))
 
 
@@ -84,8 +85,8 @@ async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conver
     await conversation.arefresh_from_db()
     assert (conversation.measured_tokens, conversation.measured_seq) == (5_300, stored.seq)
     assert (journal.scale.measured_tokens, journal.scale.measured_seq) == (5_300, stored.seq)
-    run = journal.run
-    fresh = await sync_to_async(sizes.Scale.read)(conversation, run.profile, run.system)
+    terms = await sync_to_async(terms_with)(conversation, journal.run.profile)
+    fresh = await sync_to_async(sizes.Scale.read)(terms)
     assert fresh == journal.scale
 
 

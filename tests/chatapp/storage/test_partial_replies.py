@@ -47,7 +47,7 @@ class Pen:
 async def pens(conversation: Conversation, count: int) -> list[Pen]:
     """Return that many open calls."""
     run = await sync_to_async(run_in)(conversation)
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
+    scale = await sync_to_async(sizes.Scale.read)(run)
     journal = ConversationJournal(run, scale, RetriedWrites(RecordingAudience()))
     calls = [await journal.open_call(CallOpening(Purpose.CHAT)) for _ in range(count)]
     return [Pen(run.turn, number) for number in calls]
