@@ -125,6 +125,8 @@ def test_one_field_and_two_clicks_lead_to_an_answer_of_a_real_model(
         expect(page.get_by_role("alert")).to_contain_text("did not accept this key")
         expect(key).to_have_value("sk-wrong")
         page.reload()
+        expect(box).to_have_value("Hello")
+        box.clear()
         # Here the clicks and the fields are counted.
         key.fill("sk-right")
         connect.click()

@@ -58,7 +58,7 @@ def test_a_profile_asks_only_for_what_its_provider_needs(open_page: OpenPage) ->
     provider.select_option("openai")
     assert page.locator("#known-models option").evaluate_all(
         "all => all.map(one => one.value)"
-    ) == ["gpt-6.1-sol"]
+    ) == ["gpt-6.1-sol", "gpt-6.2-sol"]
     model.fill("of-nobody")
     expect(page.get_by_label("Output", exact=True)).to_have_value("0")
     expect(page.get_by_label("Name", exact=True)).to_have_value("of-nobody")
