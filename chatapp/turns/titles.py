@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 async def name_after(turn: str) -> None:
-    """Have the model name the conversation whose first turn has ended."""
+    """Name a conversation after its first turn, and show the name on every page."""
     # The one that has just ended here is known still.
     run = known_runs.get(uuid.UUID(turn)) or await reading(_read_run)(turn)
     if run is None:

@@ -31,7 +31,7 @@ class Table:
 
     @cached_property
     def references(self) -> dict[str, str]:
-        """The columns in which a section's numbers stand, with that section."""
+        """The columns that hold the numbers of another section, with that section."""
         sections: dict[Any, str] = {one.model: one.section for one in TABLES}
         own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
         found = {one.name: sections.get(one.related_model) for one in own}
