@@ -23,7 +23,7 @@ PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConnectionResult:
     """The result of connecting a model: its profile, or a problem, and models to choose from."""
 
     profile: Profile | None = None
@@ -32,20 +32,22 @@ class Outcome:
     models: Sequence[ListedModel] = ()
 
 
-def connect(profile: Profile) -> Outcome:
+def connect(profile: Profile) -> ConnectionResult:
     """Store a profile whose server answers; its model is the usual one unless it names another.
 
     A key is tested by a short request. Without a key it is enough that the server lists its models.
     """
     report = asyncio.run(list_models(accounts.provider_to_try(profile)))
     if report.key is False and not profile.has_key:
-        return Outcome(problem=_("This address needs a key."))
+        return ConnectionResult(problem=_("This address needs a key."))
     if report.key is False:
-        return Outcome(problem=_("The provider did not accept this key. Check it and try again."))
+        return ConnectionResult(
+            problem=_("The provider did not accept this key. Check it and try again.")
+        )
     if not report.address:
-        return Outcome(problem=report.failure)
+        return ConnectionResult(problem=report.failure)
     usual = _usual_model(profile, report.models)
-    choice = Outcome(asks_model=not usual, models=() if usual else report.models)
+    choice = ConnectionResult(asks_model=not usual, models=() if usual else report.models)
     if not profile.model or (report.models and not report.find_model(profile.model)):
         # What was chosen at another address is none of this one's.
         profile.model = usual
@@ -61,7 +63,7 @@ def connect(profile: Profile) -> Outcome:
     name = known.name if known else short_name(profile.model)
     profile.name = accounts.free_name(profile.owner, name[: accounts.LONGEST_NAME])
     store_profile(profile)
-    return Outcome(profile)
+    return ConnectionResult(profile)
 
 
 @transaction.atomic

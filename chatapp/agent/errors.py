@@ -95,5 +95,5 @@ class LeftWaiting(AgentError):
     """The server is about to stop while a person is asked; the turn goes on once they answer."""
 
 
-class TurnEnded(AgentError):
+class TurnEndedElsewhere(AgentError):
     """The turn was ended elsewhere, so nothing more may be stored in it."""

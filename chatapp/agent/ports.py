@@ -20,7 +20,7 @@ class Access(enum.StrEnum):
     NETWORK = "network"
 
 
-class Policy(enum.StrEnum):
+class ToolPolicy(enum.StrEnum):
     """Permission of a tool: always, ask each time, or never.
 
     An unknown stored value means never.
@@ -31,7 +31,7 @@ class Policy(enum.StrEnum):
     DENY = "deny"
 
     @classmethod
-    def _missing_(cls, _value: object) -> "Policy":
+    def _missing_(cls, _value: object) -> "ToolPolicy":
         return cls.DENY
 
 
@@ -48,12 +48,12 @@ class ToolSpec:
     input_schema: Mapping[str, Any] = field(default_factory=dict, hash=False)
     tally: tuple[str, str] | None = None
     access: Access = Access.READ
-    policy: Policy | None = None
+    policy: ToolPolicy | None = None
 
     @property
-    def default_policy(self) -> Policy:
+    def default_policy(self) -> ToolPolicy:
         """The tool's policy while the user has set none."""
-        return self.policy or (Policy.ALLOW if self.access is Access.READ else Policy.ASK)
+        return self.policy or (ToolPolicy.ALLOW if self.access is Access.READ else ToolPolicy.ASK)
 
     def to_api(self) -> dict[str, Any]:
         """Return the tool in the Messages API's shape."""

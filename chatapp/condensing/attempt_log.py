@@ -13,7 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.async_tasks import finish
 from chatapp.condensing.costs import predict
-from chatapp.conversations.context.condense_requests import Scope
+from chatapp.conversations.context.condense_requests import CondenseScope
 from chatapp.conversations.context.sizes import figures_of
 from chatapp.conversations.embedding import vectors
 from chatapp.conversations.locks import find_broken
@@ -120,7 +120,7 @@ class AttemptLog:
         self.audience = journal.saver.audience
         self.on_disk = on_disk
         # What the next attempts are of, where that is a part.
-        self.scope: Scope | None = None
+        self.scope: CondenseScope | None = None
         # What an attempt's notes begin with: why the user's "Not now" does not hold.
         self.notes: list[str] = []
         self.asked_in_vain = False

@@ -19,7 +19,11 @@ from chatapp.condensing.attempt_log import BROKEN_PROMISE, REFUSED_PROMISE, Atte
 from chatapp.condensing.condenser_setup import condenser_for, situation_of
 from chatapp.condensing.ratings import feedback_of
 from chatapp.condensing.summary_reviews import SummaryReviewer
-from chatapp.conversations.context.condense_requests import CondenseRequest, Scope, find_chosen
+from chatapp.conversations.context.condense_requests import (
+    CondenseRequest,
+    CondenseScope,
+    find_chosen,
+)
 from chatapp.conversations.context.sizes import figures_of, is_draft_near
 from chatapp.conversations.context.turn_context import describe_surroundings
 from chatapp.conversations.locks import with_unpinned
@@ -38,7 +42,7 @@ CLOSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Condensing:
+class TurnCondensing:
     """The parts that condense in one turn: the condenser, its log, and the reviewer."""
 
     condenser: condense.Condenser
@@ -60,7 +64,7 @@ class ContextController:
         self.provider = provider
         self.run, self.scale, self.audience = journal.run, journal.scale, journal.saver.audience
         self.focus = self.run.wish.focus
-        self._parts: Condensing | None = None
+        self._parts: TurnCondensing | None = None
         self._leaving = False
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
@@ -80,14 +84,14 @@ class ContextController:
         """Return the size of ``history``, with system prompt and tools."""
         return await compute([one.content for one in history], self.scale.weigh, history)
 
-    def build(self) -> Condensing:
+    def build(self) -> TurnCondensing:
         """Return the parts that condense, by the user's settings; reads the database."""
         log = AttemptLog(self.journal, on_disk=self.toolbox.holds)
         reviewer = SummaryReviewer(self.journal)
         condenser = condenser_for(self.journal, log, reviewer, answers=self.provider)
-        return Condensing(condenser, log, reviewer)
+        return TurnCondensing(condenser, log, reviewer)
 
-    async def _condensing(self) -> Condensing:
+    async def _condensing(self) -> TurnCondensing:
         """Return the parts that condense, built once."""
         if self._parts is None:
             self._parts = await self.journal.saver.read(self.build)
@@ -152,7 +156,7 @@ class ContextController:
         self.puts_off = False
         return await self.journal.effective_history()
 
-    async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
+    async def condense_now(self, scope: CondenseScope | None = None) -> condense.Reduction | None:
         """Condense at the user's request, and return the applied reduction, None if cancelled.
 
         Raises a condense.CondenseError if it fails.
@@ -162,7 +166,7 @@ class ContextController:
         except CondensingDeclined:
             return None
 
-    async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
+    async def _condense(self, scope: CondenseScope | None) -> condense.Reduction | None:
         history, pk = await self.journal.effective_history(), self.run.conversation.pk
         parts = await self._condensing()
         await background_drafts.drop(pk, noop("The context was condensed without it."))
@@ -187,7 +191,7 @@ class ContextController:
         self.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
-    async def _can_wait(self, parts: Condensing, situation: condense.Situation) -> bool:
+    async def _can_wait(self, parts: TurnCondensing, situation: condense.Situation) -> bool:
         """Return True if a due condensation may come later, as the request fits without it.
 
         It may if the user put it off, and while a background draft of it is written; but not if the
@@ -204,7 +208,7 @@ class ContextController:
         return self.puts_off or await read(background_drafts.is_being_written, pk)
 
     async def _fit(
-        self, parts: Condensing, situation: condense.Situation
+        self, parts: TurnCondensing, situation: condense.Situation
     ) -> condense.Reduction | None:
         """Continue a review that another process left open, apply a draft, or condense if due.
 
@@ -272,7 +276,7 @@ class ContextController:
 
     async def _situation(
         self,
-        parts: Condensing,
+        parts: TurnCondensing,
         history: Sequence[condense.Message],
         trigger: condense.Trigger,
         size: condense.TokenCount,

@@ -15,9 +15,9 @@ from chatapp.accounts.rate_limits import GuessLimit, count_request
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.gateway import chat_completions, messages, responses
 from chatapp.gateway.bodies import check_size, decoded, read_body
-from chatapp.gateway.dialects import Dialect, Refusal
+from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
-from chatapp.gateway.requests import Request
+from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
 from chatapp.models import ApiToken, spending
@@ -47,7 +47,7 @@ class ClientGone(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class IncomingRequest:
     """An incoming request.
 
     If its token ``is_apart``, in the address or a header of its own, the client's credential is
@@ -71,7 +71,7 @@ async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
             return
         body = await _body(receive)
         await _serve(call, body, receive, send)
-    except Refusal as refusal:
+    except RefusedRequest as refusal:
         more = [(b"retry-after", str(refusal.retry_after).encode())] if refusal.retry_after else []
         said = call.dialect.refusal(refusal.status, str(refusal))
         await _answer(send, refusal.status, said, more)
@@ -79,7 +79,7 @@ async def gateway(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
         pass
 
 
-def _read_call(scope: Mapping[str, Any]) -> Call:
+def _read_call(scope: Mapping[str, Any]) -> IncomingRequest:
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         headers.setdefault(name.decode("latin1").lower(), value.decode("latin1"))
@@ -96,7 +96,7 @@ def _read_call(scope: Mapping[str, Any]) -> Call:
     token = token or given[0] or given[1]
     known = next((one for one in DIALECTS if path in one.paths | one.beside), None)
     spoken = messages.DIALECT if "anthropic-version" in headers else chat_completions.DIALECT
-    return Call(scope, path, token, is_apart, headers, known or spoken)
+    return IncomingRequest(scope, path, token, is_apart, headers, known or spoken)
 
 
 async def _body(receive: Any) -> bytes:
@@ -112,7 +112,7 @@ async def _body(receive: Any) -> bytes:
             return b"".join(parts)
 
 
-async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
+async def _serve(call: IncomingRequest, body: bytes, receive: Any, send: Any) -> None:
     dialect, is_read = call.dialect, call.scope["method"] == "GET"
     if (listed := _MODELS.fullmatch(call.path)) and is_read:
         await _answer(send, 200, await reading(_models)(call, listed[1] or ""))
@@ -120,7 +120,7 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
     token, upstream = await reading(_admitted)(call, body)
     program = _PROGRAM.match(call.headers.get("user-agent", "")[:100])
     told = (upstream.profile, call.headers, body, program[0] if program else "")
-    request = Request(token, dialect, *told)
+    request = GatewayRequest(token, dialect, *told)
     if token.has_budgets:
         await reading(_check_budget)(request)
     recording = Recording(request, call.path in dialect.paths, call.path in dialect.counting)
@@ -141,7 +141,7 @@ async def _serve(call: Call, body: bytes, receive: Any, send: Any) -> None:
             recording.end(GONE if work.cancelled() else UNREACHED)
 
 
-def _admit(call: Call) -> ApiToken:
+def _admit(call: IncomingRequest) -> ApiToken:
     """Return the token of a request; raise Refusal for a wrong one, and beyond limits."""
     request = HttpRequest()
     request.META["REMOTE_ADDR"] = (call.scope.get("client") or ("",))[0]
@@ -151,32 +151,34 @@ def _admit(call: Call) -> ApiToken:
     if found is None:
         limit = GuessLimit(request, realm="api")
         if limit.is_reached:
-            raise Refusal(429, _("Too many tokens were wrong. Try again in 15 minutes."))
+            raise RefusedRequest(429, _("Too many tokens were wrong. Try again in 15 minutes."))
         limit.count()
     if found is None or found.scope != ApiToken.Scope.GATEWAY:
-        raise Refusal(401, _("Send a token of the gateway, which Settings > Gateway makes."))
+        raise RefusedRequest(401, _("Send a token of the gateway, which Settings > Gateway makes."))
     reader_of(request, found.owner).enter()
     try:
         count_request(found.owner)
         spending.check_spending_by(found.owner)
     except errors.LimitReached as error:
-        raise Refusal(error.status, in_words(str(error)), retry_after=error.retry_after) from error
+        raise RefusedRequest(
+            error.status, in_words(str(error)), retry_after=error.retry_after
+        ) from error
     except SpendingLimitReached as error:
-        raise Refusal(403, in_words(str(error))) from error
+        raise RefusedRequest(403, in_words(str(error))) from error
     return found
 
 
-def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
+def _admitted(call: IncomingRequest, body: bytes) -> tuple[ApiToken, Upstream]:
     """Return a request's token and its upstream; raise Refusal."""
     token, dialect = _admit(call), call.dialect
     if call.path not in dialect.paths | dialect.beside:
-        raise Refusal(404, _("There is nothing at this address."))
+        raise RefusedRequest(404, _("There is nothing at this address."))
     if "sec-websocket-key" in call.headers:
-        raise Refusal(426, _("There are no WebSockets here. Send the request over HTTP."))
+        raise RefusedRequest(426, _("There are no WebSockets here. Send the request over HTTP."))
     if call.scope["method"] != "POST":
-        raise Refusal(405, _("This address doesn't accept that method."))
+        raise RefusedRequest(405, _("This address doesn't accept that method."))
     if any(_CONTROL.search(one) for one in call.headers.values()):
-        raise Refusal(400, _("A header has a character that headers can't have."))
+        raise RefusedRequest(400, _("A header has a character that headers can't have."))
     if encoding := call.headers.get("content-encoding", ""):
         body = decoded(body, encoding)
     is_chosen = token.profile and token.profile.provider == dialect.provider
@@ -185,17 +187,17 @@ def _admitted(call: Call, body: bytes) -> tuple[ApiToken, Upstream]:
     return token, find_upstream(token, dialect.provider, model, own_key=own_key)
 
 
-def _check_budget(request: Request) -> None:
+def _check_budget(request: GatewayRequest) -> None:
     """Raise Refusal if the budget of the conversation that a request continues is spent."""
     found = find_known(request)
     try:
         if found:
             spending.check_spending(found.pk)
     except SpendingLimitReached as error:
-        raise Refusal(403, in_words(str(error))) from error
+        raise RefusedRequest(403, in_words(str(error))) from error
 
 
-def _models(call: Call, name: str) -> bytes:
+def _models(call: IncomingRequest, name: str) -> bytes:
     """Return the models of a user's profiles, or one of them, as both APIs have them."""
     dated: dict[str, Any] = {"created": 0, "created_at": "1970-01-01T00:00:00Z"}
     found = {
@@ -206,13 +208,15 @@ def _models(call: Call, name: str) -> bytes:
         if one.spec.url
     }
     if name and name not in found:
-        raise Refusal(404, _("None of your profiles has the model “{model}”.", model=name))
+        raise RefusedRequest(404, _("None of your profiles has the model “{model}”.", model=name))
     ends = {"first_id": next(iter(found), None), "last_id": next(reversed(found), None)}
     listed = {"object": "list", "data": [*found.values()], "has_more": False, **ends}
     return json.dumps(found[name] if name else listed).encode()
 
 
-async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: Any) -> None:
+async def _pass_on(
+    call: IncomingRequest, upstream: Upstream, recording: Recording, send: Any
+) -> None:
     """Pass a request on, and its answer back as it comes."""
     url = upstream.url(call.dialect, call.path, call.scope["query_string"])
     given = [(name.lower(), value) for name, value in call.scope["headers"]]
@@ -234,7 +238,7 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
             await send({"type": "http.response.body", "body": b""})
     except AddressRefused as error:
         recording.end(str(error))
-        raise Refusal(403, in_words(str(error))) from error
+        raise RefusedRequest(403, in_words(str(error))) from error
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)
         why = why_unreached(error, proxy_of(str(url), upstream.guard))
@@ -242,7 +246,7 @@ async def _pass_on(call: Call, upstream: Upstream, recording: Recording, send: A
         recording.end(lost)
         said = in_words(lost)
         if not recording.status:
-            raise Refusal(502, said) from error
+            raise RefusedRequest(502, said) from error
         told = b"event: error\ndata: " + call.dialect.refusal(502, said) + b"\n\n"
         await send({"type": "http.response.body", "body": told if recording.is_stream else b""})
 

@@ -12,7 +12,7 @@ from typing import Any
 import brotli
 
 import condense
-from chatapp.gateway.dialects import Refusal
+from chatapp.gateway.dialects import RefusedRequest
 from chatapp.project.sentences import translate as _
 
 if sys.version_info >= (3, 14):
@@ -41,7 +41,7 @@ _DAMAGED = (zlib.error, zstd.ZstdError, brotli.error, EOFError)
 def check_size(size: int) -> None:
     """Raise Refusal for a body with more bytes than are read."""
     if size > LARGEST:
-        raise Refusal(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
+        raise RefusedRequest(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
 
 
 def decoded(body: bytes, encoding: str) -> bytes:
@@ -50,7 +50,7 @@ def decoded(body: bytes, encoding: str) -> bytes:
         if name in _PLAIN:
             continue
         if name not in {*_DECODERS} - {"br"}:
-            raise Refusal(415, _("The encoding “{name}” is not known here.", name=name))
+            raise RefusedRequest(415, _("The encoding “{name}” is not known here.", name=name))
         decoder = _DECODERS[name]()
         try:
             body = decoder.decompress(body, LARGEST + 1)
@@ -59,7 +59,7 @@ def decoded(body: bytes, encoding: str) -> bytes:
         check_size(len(body))
         # A second part behind the first would be sent on, and not be on record.
         if not decoder.eof or decoder.unused_data:
-            raise Refusal(400, _("The request's body is damaged."))
+            raise RefusedRequest(400, _("The request's body is damaged."))
     return body
 
 

@@ -11,7 +11,7 @@ from chatapp.records.transfer.transcripts import Transcript
 Json = Mapping[str, Any]
 
 
-class Refusal(Exception):
+class RefusedRequest(Exception):
     """A request that is not passed on; the text says why, and ``status`` is HTTP's for it."""
 
     def __init__(self, status: int, said: str, *, retry_after: int | None = None) -> None:
@@ -20,7 +20,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RequestFacts:
     """The facts in a request's body: its history, its session, and the answer that it follows.
 
     If it ``is_part``, the provider has the rest of its history. If it ``is_summary``, its answer
@@ -54,7 +54,7 @@ class Dialect:
     provider: str
     history: str
     paths: frozenset[str]
-    read: Callable[[Json], Told]
+    read: Callable[[Json], RequestFacts]
     transcript: Callable[[], Transcript]
     reply: Callable[[], StreamedReply]
     refuse: Callable[[int, str], Json]

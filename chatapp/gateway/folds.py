@@ -22,7 +22,7 @@ from chatapp.condensing.draft_writer import DraftDropped, journal_outside
 from chatapp.condensing.ratings import feedback_of
 from chatapp.conversations.context.sizes import COUNTER, Scale, sum_tokens
 from chatapp.conversations.context.turn_context import TurnSettings, read_terms
-from chatapp.gateway.requests import Request
+from chatapp.gateway.requests import GatewayRequest
 from chatapp.models import ApiToken, Condensation, Conversation, Message, Turn
 from chatapp.models.database import lock, reading
 from chatapp.operations.background_jobs import enqueue
@@ -69,7 +69,7 @@ def _budget(terms: TurnSettings) -> condense.Budget:
     return replace(budget, threshold=min(MOST, budget.percent(budget.condenses_at)))
 
 
-def fold_if_due(request: Request, conversation: Conversation, tokens: int) -> None:
+def fold_if_due(request: GatewayRequest, conversation: Conversation, tokens: int) -> None:
     """Have a conversation of this size folded, if its client's token wants that and it is due.
 
     It is not while one is made, or while a person has undone one.

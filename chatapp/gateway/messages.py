@@ -3,14 +3,14 @@
 from typing import Any, override
 
 import condense
-from chatapp.gateway.dialects import KINDS, Dialect, Json, Told
+from chatapp.gateway.dialects import KINDS, Dialect, Json, RequestFacts
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic.reply import Reply
+from chatapp.providers.anthropic.reply import AnthropicReply
 from chatapp.records.importers.claude_code import Session
 from chatapp.records.transfer.source_texts import fields, joined, listed
 
 
-class _Transcript(Session):
+class _MessagesTranscript(Session):
     """The history of a request, item by item."""
 
     @override
@@ -27,9 +27,9 @@ class _Transcript(Session):
                 self.add_message({"role": message["role"], "content": blocks})
 
 
-def _read(body: Json) -> Told:
+def _read(body: Json) -> RequestFacts:
     named = fields(body.get("metadata")).get("user_id")
-    return Told(
+    return RequestFacts(
         items=listed(body.get("messages")),
         system=joined(body.get("system")),
         tools=[str(fields(one).get("name")) for one in listed(body.get("tools"))],
@@ -57,8 +57,8 @@ DIALECT = Dialect(
     beside=frozenset({"/v1/messages/count_tokens"}),
     counting=frozenset({"/v1/messages/count_tokens"}),
     read=_read,
-    transcript=_Transcript,
-    reply=Reply,
+    transcript=_MessagesTranscript,
+    reply=AnthropicReply,
     refuse=_refuse,
     # Programs write a text as a string or as a block, from one request to the next.
     merged=False,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from chatapp.gateway.dialects import Dialect, Told
+from chatapp.gateway.dialects import Dialect, RequestFacts
 from chatapp.models import HistoryLink
 from chatapp.records.transfer.record_rows import WRONG
 from chatapp.records.transfer.source_texts import fields, texts_in
@@ -46,7 +46,7 @@ class Name:
     parent: str = ""
 
 
-def name_of(headers: Mapping[str, str], told: Told) -> Name:
+def name_of(headers: Mapping[str, str], told: RequestFacts) -> Name:
     """Return the session that a request belongs to."""
     surest = [headers.get(one, "") for one in _SUREST]
     others = [value for one, value in headers.items() if _OTHER.fullmatch(one)]
@@ -58,7 +58,9 @@ def name_of(headers: Mapping[str, str], told: Told) -> Name:
     return Name(session, headers.get(_PARENT, ""))
 
 
-def asks_aside(headers: Mapping[str, str], told: Told) -> Literal["", "summary", "suggestion"]:
+def asks_aside(
+    headers: Mapping[str, str], told: RequestFacts
+) -> Literal["", "summary", "suggestion"]:
     """Return the purpose of a request that a client makes for its own use, "" for any other."""
     last = next((one for one in reversed(told.items) if _role(one) != "system"), None)
     is_trigger = fields(last).get("type") == "compaction_trigger"
@@ -84,7 +86,7 @@ def _short(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DigestedMessage:
     """A message of a history, with a digest of it and all before it.
 
     What is ``told`` with a system prompt's authority comes and goes: it is in no digest.
@@ -97,10 +99,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RequestHistory:
     """The messages of a request. ``places`` has each item's message by its index, -1 for none."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[DigestedMessage]
     places: Sequence[int]
     odd: int = 0
 
@@ -110,7 +112,9 @@ def root_of(owner: int, dialect: str) -> bytes:
     return hashlib.sha256(f"{owner} {dialect}".encode()).digest()
 
 
-def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = False) -> History:
+def read_history(
+    told: RequestFacts, dialect: Dialect, *digests: bytes, follows: bool = False
+) -> RequestHistory:
     """Return the messages of a request; with ``follows`` they are behind a stored answer.
 
     The ``digests`` are that before all messages, and those of the first ones that are stored.
@@ -138,19 +142,21 @@ def read_history(told: Told, dialect: Dialect, *digests: bytes, follows: bool = 
             silent.clear()
         if is_told:
             of_system.update(range(known, made))
-    entries, digest = list[Entry](), next(stored)
+    entries, digest = list[DigestedMessage](), next(stored)
     if follows:
-        entries.append(Entry("assistant", [], digest))
+        entries.append(DigestedMessage("assistant", [], digest))
         places = [one + 1 if one >= 0 else one for one in places]
     for number, message in enumerate(transcript.messages):
         if number not in of_system:
             behind = HistoryLink.digest_behind(digest, message["role"], message["content"])
             digest = next(stored, behind)
-        entries.append(Entry(message["role"], message["content"], digest, number in of_system))
-    return History(entries, places, odd)
+        entries.append(
+            DigestedMessage(message["role"], message["content"], digest, number in of_system)
+        )
+    return RequestHistory(entries, places, odd)
 
 
-def are_alike(one: Told, other: Told) -> bool:
+def are_alike(one: RequestFacts, other: RequestFacts) -> bool:
     """Return True if two requests are of the same agent, by its prompt's lines and its tools."""
     here, there = ({*told.system.splitlines(), *told.tools} for told in (one, other))
     likeness = len(here & there) / len(here | there) if here or there else 1

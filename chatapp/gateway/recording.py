@@ -15,7 +15,7 @@ from chatapp.conversations.context import sizes
 from chatapp.conversations.embedding.vectors import embed_question
 from chatapp.gateway import store
 from chatapp.gateway.bodies import stream_decoder
-from chatapp.gateway.requests import Request
+from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.sessions import counted, find_conversation
 from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
@@ -47,7 +47,7 @@ PATIENCE = 5.0
 class Recording:
     """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts."""
 
-    request: Request
+    request: GatewayRequest
     is_kept: bool = True
     counting: bool = False
     status: int = 0
@@ -150,7 +150,7 @@ class Recording:
         partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(talk.pk)
 
-    async def _open(self, saver: RetriedWrites, request: Request) -> store.Opened:
+    async def _open(self, saver: RetriedWrites, request: GatewayRequest) -> store.Opened:
         await reading(lambda: request.history)()
         talk = await saver.save(find_conversation, request)
         if request.token.mode != ApiToken.Mode.RECORD:
@@ -183,7 +183,7 @@ class Recording:
             await self._more.wait()
             self._more.clear()
 
-    def _outcome(self, ended: "Ended", opened: store.Opened) -> store.Outcome:
+    def _outcome(self, ended: "Ended", opened: store.Opened) -> store.RequestOutcome:
         reply, draft, problem = ended.reply, ended.draft(), opened.problem
         usage, blocks, reason = reply.usage, tuple(reply.blocks()), reply.stop_reason or "end_turn"
         turn = Turn.Status.SUCCEEDED if problem else None
@@ -209,7 +209,7 @@ class Recording:
             "request_id": named[:100],
             "reply_id": ended.reply_id,
         }
-        return store.Outcome(blocks, usage, reason, columns, turn)
+        return store.RequestOutcome(blocks, usage, reason, columns, turn)
 
 
 @dataclass(slots=True)

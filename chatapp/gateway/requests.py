@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 import condense
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import Body, decoded, read_body
-from chatapp.gateway.dialects import Dialect, Refusal, Told
+from chatapp.gateway.dialects import Dialect, RefusedRequest, RequestFacts
 from chatapp.models import ApiToken, Message, Profile
 from condense import noop
 
@@ -18,7 +18,7 @@ ODD = noop("Some of what the client sent could not be read; its bytes are on rec
 
 
 @dataclass(eq=False)
-class Request:
+class GatewayRequest:
     """A request as it arrived; of one that ``is_odd`` only the bytes are read."""
 
     token: ApiToken
@@ -39,7 +39,7 @@ class Request:
         """Its JSON, with the places of the history in its decoded bytes."""
         try:
             plain = decoded(self.raw, self.headers.get("content-encoding", ""))
-        except Refusal:
+        except RefusedRequest:
             plain = self.raw
         return Body({}, plain) if self.is_odd else read_body(plain, self.dialect.history)
 
@@ -51,7 +51,7 @@ class Request:
         return "".join([condense.Message.from_api(one).words for one in said])
 
     @cached_property
-    def told(self) -> Told:
+    def told(self) -> RequestFacts:
         """The facts in its body."""
         return self.dialect.read(self.body.value)
 
@@ -66,7 +66,7 @@ class Request:
         return naming.name_of(self.headers, self.told)
 
     @cached_property
-    def history(self) -> naming.History:
+    def history(self) -> naming.RequestHistory:
         """The messages that it shows, behind those that its provider holds, if they are stored."""
         there = Message.objects.filter(conversation__owner=self.owner, history_link__isnull=False)
         held: dict[str, str | None] = {"call__reply_id": self.told.follows}

@@ -7,7 +7,7 @@ from typing import Any, override
 
 import condense
 from chatapp.agent import events
-from chatapp.gateway.dialects import Dialect, Json, Told, openai_error
+from chatapp.gateway.dialects import Dialect, Json, RequestFacts, openai_error
 from chatapp.providers.charges import terms_in
 from chatapp.providers.openai.reply import read_usage
 from chatapp.providers.sdk_provider import LONGEST_NAME, StreamedReply
@@ -22,7 +22,7 @@ _HOSTED = ("web_search_call", "file_search_call", "code_interpreter_call", "imag
 _SEARCHES = (None, "search")
 
 
-class _Transcript(Rollout):
+class _ResponsesTranscript(Rollout):
     """The input of a request, item by item: reasoning apart, without offers of tools."""
 
     @override
@@ -70,7 +70,7 @@ class _Reply(StreamedReply):
 
     @override
     def blocks(self) -> Iterator[condense.Block]:
-        said = _Transcript()
+        said = _ResponsesTranscript()
         for place in sorted({*self._items, *self._pieces}):
             item, written = self._items.get(place, {}), "".join(self._pieces.get(place, ()))
             if not joined(item) and written:
@@ -85,12 +85,12 @@ def _is_billed(item: Json) -> bool:
     return item.get("type") in _HOSTED and fields(item.get("action")).get("type") in _SEARCHES
 
 
-def _read(body: Json) -> Told:
+def _read(body: Json) -> RequestFacts:
     given, talk = body.get("input"), body.get("conversation")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
     # An item of the input may offer tools, too.
     tools = [fields(one) for told in (body, *items) for one in listed(fields(told).get("tools"))]
-    return Told(
+    return RequestFacts(
         items=items,
         system=joined(body.get("instructions")),
         tools=[str(one.get("name") or one.get("type")) for one in tools],
@@ -107,7 +107,7 @@ DIALECT = Dialect(
     history="input",
     paths=frozenset({"/v1/responses"}),
     read=_read,
-    transcript=_Transcript,
+    transcript=_ResponsesTranscript,
     reply=_Reply,
     refuse=openai_error,
     text="input_text",

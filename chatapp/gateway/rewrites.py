@@ -10,8 +10,8 @@ import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.conversations.context import sizes
 from chatapp.conversations.toolbox.history_search import StoredRecall
-from chatapp.gateway.requests import Request
-from chatapp.gateway.splices import Place, Splicer
+from chatapp.gateway.requests import GatewayRequest
+from chatapp.gateway.splices import MessageRecord, Splicer
 from chatapp.models import ApiToken, Conversation, HistoryLink, Message, message_store
 from chatapp.records.transfer.source_texts import fields, joined
 from condense import noop
@@ -29,7 +29,7 @@ class Rewriter:
     Its conversation is locked, unless nothing is stored. An error leaves the request as it came.
     """
 
-    def __init__(self, request: Request, conversation: Conversation) -> None:
+    def __init__(self, request: GatewayRequest, conversation: Conversation) -> None:
         self.request, self.conversation = request, conversation
         self.entries = request.history.entries
         self.is_wanted = request.token.mode != ApiToken.Mode.RECORD and not request.told.is_part
@@ -88,7 +88,7 @@ class Rewriter:
         links = self._links()
         summaries = self._summaries(links) if is_folded else []
         places = [place_of(one, is_folded=bool(summaries)) for one in links]
-        if not any(one != Place() for one in places):
+        if not any(one != MessageRecord() for one in places):
             return None
         made = Splicer(self.request.dialect, self.entries, places, summaries)
         made.splice(self.request.body, self.request.history.places)
@@ -112,10 +112,10 @@ class Rewriter:
         return [] if all(one.is_told for one in self.entries[behind:]) else found
 
 
-def place_of(link: HistoryLink | None, *, is_folded: bool) -> Place:
+def place_of(link: HistoryLink | None, *, is_folded: bool) -> MessageRecord:
     """Return the place of a message by its record."""
     if link is None:
-        return Place()
+        return MessageRecord()
     beside = [(one, fields(one.get(condense.BESIDE))) for one in link.message.content]
     said = [one["text"] for one, told in beside if told.get("kind") == condense.RECALLED]
-    return Place(is_folded and link.message.hidden, "".join(said), bytes(link.view or b""))
+    return MessageRecord(is_folded and link.message.hidden, "".join(said), bytes(link.view or b""))

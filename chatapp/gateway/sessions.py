@@ -12,9 +12,9 @@ import condense
 from chatapp.accounts.accounts import preferences_of
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
-from chatapp.gateway.dialects import Told
-from chatapp.gateway.naming import Entry
-from chatapp.gateway.requests import Request
+from chatapp.gateway.dialects import RequestFacts
+from chatapp.gateway.naming import DigestedMessage
+from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.rewrites import Rewriter
 from chatapp.models import ClientConversation, Conversation, HistoryLink, Message, ModelCall
 from chatapp.models.database import insert, lock
@@ -29,7 +29,7 @@ MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
 EXCHANGE = 2
 
 
-def find_known(request: Request) -> Conversation | None:
+def find_known(request: GatewayRequest) -> Conversation | None:
     """Return the conversation that a request continues, None for a new one."""
     found = _with_history(request) or _with_end(request)
     main = None if found else _main_of(request, request.name.session)
@@ -38,7 +38,7 @@ def find_known(request: Request) -> Conversation | None:
 
 
 @transaction.atomic
-def find_conversation(request: Request) -> Conversation:
+def find_conversation(request: GatewayRequest) -> Conversation:
     """Return the conversation of a request, which may be new.
 
     A name decides, then what is stored of the history. Within a session, a request of another kind
@@ -58,7 +58,7 @@ def find_conversation(request: Request) -> Conversation:
     return made
 
 
-def counted(request: Request) -> bytes:
+def counted(request: GatewayRequest) -> bytes:
     """Return a request as it would go out now; nothing is stored."""
     talk = find_known(request)
     made = Rewriter(request, talk).rewrite() if talk else None
@@ -66,18 +66,18 @@ def counted(request: Request) -> bytes:
     return request.body.head + parts + request.body.tail if made else request.raw
 
 
-def _of_session(request: Request, session: str) -> "models.QuerySet[ClientConversation]":
+def _of_session(request: GatewayRequest, session: str) -> "models.QuerySet[ClientConversation]":
     return ClientConversation.objects.of(request.owner, request.dialect.name, session)
 
 
-def _main_of(request: Request, session: str) -> Conversation | None:
+def _main_of(request: GatewayRequest, session: str) -> Conversation | None:
     """Return the conversation of a named session that is no side request within it, if any."""
     known = _of_session(request, session) if session else ()
     mains = (one for one in known if not one.parent or one.parent.client.session != session)
     return next((one.conversation for one in mains), None)
 
 
-def _with_history(request: Request) -> Conversation | None:
+def _with_history(request: GatewayRequest) -> Conversation | None:
     """Return the session's conversation that has the longest beginning of a history."""
     entries = [one for one in request.history.entries if not one.is_told]
     if any(map(_refers, entries)):
@@ -97,7 +97,7 @@ def _with_history(request: Request) -> Conversation | None:
     return None
 
 
-def _with_end(request: Request) -> Conversation | None:
+def _with_end(request: GatewayRequest) -> Conversation | None:
     """Return the only conversation that has the end of a history, up to its last answer.
 
     Programs drop their oldest messages, refer to answers, or send them back in another form. If
@@ -115,11 +115,13 @@ def _with_end(request: Request) -> Conversation | None:
     return end[0][1].conversation if end else None
 
 
-def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[Entry, Message]]:
+def _end_of(
+    talk: Conversation, entries: Sequence[DigestedMessage]
+) -> list[tuple[DigestedMessage, Message]]:
     """Return the end of a history with its stored messages, if a recorded answer is among them."""
     linked = talk.messages.in_force().filter(history_link__isnull=False).order_by("-seq")
     rows = [*linked.select_related("call", "history_link")[: len(entries) + MOST_RECENT]]
-    best: list[tuple[Entry, Message]] = []
+    best: list[tuple[DigestedMessage, Message]] = []
     for first in range(len(rows)):
         pairs = zip(entries[::-1], rows[first:], strict=False)
         best = max(best, [*takewhile(lambda one: _likeness(*one) >= ALIKE, pairs)], key=len)
@@ -129,7 +131,7 @@ def _end_of(talk: Conversation, entries: Sequence[Entry]) -> list[tuple[Entry, M
     return best[::-1] if is_enough and any(hasattr(row, "call") for _entry, row in best) else []
 
 
-def _likeness(entry: Entry, row: Message) -> float:
+def _likeness(entry: DigestedMessage, row: Message) -> float:
     """Return 1 for a stored message, or a reference to it, and less for an answer like it."""
     own = [one for one in row.content if condense.BESIDE not in one]
     is_answer = entry.role == row.role == "assistant" and hasattr(row, "call")
@@ -140,11 +142,11 @@ def _likeness(entry: Entry, row: Message) -> float:
     return is_answer and 0.99 * len(here & there) / (min(len(here), len(there)) or 1)
 
 
-def _refers(entry: Entry) -> bool:
+def _refers(entry: DigestedMessage) -> bool:
     return {one["type"] for one in entry.content} == {"item_reference"}
 
 
-def _going_on(found: Sequence[Message], request: Request) -> Conversation | None:
+def _going_on(found: Sequence[Message], request: GatewayRequest) -> Conversation | None:
     """Return the conversation of one of these messages that a request continues, or makes fork.
 
     A question and a program's own examples may be anybody's: without an answer that was recorded
@@ -164,7 +166,7 @@ def _going_on(found: Sequence[Message], request: Request) -> Conversation | None
     return talk if (is_main or waits) and _is_alike(talk, request) else None
 
 
-def _newest_of(conversation: Conversation, request: Request) -> Told:
+def _newest_of(conversation: Conversation, request: GatewayRequest) -> RequestFacts:
     """Return the facts of a conversation's newest request; items may have its prompt and tools."""
     talk = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
     call = talk.filter(manifest__isnull=False).order_by("-pk").first()
@@ -172,11 +174,11 @@ def _newest_of(conversation: Conversation, request: Request) -> Told:
     return request.dialect.read(read_body(sent, "").value)
 
 
-def _is_alike(conversation: Conversation, request: Request) -> bool:
+def _is_alike(conversation: Conversation, request: GatewayRequest) -> bool:
     return naming.are_alike(_newest_of(conversation, request), request.told)
 
 
-def _begin(request: Request, parent: Conversation | None) -> Conversation:
+def _begin(request: GatewayRequest, parent: Conversation | None) -> Conversation:
     at = timezone.now() if parent else None
     made: Conversation = insert(
         Conversation(owner=request.owner, profile=request.profile, archived_at=at)

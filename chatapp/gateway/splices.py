@@ -12,12 +12,12 @@ from typing import Any
 
 from chatapp.gateway.bodies import Body, read_body
 from chatapp.gateway.dialects import Dialect
-from chatapp.gateway.naming import Entry
+from chatapp.gateway.naming import DigestedMessage
 from chatapp.records.transfer.source_texts import fields, joined, listed
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessageRecord:
     """The record of a message in a request: a summary hides it, or passages were ``recalled``.
 
     An answer has the ``view`` of its request: a digest of all in it that was not the client's.
@@ -39,8 +39,8 @@ class Splicer:
     """
 
     dialect: Dialect
-    entries: Sequence[Entry]
-    places: Sequence[Place]
+    entries: Sequence[DigestedMessage]
+    places: Sequence[MessageRecord]
     summaries: list[tuple[int, str]]
     parts: list[tuple[bytes, int]] = field(default_factory=list)
     view: bytes = b""

@@ -20,8 +20,8 @@ from chatapp.conversations.rewind import set_tail_aside, show_version
 from chatapp.gateway import naming
 from chatapp.gateway.bodies import read_body
 from chatapp.gateway.folds import fold_if_due
-from chatapp.gateway.naming import Entry
-from chatapp.gateway.requests import Request
+from chatapp.gateway.naming import DigestedMessage
+from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.rewrites import Rewriter
 from chatapp.gateway.splices import Splicer
 from chatapp.models import (
@@ -53,7 +53,7 @@ class Opened:
     It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
     """
 
-    request: Request
+    request: GatewayRequest
     conversation: Conversation
     call: ModelCall
     sent: bytes
@@ -61,7 +61,7 @@ class Opened:
     problem: str
 
 
-def open_call(request: Request, conversation: Conversation) -> Opened:
+def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
     """Store the new messages of a request and its call, before the answer is there."""
     entries, log = request.history.entries, _log_of(conversation.pk)
     with lock(conversation, keeps_pins=False) as locked:
@@ -130,7 +130,7 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
     return [*seqs, *[0] * (len(entries) - len(seqs))]
 
 
-def _in_common(entries: Sequence[Entry], known: Mapping[bytes, Message]) -> int:
+def _in_common(entries: Sequence[DigestedMessage], known: Mapping[bytes, Message]) -> int:
     """Return the length of a history's beginning that is stored and shown."""
     for place in range(len(entries), 0, -1):
         one = entries[place - 1]
@@ -153,7 +153,10 @@ def _brought_back(locked: Conversation, rewind: uuid.UUID | None) -> bool:
 
 
 def _part(
-    locked: Conversation, common: Sequence[Entry], known: Mapping[bytes, Message], fresh: int
+    locked: Conversation,
+    common: Sequence[DigestedMessage],
+    known: Mapping[bytes, Message],
+    fresh: int,
 ) -> None:
     """Set aside the stored messages behind the common beginning of two histories."""
     last = known[common[-1].digest].seq if common else 0
@@ -171,7 +174,9 @@ def _part(
         set_tail_aside(locked, tail.seq, last)
 
 
-def _append(locked: Conversation, log: RequestLog, entry: Entry, *recalled: dict[str, Any]) -> int:
+def _append(
+    locked: Conversation, log: RequestLog, entry: DigestedMessage, *recalled: dict[str, Any]
+) -> int:
     content = [*entry.content, *recalled]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
@@ -194,7 +199,7 @@ def _log_of(pk: uuid.UUID) -> RequestLog:
     return RequestLog(pk)
 
 
-def _as_sent(request: Request, seqs: Sequence[int], made: Splicer | None) -> SentRequest:
+def _as_sent(request: GatewayRequest, seqs: Sequence[int], made: Splicer | None) -> SentRequest:
     body, places = request.body, request.history.places
     parts = tuple(body.parts)
     if made:
@@ -207,7 +212,7 @@ def _as_sent(request: Request, seqs: Sequence[int], made: Splicer | None) -> Sen
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RequestOutcome:
     """The end of a request; a ``turn`` of this status explains missing parts of its record."""
 
     blocks: Sequence[condense.Block]
@@ -230,7 +235,7 @@ def estimate_prompt(opened: Opened) -> int:
     return sizes.COUNTER.count(text) + sizes.sum_tokens([*map(condense.Message.from_api, said)])
 
 
-def close_call(opened: Opened, outcome: Outcome) -> None:
+def close_call(opened: Opened, outcome: RequestOutcome) -> None:
     """Store an answer as far as it came, its usage and cost, and the error that ended it."""
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
@@ -252,7 +257,7 @@ def close_call(opened: Opened, outcome: Outcome) -> None:
     note_call(call.purpose, columns["status"], outcome.usage, cost)
 
 
-def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message | None:
+def _answer(locked: Conversation, opened: Opened, outcome: RequestOutcome) -> Message | None:
     """Store an answer as the newest message; None if the client has gone on without it."""
     is_talk = opened.call.purpose == ModelCall.Purpose.CHAT
     request, entries = opened.request, opened.request.history.entries
@@ -270,12 +275,12 @@ def _answer(locked: Conversation, opened: Opened, outcome: Outcome) -> Message |
     return row
 
 
-def _size_of(outcome: Outcome) -> int:
+def _size_of(outcome: RequestOutcome) -> int:
     """Return the tokens of a request with its answer, 0 if its provider reported none."""
     return outcome.usage.prompt and outcome.usage.prompt + outcome.usage.output
 
 
-def _cost_of(request: Request, usage: condense.Usage) -> Decimal | None:
+def _cost_of(request: GatewayRequest, usage: condense.Usage) -> Decimal | None:
     """Return the cost of a call, by a profile of its model at the same server or by the list."""
     provider, model = request.dialect.provider, request.model
     profile = request.profile or Profile(owner=request.owner, provider=provider)

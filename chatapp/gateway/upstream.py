@@ -13,7 +13,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from chatapp.accounts.accounts import reached_by
-from chatapp.gateway.dialects import Dialect, Refusal
+from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.models import ApiToken, Profile
 from chatapp.project.network import Guard, proxy_of, tls
 from chatapp.project.sentences import translate as _
@@ -73,11 +73,11 @@ def find_upstream(token: ApiToken, provider: str, model: str, *, own_key: bool) 
     if profile is None and own_key:
         return Upstream(None, provider_spec(provider).url, None, None)
     if profile is None:
-        raise Refusal(404, _("None of your profiles has the model “{model}”.", model=model))
+        raise RefusedRequest(404, _("None of your profiles has the model “{model}”.", model=model))
     reached = reached_by(profile)
     key = reached["api_key"]
     if not (key or own_key) and profile.spec.asks_key(reached["base_url"]):
-        raise Refusal(403, _("The profile “{name}” has no key.", name=profile.name))
+        raise RefusedRequest(403, _("The profile “{name}” has no key.", name=profile.name))
     base = reached["base_url"] or profile.spec.url
     credentials = None if own_key else _credentials(provider, key)
     return Upstream(profile, base, credentials, reached["guard"])

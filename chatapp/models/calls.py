@@ -16,7 +16,7 @@ import condense
 from chatapp.models import fields
 from chatapp.models.condensations import Condensation
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement
+from chatapp.models.database import SqlStatement, StatementFunction
 from chatapp.models.messages import Message
 from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
@@ -183,8 +183,8 @@ class ModelCall(fields.Speaking):
         return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
-@Asked
-def pace_of(profile: int) -> Statement:
+@StatementFunction
+def pace_of(profile: int) -> SqlStatement:
     """Return the seconds in which a profile's model reads a token, None if unknown.
 
     They follow from the profile's latest calls, each by the tokens it had to read before its first
@@ -201,11 +201,11 @@ def pace_of(profile: int) -> Statement:
         known = [seconds / read for seconds, read in rows if read]
         return median(known) if known else None
 
-    return Statement(sql, (LOOKED_AT, profile), take)
+    return SqlStatement(sql, (LOOKED_AT, profile), take)
 
 
-@Asked
-def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> Statement:
+@StatementFunction
+def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> SqlStatement:
     """Return the latest prompts that were both estimated and measured, the last one first.
 
     Each has its tokens as estimated, as measured, and those of its media; and the reply's name.
@@ -217,7 +217,7 @@ def measured_prompts(conversation_id: uuid.UUID, model: str, most: int) -> State
         "AND usage_measured AND tokens_estimated IS NOT NULL "
         "ORDER BY created_at DESC, id DESC LIMIT %s"
     )
-    return Statement(sql, (conversation_id, model, most))
+    return SqlStatement(sql, (conversation_id, model, most))
 
 
 class DraftPiece(models.Model):

@@ -104,7 +104,7 @@ def _give_back_idle() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """A statement with its values; ``take`` makes the result of its columns and rows.
 
     SQLite may have none for it; then ``sql`` is "", and the result None.
@@ -115,7 +115,7 @@ class Statement:
     take: Callable[[tuple[str, ...], list[Any]], Any] = lambda _columns, rows: rows
 
 
-def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
+def together(*statements: SqlStatement | Callable[[], SqlStatement]) -> list[Any]:
     """Run statements in one round trip, and return the result of each.
 
     A function makes its statement when those before it were run; to PostgreSQL all go at once.
@@ -125,7 +125,7 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     pieces = [[one] for one in statements] if database.vendor == "sqlite" else [[*statements]]
     with database.cursor() as cursor:
         for piece_ in filter(None, pieces):
-            made = [one if isinstance(one, Statement) else one() for one in piece_]
+            made = [one if isinstance(one, SqlStatement) else one() for one in piece_]
             if not made[0].sql:
                 found.append(None)
                 continue
@@ -142,13 +142,13 @@ def together(*statements: Statement | Callable[[], Statement]) -> list[Any]:
     return found
 
 
-class Asked[**P]:
+class StatementFunction[**P]:
     """A function that makes a statement, and runs it when called.
 
     Its ``query`` is that statement, to be run with others.
     """
 
-    def __init__(self, query: Callable[P, Statement]) -> None:
+    def __init__(self, query: Callable[P, SqlStatement]) -> None:
         self.query = query
         update_wrapper(self, query)
 
@@ -156,28 +156,28 @@ class Asked[**P]:
         """Run the statement, and return its result."""
         return together(self.query(*args, **kwargs))[0]
 
-    def __get__(self, instance: object, _owner: object = None) -> "Asked[...]":
+    def __get__(self, instance: object, _owner: object = None) -> "StatementFunction[...]":
         """Return it for a row, as a method."""
-        return Asked(partial(self.query, instance))  # type: ignore[arg-type] # the first argument
+        return StatementFunction(partial(self.query, instance))  # type: ignore[arg-type] # the first argument
 
 
 def execute(sql: str, *values: Any) -> list[Any]:
     """Run a statement, and return its rows as the database has them, if any."""
     rows: list[Any]
-    (rows,) = together(Statement(sql, values))
+    (rows,) = together(SqlStatement(sql, values))
     return rows
 
 
-@Asked
+@StatementFunction
 def select(
     model: type[models.Model], sql: str, *values: Any, **related: type[models.Model]
-) -> Statement:
+) -> SqlStatement:
     """Return the rows of a model that a statement finds; further columns become attributes.
 
     All columns of the model come first, then those of its ``related`` rows in their order: if a
     join found no such row, the attribute is not set. Without related rows some columns will do.
     """
-    return Statement(sql, values, partial(_rows, (("", model), *related.items())))
+    return SqlStatement(sql, values, partial(_rows, (("", model), *related.items())))
 
 
 def _rows(
@@ -241,7 +241,7 @@ def lock(model: type[models.Model], *pks: object) -> None:
     together(*row_locks(model, *pks))
 
 
-def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[Statement]:
+def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[SqlStatement]:
     """Return statements that lock rows until the commit: none on SQLite, which has one writer.
 
     Lock conversations first, and users last. A row that names one of these is stored meanwhile. The
@@ -252,7 +252,7 @@ def row_locks(model: type[models.Model], *pks: object, where: str = "") -> list[
     own = model._meta  # noqa: SLF001 - Django's documented API
     found = where or f'"{own.pk.column}" IN ({", ".join(["%s"] * len(pks))})'
     sql = f'SELECT 1 FROM "{own.db_table}" WHERE {found} ORDER BY "{own.pk.column}"'  # noqa: S608 - names of tables and columns
-    return [Statement(f"{sql} FOR NO KEY UPDATE", pks)]
+    return [SqlStatement(f"{sql} FOR NO KEY UPDATE", pks)]
 
 
 def locking() -> str:
@@ -317,8 +317,8 @@ def clock() -> str:
     return "clock_timestamp()" if is_shared() else "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
 
 
-@Asked
-def insert(row: models.Model) -> Statement:
+@StatementFunction
+def insert(row: models.Model) -> SqlStatement:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""
     fields, sql = _insertion(type(row), row.pk is not None)
     database = connections[DEFAULT_DB_ALIAS]
@@ -332,12 +332,12 @@ def insert(row: models.Model) -> Statement:
         row._state.adding, row._state.db = False, database.alias  # noqa: SLF001 - Django's documented API
         return row
 
-    return Statement(sql, values, take)
+    return SqlStatement(sql, values, take)
 
 
 def changing(
     model: type[models.Model], pk: object, condition: str = "", **columns: Any
-) -> Statement:
+) -> SqlStatement:
     """Return a statement that changes a row if a ``condition`` holds, and finds its key then."""
     own, database = model._meta, connections[DEFAULT_DB_ALIAS]  # noqa: SLF001 - Django's documented API
     fields: list[Any] = [own.get_field(name) for name in columns]
@@ -347,15 +347,15 @@ def changing(
         for one, value in zip(fields, columns.values(), strict=True)
     ]
     sql = f'UPDATE "{own.db_table}" SET {places} WHERE id = %s{condition} RETURNING id'  # noqa: S608 - names of columns
-    return Statement(sql, [*values, pk])
+    return SqlStatement(sql, [*values, pk])
 
 
-def next_key(model: type[models.Model]) -> Statement:
+def next_key(model: type[models.Model]) -> SqlStatement:
     """Return a statement for the key of a later row, None if only its insertion has it."""
     if not is_shared():
-        return Statement("")
+        return SqlStatement("")
     table = model._meta.db_table  # noqa: SLF001 - Django's documented API
-    return Statement("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table], only)
+    return SqlStatement("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table], only)
 
 
 def only(_columns: tuple[str, ...], rows: list[Any]) -> Any:

@@ -101,7 +101,7 @@ _LAST_VALUE = """
 
 
 @dataclass(frozen=True)
-class Table:
+class ModelTable:
     """The table of a model in the database that is in use, as migrations of its ``app`` make it.
 
     The ``key`` is one of its ``columns``, which are in their order.
@@ -143,11 +143,11 @@ class Table:
         execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", self.name, key)
 
 
-def tables() -> list[Table]:
+def tables() -> list[ModelTable]:
     """Return the table of each model that we make it of, after those that its rows name."""
     own = {one: one._meta for one in apps.get_models(include_auto_created=True)}  # noqa: SLF001 - Django's documented API
     made = {
-        model: Table(model, one.db_table, one.app_label, [*one.concrete_fields], one.pk)
+        model: ModelTable(model, one.db_table, one.app_label, [*one.concrete_fields], one.pk)
         for model, one in own.items()
         if one.managed and not one.proxy
     }

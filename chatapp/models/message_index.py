@@ -21,7 +21,7 @@ from django.dispatch import receiver
 
 import condense
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Statement, execute, is_shared, piece, together
+from chatapp.models.database import SqlStatement, execute, is_shared, piece, together
 from chatapp.models.errors import IndexDamaged
 from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
 from chatapp.project.search import Query
@@ -169,7 +169,7 @@ def find_newest(conversation_id: uuid.UUID, query: Query) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class HiddenSpan:
     """The first and last message that may be hidden; ``alone`` if no other chat's are between."""
 
     conversation_id: uuid.UUID
@@ -178,7 +178,7 @@ class Span:
     alone: bool
 
 
-def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
+def span_of(conversation_id: uuid.UUID, until: int | None) -> HiddenSpan | None:
     """Return the span of the hidden messages, or of all until a place; None without any.
 
     Raises IndexDamaged.
@@ -188,10 +188,12 @@ def span_of(conversation_id: uuid.UUID, until: int | None) -> Span | None:
     if not (first and last):
         return None
     ((begin, begin_seq),), ((end, end_seq),) = first, last
-    return Span(conversation_id, begin, end, end - begin == end_seq - begin_seq)
+    return HiddenSpan(conversation_id, begin, end, end - begin == end_seq - begin_seq)
 
 
-def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozenset[condense.Term]:
+def find_usual(
+    span: HiddenSpan, terms: Sequence[condense.Term], most: int
+) -> frozenset[condense.Term]:
     """Return those that a span has so often as they are written that their endings are no matter.
 
     All that begins like a word is collected before the first of it is found. Raises IndexDamaged.
@@ -209,7 +211,7 @@ def find_usual(span: Span, terms: Sequence[condense.Term], most: int) -> frozens
 
 
 def look_up(
-    span: Span, wanted: Sequence[condense.Terms], usual: Container[condense.Term], most: int
+    span: HiddenSpan, wanted: Sequence[condense.Terms], usual: Container[condense.Term], most: int
 ) -> list[list[int]]:
     """Return for each group of terms the messages of a span that have all of them, newest first.
 
@@ -255,7 +257,7 @@ def add(rows: Iterable[Any]) -> None:
     together(*additions(rows))
 
 
-def additions(rows: Iterable[Any]) -> list[Statement]:
+def additions(rows: Iterable[Any]) -> list[SqlStatement]:
     """Return the statements of ``add`` for rows whose keys are known."""
     language = _language()
     if not language.insert:
@@ -266,7 +268,7 @@ def additions(rows: Iterable[Any]) -> list[Statement]:
         if one.clear_id is None
         if one.truncation_id is None or PART in json.dumps(one.content)
     }
-    return [Statement(language.insert, ([*words], [*words.values()]))] if words else []
+    return [SqlStatement(language.insert, ([*words], [*words.values()]))] if words else []
 
 
 @transaction.atomic

@@ -22,8 +22,8 @@ from chatapp.models import (
     message_index,
 )
 from chatapp.models.database import (
-    Asked,
-    Statement,
+    SqlStatement,
+    StatementFunction,
     clock,
     insert,
     is_shared,
@@ -121,7 +121,7 @@ _OWN = (
 )
 
 
-def whole(where: str, *values: Any, more: str = "") -> Statement:
+def whole(where: str, *values: Any, more: str = "") -> SqlStatement:
     """Return a statement for conversations with their owners, profiles and the profiles' rows."""
     kinds = {"owner": User, "profile": Profile, "preferences": Preferences}
     read = select.query(Conversation, _WHOLE.format(more, where), *values, **kinds)
@@ -164,8 +164,8 @@ def lock_for_turn(pk: uuid.UUID, nonce: uuid.UUID) -> Conversation:
     return row
 
 
-@Asked
-def find_own(pk: uuid.UUID, owner_id: int | None) -> Statement:
+@StatementFunction
+def find_own(pk: uuid.UUID, owner_id: int | None) -> SqlStatement:
     """Return a user's conversation and its owner as they are now, None without one."""
     read = select.query(Conversation, _OWN, pk, owner_id, owner=User)
     return replace(read, take=lambda *found: next(iter(read.take(*found)), None))
@@ -214,8 +214,8 @@ def read_outline(conversation_id: uuid.UUID) -> tuple[tuple[condense.Message, ..
     return (*start, stand_in, *history[len(start) :]), beyond
 
 
-@Asked
-def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
+@StatementFunction
+def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> SqlStatement:
     """Return the effective history's rows in reading order, or so many, the ``newest`` first."""
     # Neither knows that few may be visible here, and would go through all: PostgreSQL takes the
     # index with this order.
@@ -229,10 +229,10 @@ def effective_rows(conversation_id: uuid.UUID, newest: int = 0) -> Statement:
     return select.query(Message, sql, conversation_id)
 
 
-@Asked
+@StatementFunction
 def searched_rows(
     conversation_id: uuid.UUID, seqs: Iterable[int], until: int, most: int
-) -> Statement:
+) -> SqlStatement:
     """Return rows, without their tags, that a search may read, in the order of their numbers.
 
     They are hidden, or stand up to the position ``until``, and have at most so many tokens.
@@ -249,8 +249,8 @@ def searched_rows(
     return select.query(Message, sql, conversation_id, until, most, conversation_id)
 
 
-@Asked
-def row_and_next(conversation_id: uuid.UUID, seq: int) -> Statement:
+@StatementFunction
+def row_and_next(conversation_id: uuid.UUID, seq: int) -> SqlStatement:
     """Return a message and the one that was written after it, if any, with their turns and calls.
 
     ``has_rewinds`` is True if the conversation has any, ``has_more_calls`` if its turn has others.
@@ -300,7 +300,7 @@ def new_row(
     return Message(pk=key, conversation_id=conversation_id, **own)
 
 
-def storing(row: Message) -> list[Statement]:
+def storing(row: Message) -> list[SqlStatement]:
     """Return the statements that store a new row and index it."""
     return [insert.query(row), *message_index.additions([row])]
 
@@ -329,10 +329,10 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-@Asked
+@StatementFunction
 def next_seq(
     conversation_id: uuid.UUID, measured: tuple[int, int] | None = None, title: str = ""
-) -> Statement:
+) -> SqlStatement:
     """Return the number of the next message; the row is locked until the commit.
 
     It keeps ``measured`` with that message, see ``append_message``, and a title.
@@ -344,7 +344,7 @@ def next_seq(
     )
     kept = (measured[0], measured[1], measured[0]) if measured else ()
     values = (timezone.now(), *kept, *filter(None, [title]), conversation_id)
-    return Statement(sql, values, only)
+    return SqlStatement(sql, values, only)
 
 
 # What it says of another profile than the one that is chosen is not kept.

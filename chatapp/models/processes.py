@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from chatapp.models.database import Statement, clock, execute, select, together
+from chatapp.models.database import SqlStatement, clock, execute, select, together
 
 
 def this_process() -> str:
@@ -41,7 +41,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         """
         sign = (kind, json.dumps([*workers]), this_process())
         told = f"kind = %s, workers = %s, heartbeat_at = {clock()} WHERE name = %s RETURNING name"
-        signing = Statement(f"UPDATE chatapp_process SET {told}", sign)  # noqa: S608 - a function's name
+        signing = SqlStatement(f"UPDATE chatapp_process SET {told}", sign)  # noqa: S608 - a function's name
         sql, values = self.silent(silent).query.sql_with_params()
         looking = [select.query(Process, sql, *values)] if silent else []
         was_known, *others = together(signing, *looking)

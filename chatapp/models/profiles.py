@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
-from chatapp.models.database import Asked, Statement, select
+from chatapp.models.database import SqlStatement, StatementFunction, select
 from chatapp.models.mcp_servers import McpServer
 from chatapp.models.server_settings import ServerSettings
 from chatapp.project.languages import in_words
@@ -301,8 +301,8 @@ class Profile(models.Model):
         servers: list[McpServer] = self.read_servers()
         return servers
 
-    @Asked
-    def read_servers(self) -> Statement:
+    @StatementFunction
+    def read_servers(self) -> SqlStatement:
         """Return the servers for ``mcp_servers``."""
         sql = "SELECT * FROM chatapp_mcpserver WHERE owner_id = %s AND is_on ORDER BY name"
         read = select.query(McpServer, sql, self.owner_id)

@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatapp.agent.errors import SpendingLimitReached
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement
+from chatapp.models.database import SqlStatement, StatementFunction
 from chatapp.models.fields import UsdSum
 from chatapp.models.preferences import Preferences
 from chatapp.project.sentences import money
@@ -29,7 +29,7 @@ from condense import noop
 NEAR = Decimal("0.8")
 
 
-class Scope(StrEnum):
+class LimitScope(StrEnum):
     """The scope of a spending limit."""
 
     CONVERSATION = "conversation"
@@ -71,7 +71,7 @@ class Spending(Spent):
     ``limit``.
     """
 
-    scope: Scope
+    scope: LimitScope
     limit: Decimal
 
     @property
@@ -127,8 +127,8 @@ def read_spending(pk: uuid.UUID) -> list[Spending]:
     return spending_of(pk, read_limits(pk))
 
 
-@Asked
-def read_limits(pk: uuid.UUID) -> Statement:
+@StatementFunction
+def read_limits(pk: uuid.UUID) -> SqlStatement:
     """Return the limits of a conversation; each model call asks, and most have none."""
     sql = (
         "SELECT c.owner_id, d.user_id IS NOT NULL OR NOT u.is_active, "
@@ -147,7 +147,7 @@ def read_limits(pk: uuid.UUID) -> Statement:
         found = Conversation.objects.values_list(*columns).get(pk=pk)
         return Limits(owner, bool(is_closing), *found)
 
-    return Statement(sql, [pk], take)
+    return SqlStatement(sql, [pk], take)
 
 
 def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
@@ -159,9 +159,9 @@ def spending_of(pk: uuid.UUID, limits: Limits) -> list[Spending]:
         return []
     here, month = ModelCall.objects.filter(conversation=pk), _calls_this_month([limits.owner])
     all_ = (
-        (Scope.CONVERSATION, limits.limit, here),
-        (Scope.MONTH, limits.monthly, month),
-        (Scope.ALLOWANCE, limits.allowance, month),
+        (LimitScope.CONVERSATION, limits.limit, here),
+        (LimitScope.MONTH, limits.monthly, month),
+        (LimitScope.ALLOWANCE, limits.allowance, month),
     )
     return [
         Spending(**calls.aggregate(**_SUMS), scope=scope, limit=limit)
@@ -237,14 +237,14 @@ def tell(one: Spending) -> str:
 
 def _words(one: Spending) -> str:
     match one.scope, one.is_over:
-        case Scope.CONVERSATION, True:
+        case LimitScope.CONVERSATION, True:
             return noop(
                 "The budget of this conversation is spent: {spent} of {limit}. You can "
                 "raise it in the conversation’s settings, or go on in another conversation."
             )
-        case Scope.CONVERSATION, False:
+        case LimitScope.CONVERSATION, False:
             return noop("{percent:.0%} of this conversation's budget is spent: {spent} of {limit}.")
-        case Scope.ALLOWANCE, True:
+        case LimitScope.ALLOWANCE, True:
             return noop(
                 "Your budget for this month is spent: {spent} of {limit}. Ask an operator of "
                 "this server for more, or wait for the next month."

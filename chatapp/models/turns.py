@@ -15,10 +15,18 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.database import Asked, Statement, clock, lock, locking, select, together
+from chatapp.models.database import (
+    SqlStatement,
+    StatementFunction,
+    clock,
+    lock,
+    locking,
+    select,
+    together,
+)
 from chatapp.models.processes import Process, this_process
 from chatapp.models.profiles import Profile
 
@@ -100,8 +108,8 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.order_by("-started_at", "-pk")
 
 
-@Asked
-def claim(pk: uuid.UUID, attempt: int) -> Statement:
+@StatementFunction
+def claim(pk: uuid.UUID, attempt: int) -> SqlStatement:
     """Claim a turn with so many attempts for this process; None if it is over or taken."""
     sql = (
         "UPDATE chatapp_turn SET owner = %s, attempt = attempt + 1 WHERE id = %s "
@@ -205,30 +213,30 @@ class Turn(fields.Speaking):
             self.hold()
             yield
 
-    @Asked
-    def hold(self) -> Statement:
+    @StatementFunction
+    def hold(self) -> SqlStatement:
         """Lock it until the commit; raise TurnEnded if it is over or another process has it.
 
         Every write for the turn holds it, or notes its activity; conversations are locked first.
         """
         # What another transaction has locked is read again after it, on PostgreSQL as well.
         sql = f"SELECT 1 FROM chatapp_turn WHERE {_LEASE}{locking()}"  # noqa: S608 - conditions of our own
-        return Statement(sql, self._lease, _unless_ended)
+        return SqlStatement(sql, self._lease, _unless_ended)
 
-    @Asked
-    def go_on(self, doing: Doing, *, step: int | None = None) -> Statement:
+    @StatementFunction
+    def go_on(self, doing: Doing, *, step: int | None = None) -> SqlStatement:
         """Store its activity from now on; raise TurnEnded as ``hold`` does."""
         change = "status = %s, doing = %s, step = COALESCE(%s, step)"
         return replace(self._changing(change, Turn.Status.RUNNING, doing, step), take=_unless_ended)
 
-    @Asked
-    def wait(self) -> Statement:
+    @StatementFunction
+    def wait(self) -> SqlStatement:
         """Note that it waits for a person; raise TurnEnded as ``hold`` does."""
         return replace(self._changing("status = %s", Turn.Status.WAITING), take=_unless_ended)
 
     def finishing(
         self, status: Status, error: str, details: str, *, profile_at_fault: bool
-    ) -> Statement:
+    ) -> SqlStatement:
         """Return a statement that stores its end; it finds nothing if it is over, or was taken."""
         change = (
             "status = %s, error = %s, sentences = %s, details = %s, profile_at_fault = %s, "
@@ -274,9 +282,9 @@ class Turn(fields.Speaking):
     def _lease(self) -> tuple[uuid.UUID, str, int]:
         return self.pk, self.owner, self.attempt
 
-    def _changing(self, change: str, *values: Any) -> Statement:
+    def _changing(self, change: str, *values: Any) -> SqlStatement:
         sql = f"UPDATE chatapp_turn SET {change} WHERE {_LEASE} RETURNING id"  # noqa: S608 - columns of our own
-        return Statement(sql, (*values, *self._lease))
+        return SqlStatement(sql, (*values, *self._lease))
 
     @property
     def is_unclaimed(self) -> bool:
@@ -297,7 +305,7 @@ class Turn(fields.Speaking):
 def _unless_ended(_columns: tuple[str, ...], rows: list[Any]) -> None:
     if not rows:
         said = condense.noop("Another process of the server ended this turn, or took it over.")
-        raise TurnEnded(said)
+        raise TurnEndedElsewhere(said)
 
 
 def leave_unclaimed(_turn: Turn) -> None:

@@ -92,7 +92,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallTarget:
     """The model and the host of a call, and the environment's proxy to it."""
 
     model: str
@@ -100,12 +100,12 @@ class Asked:
     proxy: str | None = None
 
 
-def no_reply(asked: Asked, details: str = "") -> ProviderError:
+def no_reply(asked: CallTarget, details: str = "") -> ProviderError:
     """Return the error for a server that answers, but not as its API does."""
     return ProviderError(NO_MODEL.format(host=asked.host), details=details, profile_at_fault=True)
 
 
-def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:
+def explain_refusal(error: Exception, refusal: Refusal, asked: CallTarget) -> ProviderError:
     """Return the error for a call that the vendor refused; its details are for a bug report."""
     status, said = refusal.status, refusal.said
     # Members must not read the address of an operator's profile.
@@ -142,7 +142,7 @@ def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> Provide
     )
 
 
-def explain_loss(error: Exception, asked: Asked, *, started: bool) -> ProviderError:
+def explain_loss(error: Exception, asked: CallTarget, *, started: bool) -> ProviderError:
     """Return the error for a call that got no answer, or no whole one."""
     chain = [error, error.__cause__ or error.__context__]
     lines = [f"{type(one).__name__}: {one}" for one in chain if one is not None]

@@ -107,7 +107,7 @@ async def paced(
 
 
 @dataclass(eq=False, slots=True)
-class _Kept:
+class _SharedClient:
     """A client with a ``close``, and the number of calls that use it."""
 
     client: Any
@@ -119,7 +119,7 @@ class Clients:
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
-        self._kept: dict[Hashable, _Kept] = {}
+        self._kept: dict[Hashable, _SharedClient] = {}
 
     @asynccontextmanager
     async def use[C](self, made_of: Hashable, make: Callable[[], C]) -> AsyncIterator[C]:
@@ -127,7 +127,7 @@ class Clients:
 
         One with which a call failed, or was given up, is used for no other call.
         """
-        kept = self._kept.pop(made_of, None) or _Kept(make())
+        kept = self._kept.pop(made_of, None) or _SharedClient(make())
         self._kept[made_of] = kept
         kept.users += 1
         try:

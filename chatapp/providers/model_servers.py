@@ -36,7 +36,7 @@ _NOBODY = Model("", context_window=1, max_output=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ServerReport:
     """The abilities of a server; None for each that was not tested, with ``failure`` as the reason.
 
     ``usage`` is True if a reply reports its usage, ``counting`` if a prompt can be counted without
@@ -59,7 +59,7 @@ class Report:
         return next((one for one in self.models if one.id == name), None)
 
 
-async def probe(provider: ResilientProvider) -> Report:
+async def probe(provider: ResilientProvider) -> ServerReport:
     """Return the abilities of a server with the provider's model."""
     report = await list_models(provider)
     if not report.address or report.key is False:
@@ -96,18 +96,18 @@ async def probe(provider: ResilientProvider) -> Report:
     return report
 
 
-async def list_models(provider: ResilientProvider) -> Report:
+async def list_models(provider: ResilientProvider) -> ServerReport:
     """Return a report from the list of models alone, without a call to a model."""
     try:
         async with asyncio.timeout(PATIENCE):
             models = await provider.list_models()
     except TimeoutError:
-        return Report(failure=condense.noop("The server did not answer."))
+        return ServerReport(failure=condense.noop("The server did not answer."))
     except ProviderError as error:
         if error.status in _OF_THE_KEY:
-            return Report(address=True, key=False, failure=str(error))
-        return Report(address=error.status is not None, listing=False, failure=str(error))
-    return Report(models, address=True, listing=bool(models))
+            return ServerReport(address=True, key=False, failure=str(error))
+        return ServerReport(address=error.status is not None, listing=False, failure=str(error))
+    return ServerReport(models, address=True, listing=bool(models))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from chatapp.providers.call_errors import (
     EMPTY,
     NO_KEY,
     ONLY_THOUGHT,
-    Asked,
+    CallTarget,
     ErrorEvent,
     Refusal,
     explain_loss,
@@ -157,7 +157,7 @@ class SdkProvider(ABC):
         self.base_url = base_url or self.spec.url
         self.key = api_key
         self.guard = guard
-        self.asked = Asked(model.name, host_of(self.base_url), proxy_of(self.base_url, guard))
+        self.asked = CallTarget(model.name, host_of(self.base_url), proxy_of(self.base_url, guard))
         # What the server has refused, for whoever knows of earlier calls to fill and keep.
         self.refused: dict[str, Any] = {}
         # What a call lets out: the SDK's errors, its transport's, broken JSON, a refused address.
@@ -342,7 +342,7 @@ def _written_in(refusal: Refusal, reply: StreamedReply) -> events.ReplyCompleted
     return events.ReplyCompleted((*before, last), "tool_use", reply.usage) if is_call else None
 
 
-def _usable(reply: StreamedReply, asked: Asked) -> events.ReplyCompleted:
+def _usable(reply: StreamedReply, asked: CallTarget) -> events.ReplyCompleted:
     """Return the whole reply; raise ProviderError for half a one, a refusal, or an empty one."""
     if not reply.started:
         raise no_reply(asked)

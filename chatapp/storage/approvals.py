@@ -11,7 +11,7 @@ from django.db import transaction
 
 from chatapp.agent import events
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
+from chatapp.agent.ports import Access, Asking, Audience, ToolOutcome, ToolPolicy
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.files.checkpoints import Checkpoints
 from chatapp.conversations.files.storage_use import check_room
@@ -70,13 +70,13 @@ class Approvals:
 
     async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         name = asking.call.name
-        if self.toolbox.policy(name) is Policy.ALLOW:
+        if self.toolbox.policy(name) is ToolPolicy.ALLOW:
             return None
         # It may have been allowed for good, or switched off, since the turn began.
         policy = await self.saver.read(self._policy_now, name)
-        if policy is Policy.ALLOW:
+        if policy is ToolPolicy.ALLOW:
             return None
-        if policy is Policy.DENY:
+        if policy is ToolPolicy.DENY:
             return ToolOutcome(SWITCHED_OFF, is_error=True)
         try:
             shown = await self.toolbox.preview(name, asking.call.input)
@@ -117,7 +117,7 @@ class Approvals:
         own = Profile(owner=User.objects.get(pk=begun.owner_id))
         conversation = Conversation(pk=begun.pk, owner=own.owner, workspace=begun.workspace)
         if self.toolbox.access(name) is not Access.READ:
-            denied = toolboxes.policies_of(conversation, own).get(name) is Policy.DENY
+            denied = toolboxes.policies_of(conversation, own).get(name) is ToolPolicy.DENY
             if denied or name not in toolboxes.specs_for(own.mcp_servers):
                 return SWITCHED_OFF
         try:
@@ -127,7 +127,7 @@ class Approvals:
             return f"{reason}\n{GO_ON}"
         return ""
 
-    def _policy_now(self, name: str) -> Policy:
+    def _policy_now(self, name: str) -> ToolPolicy:
         conversation = Conversation.objects.get(pk=self.run.conversation.pk)
         return toolboxes.policy_of(name, conversation, self.run.profile)
 
@@ -191,7 +191,7 @@ def answer_question(
         if store_answer(asked, question.turn, enqueue, **said):
             if decision == ALWAYS:
                 conversation = Conversation.objects.get(pk=question.turn.conversation_id)
-                conversation.tool_policies |= {question.tool: Policy.ALLOW.value}
+                conversation.tool_policies |= {question.tool: ToolPolicy.ALLOW.value}
                 conversation.save(update_fields=["tool_policies"])
             return
     nobody_waits = _("Nobody waits for this any more: the turn was stopped.")

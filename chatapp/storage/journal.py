@@ -14,14 +14,14 @@ from django.utils import timezone
 import condense
 from chatapp.agent.annotated_blocks import result_block
 from chatapp.agent.async_tasks import compute
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.agent.ports import CallOpening, CallRecord, Purpose, ReplyReader, ToolOutcome
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.sizes import Scale, sum_tokens
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.models import Conversation, Message, ModelCall, Question, ToolRun, Turn, message_store
 from chatapp.models.database import (
-    Statement,
+    SqlStatement,
     changing,
     insert,
     lock,
@@ -35,7 +35,7 @@ from chatapp.models.processes import this_process
 from chatapp.models.spending import check_spending_of, read_limits
 from chatapp.operations.telemetry import note_call
 from chatapp.storage.partial_replies import RetriedWrites, kept_draft, partial_replies
-from chatapp.storage.request_log import RequestLog, Written
+from chatapp.storage.request_log import RecordedRun, RequestLog
 
 # What the profile is asked for that writes summaries.
 _WRITERS = frozenset({Purpose.SUMMARY, Purpose.CHECK})
@@ -57,13 +57,13 @@ class _Entry:
 _DROP_PIECES = "DELETE FROM chatapp_draftpiece WHERE call_id = %s"
 
 
-class Ending(Protocol):
+class TurnEnding(Protocol):
     """The end of a turn, as ``chatapp.turns.lifecycle.TurnEnd`` has it."""
 
-    def looking(self) -> list[Statement]:
+    def looking(self) -> list[SqlStatement]:
         """Return the queries before the end is stored; ``let_follow`` gets the last two results."""
 
-    def storing(self) -> Statement:
+    def storing(self) -> SqlStatement:
         """Return the statement that stores the end."""
 
     def let_follow(self, waits: bool, asked: list[Any], /) -> None:
@@ -91,7 +91,7 @@ class ConversationJournal:
     """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
 
     # Makes the end of a turn, which is stored with its last reply.
-    ending: Callable[[], Ending] | None = None
+    ending: Callable[[], TurnEnding] | None = None
     # The newest call, as it was stored when it was opened.
     opened: ModelCall
 
@@ -129,7 +129,7 @@ class ConversationJournal:
         self.opened, self.requests.written = await self.saver.save(self._open_call, opening)
         return self.opened.pk
 
-    def _open_call(self, opening: CallOpening) -> tuple[ModelCall, Written]:
+    def _open_call(self, opening: CallOpening) -> tuple[ModelCall, RecordedRun]:
         run, sent, is_answer = self.run, opening.sent, opening.purpose is Purpose.CHAT
         profile = run.writer if opening.purpose in _WRITERS else run.profile
         goes = []
@@ -172,7 +172,7 @@ class ConversationJournal:
         try:
             if self.calls.goes_on:
                 self.run.turn.hold()
-        except TurnEnded:
+        except TurnEndedElsewhere:
             partial_replies.forget(number)
             raise
 
@@ -185,7 +185,7 @@ class ConversationJournal:
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
         await self.saver.save(self._withdraw, number)
-        self.requests.written = Written()
+        self.requests.written = RecordedRun()
 
     def _withdraw(self, number: int) -> None:
         with transaction.atomic():
@@ -257,7 +257,7 @@ class ConversationJournal:
     ) -> Message:
         try:
             return self._store(message, tokens, stop_reason, entry)
-        except TurnEnded:
+        except TurnEndedElsewhere:
             # The connection may have broken after the commit, and this is the next try.
             stored = Message.objects.filter(turn=self.run.turn, call__status="succeeded")
             row = stored.filter(call=entry.call.number).first() if entry else None
@@ -283,9 +283,9 @@ class ConversationJournal:
                 *(end.looking() if end else ()),
             )
             row = message_store.new_row(pk, message, seq, key, **columns)
-            writes: list[Statement | Callable[[], Statement]] = [*message_store.storing(row)]
+            writes: list[SqlStatement | Callable[[], SqlStatement]] = [*message_store.storing(row)]
             if entry:
-                dropping = Statement(_DROP_PIECES, [entry.call.number])
+                dropping = SqlStatement(_DROP_PIECES, [entry.call.number])
                 writes += [partial(self._recorded, entry, row), dropping]
             if end:
                 writes.append(end.storing())
@@ -311,9 +311,9 @@ class ConversationJournal:
         with transaction.atomic():
             lock(Conversation, self.run.conversation.pk)
             self._hold(entry.call.number)
-            together(self._recorded(entry), Statement(_DROP_PIECES, [entry.call.number]))
+            together(self._recorded(entry), SqlStatement(_DROP_PIECES, [entry.call.number]))
 
-    def _recorded(self, entry: _Entry, message: Message | None = None) -> Statement:
+    def _recorded(self, entry: _Entry, message: Message | None = None) -> SqlStatement:
         """Return the statement for a call's end; it raises TurnEnded if another process has."""
         call, status = entry.call, ModelCall.Status
         outcome = status.SUCCEEDED if call.is_whole else status.FAILED
@@ -343,7 +343,9 @@ class ConversationJournal:
         def take(_columns: tuple[str, ...], rows: list[Any]) -> None:
             if not rows:
                 partial_replies.forget(call.number)
-                raise TurnEnded(condense.noop("Another process of the server ended this turn."))
+                raise TurnEndedElsewhere(
+                    condense.noop("Another process of the server ended this turn.")
+                )
             transaction.on_commit(partial(partial_replies.forget, call.number))
             transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 

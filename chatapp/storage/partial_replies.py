@@ -25,7 +25,7 @@ from chatapp.agent.ports import Audience, PartialReply, ReplyReader
 from chatapp.models import ModelCall, Turn
 from chatapp.models.calls import read_draft
 from chatapp.models.database import (
-    Statement,
+    SqlStatement,
     is_shared,
     locking,
     reading,
@@ -188,10 +188,10 @@ def _store(
         lease = (number, turn.owner if turn else "", turn.attempt if turn else 0)
         at = common(known, text)
         # It waits for a process that closes the call, and then stores nothing.
-        writes.append(Statement(_STORE + locking(), (at, text[at:], *lease)))
+        writes.append(SqlStatement(_STORE + locking(), (at, text[at:], *lease)))
         if used != noted:
             tokens = (used.input, used.output, used.cache_read, used.cache_write)
-            writes.append(Statement(_NOTE, (*tokens, *lease)))
+            writes.append(SqlStatement(_NOTE, (*tokens, *lease)))
         stored[number] = text, used
     # What PostgreSQL gets at once is a transaction by itself.
     with contextlib.nullcontext() if is_shared() else transaction.atomic():

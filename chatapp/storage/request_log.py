@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import condense
 from chatapp.agent.events import SentRequest
 from chatapp.models import Fragment, Manifest, Message, ModelCall
-from chatapp.models.database import Statement, insert, together
+from chatapp.models.database import SqlStatement, insert, together
 from chatapp.providers import request_bytes
 
 # What most lists say, so that it takes hardly any room in them.
@@ -183,7 +183,7 @@ Key = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RecordedRun:
     """The state of a run's record: the last call, its list, and the items for known bytes.
 
     ``fragments`` are the keys of stored fragments, by their bytes.
@@ -211,7 +211,7 @@ class RequestLog:
     """
 
     conversation_id: uuid.UUID
-    written: Written = field(default_factory=Written)
+    written: RecordedRun = field(default_factory=RecordedRun)
     _stored: dict[int, tuple[str, object]] = field(default_factory=dict)
 
     def learn(self, rows: Iterable[Message]) -> None:
@@ -237,13 +237,13 @@ class RequestLog:
         parts = [part for part in (request.head, *loose) if part not in before.fragments]
         return Compared(found, {hashlib.sha256(part).digest(): part for part in parts})
 
-    def looking(self, compared: Compared) -> Statement:
+    def looking(self, compared: Compared) -> SqlStatement:
         """Return a query for the fragments that are stored already."""
         if not compared.parts:
-            return Statement("SELECT id, digest FROM chatapp_fragment WHERE FALSE")
+            return SqlStatement("SELECT id, digest FROM chatapp_fragment WHERE FALSE")
         places = ", ".join(["%s"] * len(compared.parts))
         sql = "SELECT id, digest FROM chatapp_fragment WHERE conversation_id = %s AND digest IN "
-        return Statement(f"{sql}({places})", (self.conversation_id, *compared.parts))
+        return SqlStatement(f"{sql}({places})", (self.conversation_id, *compared.parts))
 
     def store(
         self,
@@ -251,7 +251,7 @@ class RequestLog:
         request: SentRequest | None,
         compared: Compared,
         stored: Sequence[tuple[int, bytes]],
-    ) -> Written:
+    ) -> RecordedRun:
         """Store a call with the record of its request; ``stored`` is the result of ``looking``."""
         before = self.written
         if request is None:
@@ -272,7 +272,7 @@ class RequestLog:
         items = tuple([known[key] for key in zip(request.seqs, request.fragments, strict=True)])
         kept = len([*takewhile(bool, map(operator.eq, before.items, items))])
         if not kept or before.length >= LONGEST_CHAIN:
-            before, kept = Written(), 0
+            before, kept = RecordedRun(), 0
         manifest = Manifest(
             parent=before.call,
             kept=kept,
@@ -281,7 +281,7 @@ class RequestLog:
             digest=request.digest,
         )
         together(insert.query(call), partial(_manifest_of, call, manifest))
-        return Written(call.pk, before.length + 1, items, known, fragments)
+        return RecordedRun(call.pk, before.length + 1, items, known, fragments)
 
     def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
         """Return a message of a request as parts of stored ones, None if that saves too little.
@@ -300,6 +300,6 @@ class RequestLog:
         return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
 
 
-def _manifest_of(call: ModelCall, manifest: Manifest) -> Statement:
+def _manifest_of(call: ModelCall, manifest: Manifest) -> SqlStatement:
     manifest.call_id = call.pk
     return insert.query(manifest)

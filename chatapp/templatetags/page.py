@@ -96,7 +96,7 @@ def names(things: Iterable[Any]) -> SafeString:
 register.filter("upright", condense.upright)
 
 
-class _Kept(template.Node):
+class _KeptNode(template.Node):
     def __init__(self, nodes: template.NodeList, values: dict[str, FilterExpression]) -> None:
         self.nodes, self.values = nodes, values
         self.made: dict[Any, str] = {}
@@ -119,7 +119,7 @@ _PLACES = {uuid.UUID: uuid.UUID(int=0xCAFE << 96), int: 8_070_605_040_302}
 
 
 @register.tag
-def kept(parser: Parser, token: Token) -> _Kept:
+def kept(parser: Parser, token: Token) -> _KeptNode:
     """Render a block of ``name=value`` variables, and no others, once for each language.
 
     It is kept for each set of their values, apart from one key (a UUID) and one number, which are
@@ -128,7 +128,7 @@ def kept(parser: Parser, token: Token) -> _Kept:
     values = token_kwargs(token.split_contents()[1:], parser)
     nodes = parser.parse(("endkept",))
     parser.delete_first_token()
-    return _Kept(nodes, values)
+    return _KeptNode(nodes, values)
 
 
 @register.simple_tag

@@ -18,8 +18,8 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
-from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
-from chatapp.agent.ports import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.errors import LeftWaiting, ToolError, TurnEndedElsewhere
+from chatapp.agent.ports import NO_LINE, Access, Line, ToolOutcome, ToolPolicy, ToolSpec
 from chatapp.tools.arguments import parse_arguments, schema_of
 from chatapp.tools.shell import Shell
 from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
@@ -58,7 +58,7 @@ class WorkspaceToolbox:
         root: Path,
         *,
         offers: Offers = _NONE,
-        policies: Mapping[str, Policy] = _NONE,
+        policies: Mapping[str, ToolPolicy] = _NONE,
         foreign: Mapping[str, "RemoteTool"] = _NONE,
     ) -> None:
         self.root = root
@@ -70,10 +70,10 @@ class WorkspaceToolbox:
         self._foreign = foreign
         self._known = TOOL_SPECS | {name: tool.spec for name, tool in foreign.items()}
         defaults = {name: spec.default_policy for name, spec in self._known.items()}
-        self._policies: dict[str, Policy] = {**defaults, **policies}
+        self._policies: dict[str, ToolPolicy] = {**defaults, **policies}
         usable = [one for one in self._known if one in foreign or _WORKS_WITH[one] in self._offers]
         self.usable = frozenset(usable)
-        self._names = [one for one in usable if self._policies[one] is not Policy.DENY]
+        self._names = [one for one in usable if self._policies[one] is not ToolPolicy.DENY]
         self.specs: tuple[ToolSpec, ...] = tuple([self._known[name] for name in self._names])
 
     @cached_property
@@ -81,9 +81,9 @@ class WorkspaceToolbox:
         """The folder's files, for the first call that works with them."""
         return WritableWorkspace(self.root)
 
-    def policy(self, name: str) -> Policy:
+    def policy(self, name: str) -> ToolPolicy:
         """Return the user's policy for a tool: run, ask or deny; an unknown tool is denied."""
-        return self._policies.get(name, Policy.DENY)
+        return self._policies.get(name, ToolPolicy.DENY)
 
     def access(self, name: str) -> Access:
         """Return a tool's access to the world; an unknown tool counts as one that executes."""
@@ -117,7 +117,7 @@ class WorkspaceToolbox:
             return ToolOutcome(said) if isinstance(said, str) else said
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)
-        except (LeftWaiting, TurnEnded):
+        except (LeftWaiting, TurnEndedElsewhere):
             # Not the call has ended, but the turn.
             raise
         except Exception:

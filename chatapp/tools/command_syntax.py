@@ -31,7 +31,7 @@ _CLOSING = re.compile(r"<(?=/command\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A named text; ``hint`` shows its arguments, ``description`` its purpose."""
 
     name: str
@@ -69,7 +69,7 @@ def called_in(text: str) -> tuple[str, str] | None:
     return (found[1].lower(), (found[2] or "").strip()) if found else None
 
 
-def read_command(name: str, source: str) -> Command:
+def read_command(name: str, source: str) -> SlashCommand:
     """Return the command that a text with a head of ``key: value`` lines describes.
 
     Browsers end the lines of a form as Windows does.
@@ -77,7 +77,7 @@ def read_command(name: str, source: str) -> Command:
     source = source.replace("\r\n", "\n")
     head = _HEAD.match(source)
     said = dict(_entries(head[1])) if head else {}
-    return Command(
+    return SlashCommand(
         name=name,
         text=(source[head.end() :] if head else source).strip(),
         description=said.get("description", ""),
@@ -85,7 +85,7 @@ def read_command(name: str, source: str) -> Command:
     )
 
 
-def commands_in(workspace: Workspace) -> Iterator[Command]:
+def commands_in(workspace: Workspace) -> Iterator[SlashCommand]:
     """Yield the commands of a workspace by name; other files are skipped."""
     try:
         entries = [*workspace.walk(FOLDER, recursive=False)]

@@ -14,7 +14,7 @@ import httpx2
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.ports import Access, ToolOutcome, ToolPolicy, ToolSpec
 from chatapp.project.network import AddressRefused, Guard, proxy_of, why_unreached
 from chatapp.tools.arguments import argument
 from chatapp.tools.text_encodings import decode
@@ -64,7 +64,7 @@ SPEC = ToolSpec(
     ),
     tally=condense.plural("Fetched {count} page", "Fetched {count} pages"),
     access=Access.NETWORK,
-    policy=Policy.DENY,
+    policy=ToolPolicy.DENY,
 )
 
 

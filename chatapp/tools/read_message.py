@@ -6,7 +6,7 @@ import condense
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument
-from chatapp.tools.search_history import History
+from chatapp.tools.search_history import HiddenMessages
 
 # Characters of one call.
 MAX_TEXT = 30_000
@@ -27,7 +27,7 @@ SPEC = ToolSpec(
 )
 
 
-async def run(history: History, arguments: Arguments) -> str:
+async def run(history: HiddenMessages, arguments: Arguments) -> str:
     """Return a message's text from a start; a part ends with a note to read on."""
     text = await history.read(arguments.number)
     if text is None:

@@ -25,7 +25,7 @@ ALWAYS = Days()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMessage:
     """A message of the conversation in which something was found."""
 
     seq: int
@@ -34,10 +34,10 @@ class Found:
     day: date | None = None
 
 
-class History(Protocol):
+class HiddenMessages(Protocol):
     """The hidden messages of this conversation."""
 
-    async def search(self, words: str, limit: int, days: Days) -> Sequence[Found]:
+    async def search(self, words: str, limit: int, days: Days) -> Sequence[FoundMessage]:
         """Return messages about these words, the best first; without words the first messages."""
 
     async def read(self, seq: int) -> str | None:
@@ -70,7 +70,7 @@ SPEC = ToolSpec(
 )
 
 
-async def run(history: History, arguments: Arguments) -> str:
+async def run(history: HiddenMessages, arguments: Arguments) -> str:
     """Return the best messages, each with its number and the place that fits."""
     words = arguments.query.strip()
     if len(words) > MAX_WORDS:
@@ -86,5 +86,5 @@ async def run(history: History, arguments: Arguments) -> str:
     return "\n\n".join(f"Message {one.seq} ({_told(one)}):\n{one.excerpt}" for one in found)
 
 
-def _told(one: Found) -> str:
+def _told(one: FoundMessage) -> str:
     return f"{one.who}, {condense.DAY_FORMAT.format(one.day)}" if one.day else one.who

@@ -74,7 +74,7 @@ _Without = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """Something in a folder; ``path`` leads there from the workspace, ``size`` is in bytes.
 
     ``kind`` is "file", "folder", "link" or "other"; ``closed`` says that a folder was not walked.
@@ -127,7 +127,7 @@ class Workspace:
 
     def walk(
         self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False
-    ) -> Iterator[Entry]:
+    ) -> Iterator[FolderEntry]:
         """Yield the entries of a folder and below, sorted by name; a file yields itself.
 
         Folders for which ``without`` is true are not walked, nor those that are always skipped.
@@ -140,7 +140,7 @@ class Workspace:
                 if stat.S_ISDIR(info.st_mode):
                     yield from _walk(found, here, MAX_DEPTH if recursive else 0, without)
                 else:
-                    yield Entry(here, "file", info.st_size)
+                    yield FolderEntry(here, "file", info.st_size)
 
     def locate(self, path: str) -> tuple[str, ...]:
         """Return the names that lead from the root to the path's target."""
@@ -247,7 +247,7 @@ def open_in(folder: int, name: str) -> int:
     return found
 
 
-def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Entry]:
+def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[FolderEntry]:
     with os.scandir(folder) as scan:
         names = sorted([one.name for one in itertools.islice(scan, MAX_ENTRIES)])
     for name in names:
@@ -259,13 +259,13 @@ def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Ent
         if not stat.S_ISDIR(info.st_mode):
             is_link = stat.S_ISLNK(info.st_mode)
             kind = "file" if stat.S_ISREG(info.st_mode) else "link" if is_link else "other"
-            yield Entry(inner, kind, info.st_size)
+            yield FolderEntry(inner, kind, info.st_size)
             continue
         found = -1
         if depth > 0 and name not in SKIPPED and not without(f"{inner}/"):
             with contextlib.suppress(OSError):
                 found = open_in(folder, name)
-        yield Entry(inner, "folder", 0, closed=found < 0)
+        yield FolderEntry(inner, "folder", 0, closed=found < 0)
         if found >= 0:
             try:
                 yield from _walk(found, inner, depth - 1, without)

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 async def watch(
-    conversation: Conversation, since: outgoing_frames.Place | None
+    conversation: Conversation, since: outgoing_frames.PageProgress | None
 ) -> AsyncIterator[str]:
     """Return the frames that a page lacks which has everything up to ``since``, then all."""
     await running_turns.try_to_clear_up()

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations.context.condense_requests import CondenseRequest, read_request
 from chatapp.conversations.context.turn_context import TurnContext, read_run
 from chatapp.conversations.conversations import check_spending
@@ -24,7 +24,7 @@ from chatapp.models import (
     TurnRequest,
     message_store,
 )
-from chatapp.models.database import Statement, insert, lock, only, row_locks, select, together
+from chatapp.models.database import SqlStatement, insert, lock, only, row_locks, select, together
 from chatapp.models.processes import this_process
 from chatapp.models.spending import limits_of
 from chatapp.models.turns import claim as claim_turn
@@ -143,7 +143,7 @@ class TurnEnd:
     wish: CondenseRequest | None = None
     follow: Callable[[], object] = list
 
-    def looking(self) -> list[Statement]:
+    def looking(self) -> list[SqlStatement]:
         """Return the queries before the end is stored, for a locked conversation."""
         turn, owner = self.turn, self.turn.conversation.owner_id
         waits = (
@@ -160,11 +160,11 @@ class TurnEnd:
         binds = ServerSettings.binds(turn.conversation.owner)
         return [
             *(row_locks(User, owner) if binds else ()),
-            Statement(waits, (turn.conversation_id, self.is_done, owner), only),
+            SqlStatement(waits, (turn.conversation_id, self.is_done, owner), only),
             select.query(TurnRequest, asked, turn.pk, TurnRequest.Kind.CONDENSE),
         ]
 
-    def storing(self) -> Statement:
+    def storing(self) -> SqlStatement:
         """Return the statement that stores the end: see ``Turn.finishing``."""
         fault = self.profile_at_fault
         return self.turn.finishing(self.status, self.error, self.details, profile_at_fault=fault)
@@ -199,7 +199,7 @@ def finish_turn(end: TurnEnd | None = None, /, **how: Any) -> bool:
         if end.status != Turn.Status.SUCCEEDED:
             try:
                 turn.hold()
-            except TurnEnded:
+            except TurnEndedElsewhere:
                 return False
             close_what_is_open(turn, end.error)
         (finished,) = together(end.storing())
@@ -253,7 +253,7 @@ def hand_over(
 
     The ``wish`` that the turn did not come to goes along.
     """
-    with suppress(TurnEnded), transaction.atomic():
+    with suppress(TurnEndedElsewhere), transaction.atomic():
         lock(Conversation, turn.conversation_id)
         turn.hand_over()
         _give_back(turn, wish)
@@ -266,7 +266,7 @@ def release(turn: Turn, wish: CondenseRequest | None = None) -> bool:
 
     The ``wish``, a request that the turn has not carried out, is released with it.
     """
-    with suppress(TurnEnded), transaction.atomic():
+    with suppress(TurnEndedElsewhere), transaction.atomic():
         if turn.release():
             _give_back(turn, wish)
             return True

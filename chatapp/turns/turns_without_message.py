@@ -12,7 +12,7 @@ from chatapp.condensing.costs import is_cheaper
 from chatapp.conversations.context import sizes
 from chatapp.conversations.context.condense_requests import (
     CondenseRequest,
-    Scope,
+    CondenseScope,
     find_chosen,
     keep_request,
 )
@@ -138,7 +138,7 @@ def start_idle(conversation_id: uuid.UUID) -> TurnContext | None:
     return start_condensing(terms.conversation, CondenseRequest(uuid.uuid4(), while_idle=True))
 
 
-def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
+def check_condensing(conversation: Conversation, scope: CondenseScope | None = None) -> None:
     """Raise Refused if nothing can be condensed; else it is not put off any more.
 
     A request for a part says nothing of the rest, which stays put off.

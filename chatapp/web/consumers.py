@@ -26,7 +26,7 @@ from chatapp.accounts.rate_limits import count_request
 from chatapp.conversations.composer import slash_commands
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.models import Conversation, message_store
-from chatapp.models.database import Statement, reading, together
+from chatapp.models.database import SqlStatement, reading, together
 from chatapp.operations import errors
 from chatapp.page.live import incoming_frames, outgoing_frames
 from chatapp.project import logs
@@ -120,7 +120,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         session: SessionBase | None = self.scope.get("session")
         key, then = session.session_key if session else "", self.conversation.owner
         found, conversation = together(
-            Statement("SELECT 1 FROM django_session WHERE session_key = %s", [key]),
+            SqlStatement("SELECT 1 FROM django_session WHERE session_key = %s", [key]),
             message_store.find_own.query(self.conversation.pk, then.pk),
         )
         if session is not None and not found:

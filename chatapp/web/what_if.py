@@ -266,7 +266,7 @@ class Unasked:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TrialCard:
     """A trial with its result; ``entered`` says that it has the prompt entered.
 
     ``grounded_percent`` is the share of a summary's statements that stand in the hidden messages;
@@ -285,7 +285,7 @@ class Card:
     others: Sequence[str]
 
 
-def card_of(baseline: Baseline, tried: Trial) -> Card:
+def card_of(baseline: Baseline, tried: Trial) -> TrialCard:
     """Return the trial and its result, ready to show."""
     made, found = tried.reduction, tried.grounded
     variant, now = tried.variant, baseline.terms.configuration.prompt
@@ -298,7 +298,7 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
         hidden = labels.cleared_words(made.count)
     if found and found.total.total:
         grounded = math.floor(100 * found.total.score)
-    return Card(
+    return TrialCard(
         tried=tried,
         name=labels.strategy_name(variant.strategy),
         entered=variant.prompt != now,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from condense.facts.calls import is_lookup
-from condense.facts.ledger import Ledger, Request, Run, render
+from condense.facts.ledger import Demand, Ledger, Run, render
 from condense.facts.rules import QUESTION_MARKS, own_sentences
 from condense.facts.texts import GAP, estimate, shortened
 
@@ -114,7 +114,7 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
     )
 
 
-def _cut(requests: Sequence[Request], scale: float) -> Iterator[str]:
+def _cut(requests: Sequence[Demand], scale: float) -> Iterator[str]:
     """Yield the texts cut to one length; if that is too short, "" for the older ones."""
     length = scale * max([BRIEF_TOKENS, *[estimate(one.text) for one in requests]])
     between = int(min(1, length / BRIEF_TOKENS) * len(requests))

@@ -48,7 +48,7 @@ _SILENT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FinishedCall:
     """One tool call, its answer, and the user's words in the answer by their mark."""
 
     name: str
@@ -64,7 +64,7 @@ class Call:
         return one_line(f"{self.name} {first.strip().partition('\n')[0]}".strip(), SUBJECT_CHARS)
 
 
-def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
+def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, FinishedCall]]:
     """Yield each call with the message that answers it; those without an answer come last."""
     pairing = pair_calls(messages)
     for pair in pairing.answered:
@@ -74,13 +74,16 @@ def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
             # It was refused for a reason: nobody knows how it would have gone.
             outcome = "unknown"
         arguments = pair.call.input if isinstance(pair.call.input, Mapping) else {}
-        yield messages[pair.answered_at], Call(pair.call.name, arguments, outcome, answer, words)
+        yield (
+            messages[pair.answered_at],
+            FinishedCall(pair.call.name, arguments, outcome, answer, words),
+        )
     for place, use in pairing.unanswered:
         arguments = use.input if isinstance(use.input, Mapping) else {}
-        yield messages[place], Call(use.name, arguments, "unknown")
+        yield messages[place], FinishedCall(use.name, arguments, "unknown")
 
 
-def touched_paths(call: Call) -> tuple[str, ...]:
+def touched_paths(call: FinishedCall) -> tuple[str, ...]:
     """Return the files the call names, each once; folders that it searches are left out."""
     found = [*_named(call.arguments)]
     for value in call.arguments.values():
@@ -91,7 +94,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys([path for item in found if (path := normal_path(item))]))
 
 
-def is_edit(call: Call) -> bool:
+def is_edit(call: FinishedCall) -> bool:
     """True if the call changes the files it names."""
     keys = {*map(_plain, call.arguments)}
     if keys & _SEARCHES or call.arguments.get("command") == "view":
@@ -122,7 +125,7 @@ def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
                 yield item
 
 
-def command_of(call: Call) -> str:
+def command_of(call: FinishedCall) -> str:
     """Return the first line of the call's command, without comments; empty if it runs none.
 
     A long line is cut to its first parts, each whole, so that they could be run again.

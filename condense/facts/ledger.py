@@ -32,7 +32,7 @@ _LEAST_SAVED_CHARS = 8  # less is not worth a common folder
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Demand:
     """The user's words, and ``to`` which question or call; ``[…]`` stands for a cut."""
 
     text: str
@@ -82,7 +82,7 @@ class Ledger:
     """
 
     rules: tuple[str, ...] = ()
-    requests: tuple[Request, ...] = ()
+    requests: tuple[Demand, ...] = ()
     todos: tuple[Todo, ...] = ()
     done: int = 0
     files: tuple[FileUse, ...] = ()
@@ -92,15 +92,15 @@ class Ledger:
     last_reply: str = ""
 
 
-def _request(request: Request) -> str:
+def _request(request: Demand) -> str:
     if request.to or _ABOUT.match(request.text):
         return f"(re: {request.to.replace(') ', ')')}) {request.text}"
     return request.text
 
 
-def _read_request(item: str) -> Request:
+def _read_request(item: str) -> Demand:
     about = _ABOUT.match(item)
-    return Request(item[about.end() :], about[1]) if about else Request(item)
+    return Demand(item[about.end() :], about[1]) if about else Demand(item)
 
 
 def _run(run: Run) -> str:

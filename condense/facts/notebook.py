@@ -7,7 +7,7 @@ from typing import Any
 
 from condense.facts.budget import fit, worth_keeping
 from condense.facts.calls import (
-    Call,
+    FinishedCall,
     command_of,
     error_line,
     is_edit,
@@ -16,11 +16,11 @@ from condense.facts.calls import (
     read_calls,
     touched_paths,
 )
-from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, ledger_of, render
+from condense.facts.ledger import Demand, Failure, FileUse, Ledger, Run, ledger_of, render
 from condense.facts.names import weightiest
 from condense.facts.rules import language_spoken, rules_in
 from condense.facts.texts import estimate, leaves, one_line, plain_text
-from condense.facts.todos import TodoList
+from condense.facts.todos import TodoFollower
 from condense.messages import Message, TextBlock
 from condense.tokens.counters import TokenCounter
 
@@ -39,11 +39,11 @@ class Notebook:
     ``sources`` has the id of the last message with each fact.
     """
 
-    requests: dict[Request, None] = field(default_factory=dict)
+    requests: dict[Demand, None] = field(default_factory=dict)
     rules: dict[str, None] = field(default_factory=dict)
     files: dict[str, FileUse] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
-    todos: TodoList = field(default_factory=TodoList)
+    todos: TodoFollower = field(default_factory=TodoFollower)
     last_reply: str = ""
     sources: dict[object, str] = field(default_factory=dict)
     _failures: dict[str, tuple[int, Failure]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Notebook:
 
     def read(self, messages: Sequence[Message]) -> None:
         """Note the facts of messages, and go on from the ledgers of summaries and markers."""
-        calls: dict[str, list[Call]] = {}
+        calls: dict[str, list[FinishedCall]] = {}
         for message, call in read_calls(messages):
             calls.setdefault(message.id, []).append(call)
         for message in messages:
@@ -66,7 +66,7 @@ class Notebook:
                 self._hear(message)
             elif not (message.is_summary or message.is_marker) and (text := message.words.strip()):
                 question = "" if estimate(text) > FEW_TOKENS or _ASKS.search(text) else self._reply
-                self._renew(self.requests, Request(text, question_in(question)))
+                self._renew(self.requests, Demand(text, question_in(question)))
             for call in calls.pop(message.id, ()):
                 self._watch(call)
         language = language_spoken(messages)
@@ -118,11 +118,11 @@ class Notebook:
         if text.strip() and not reply.tool_uses:
             self.last_reply = text.strip()
 
-    def _watch(self, call: Call) -> None:
+    def _watch(self, call: FinishedCall) -> None:
         """Note a tool call's arguments, its outcome, and the user's words about it."""
         self._calls += 1
         if words := call.user_words.strip():
-            self._renew(self.requests, Request(words, call.about))
+            self._renew(self.requests, Demand(words, call.about))
         self.todos.follow(call)
         said = "\n".join(leaves(call.arguments, _CHOICES))
         self._told += [(self._calls, said, False), (self._calls, call.answer, True)]

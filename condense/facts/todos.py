@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from condense.facts.calls import Call
+from condense.facts.calls import FinishedCall
 from condense.facts.ledger import Todo
 from condense.facts.texts import one_line
 
@@ -21,7 +21,7 @@ _TOOL = re.compile(r"task|todo|plan", re.IGNORECASE)
 _LIST = re.compile(r"todos?|tasks|items|plan|steps", re.IGNORECASE)
 
 
-class TodoList:
+class TodoFollower:
     """Follows whole lists, checklists in Markdown, and tools that change one item."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class TodoList:
             self._items = {one.id: (one.text, "active" if one.active else "") for one in todos}
             self._counted = done
 
-    def follow(self, call: Call) -> None:
+    def follow(self, call: FinishedCall) -> None:
         """Apply a call, if it is about a to-do list and went well."""
         if call.outcome != "ok":
             return
@@ -61,7 +61,7 @@ class TodoList:
     def _put(self, id_: str, text: str, status: str) -> None:
         self._items[id_] = (one_line(text, TEXT_CHARS), status.lower())
 
-    def _change(self, call: Call) -> None:
+    def _change(self, call: FinishedCall) -> None:
         given = call.arguments
         found = next((given[key] for key in ("taskId", "task_id", "id") if key in given), "")
         id_ = "".join(str(found).split())[:TEXT_CHARS]
@@ -80,7 +80,7 @@ class TodoList:
             self._put(number[1] if number else str(len(self._items) + self._counted + 1), text, "")
 
 
-def _whole_list(call: Call) -> list[tuple[str, str]] | None:
+def _whole_list(call: FinishedCall) -> list[tuple[str, str]] | None:
     """Return texts and states if an argument is a to-do list; an empty one clears the list."""
     for key, value in call.arguments.items():
         if isinstance(value, list) and value:

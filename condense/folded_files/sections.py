@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.results import Folded, FoldedFile, units
 from condense.folded_files.signatures import read_definitions
-from condense.folded_files.workspace import Ignore, Workspace
+from condense.folded_files.workspace import Ignore, VisibleFolder
 
 LIMIT = 50_000
 # Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.
@@ -40,7 +40,7 @@ def fold_files(
     that file is skipped, and so is each that would begin after ``seconds``. The ``root`` may be no
     link and lie behind none.
     """
-    workspace = Workspace(root, ignore)
+    workspace = VisibleFolder(root, ignore)
     sections, seen = Sections(limit), set[str]()
     deadline = time.monotonic() + seconds
 

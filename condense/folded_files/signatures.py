@@ -41,7 +41,7 @@ type Outcome = str | SkipReason
 _cache = Memory[Outcome](4_000_000, lambda outcome: len(outcome) + 200)
 
 
-class Span(NamedTuple):
+class RowSpan(NamedTuple):
     """Rows ``first`` to ``last``, from 0; a signature is shown however short it is."""
 
     first: int
@@ -55,7 +55,7 @@ class ParserProcess(WorkerProcess):
     def __init__(self, seconds: float = 5.0, worker: Path = _WORKER) -> None:
         super().__init__(worker, seconds=seconds)
 
-    def parse(self, language: str, source: bytes) -> tuple[list[Span], bool]:
+    def parse(self, language: str, source: bytes) -> tuple[list[RowSpan], bool]:
         """Return the spans of definitions, and True if the source has syntax errors.
 
         Raises Unfoldable if there is no answer in time.
@@ -68,7 +68,7 @@ class ParserProcess(WorkerProcess):
         except ChildProcessError as ended:
             is_missing = ended.errno == os.EX_UNAVAILABLE
             raise Unfoldable(SkipReason.NO_PARSER if is_missing else SkipReason.CRASHED) from None
-        return [Span(*row) for row in found["spans"]], found["broken"]
+        return [RowSpan(*row) for row in found["spans"]], found["broken"]
 
 
 parser = ParserProcess()
@@ -104,7 +104,7 @@ def _fold(language: str, source: bytes) -> Outcome:
             elif _UNDERLINE.fullmatch(line) and _UNDERLINED.fullmatch(above):
                 rows.append(row - 1)
         rows.append(len(lines))
-        sections = [Span(row, following - 1) for row, following in pairwise(rows)]
+        sections = [RowSpan(row, following - 1) for row, following in pairwise(rows)]
         return render(sections, lines) or SkipReason.NOTHING
     try:
         spans, broken = parser.parse(language, text.encode())
@@ -116,7 +116,7 @@ def _fold(language: str, source: bytes) -> Outcome:
     return shown or (SkipReason.BROKEN if broken else SkipReason.NOTHING)
 
 
-def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
+def render(spans: Iterable[RowSpan], lines: Sequence[str]) -> str:
     """Return ``START--END | SOURCE LINE`` for each span, rows from 1, no line of source twice."""
     chosen: dict[int, int] = {}
     for span in sorted(spans):
@@ -132,7 +132,7 @@ def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
     )
 
 
-def _trimmed(span: Span, lines: Sequence[str]) -> Span:
+def _trimmed(span: RowSpan, lines: Sequence[str]) -> RowSpan:
     """Return the span without trailing blank lines, which some grammars count as part of it."""
     last = min(span.last, len(lines) - 1)
     while last > span.first and not lines[last].strip():

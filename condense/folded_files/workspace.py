@@ -15,7 +15,7 @@ LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
 Ignore = Callable[[str], bool]
 
 
-class Workspace:
+class VisibleFolder:
     """A folder whose files may be shown, as far as ``ignore`` or else its rules allow.
 
     The folder may be no link and lie behind none.

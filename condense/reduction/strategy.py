@@ -11,7 +11,7 @@ from condense.prices import Usage
 from condense.prompts import condense_instruction, framed, load_prompt, repair_instruction
 from condense.reduction import carryover
 from condense.summaries.summarizer import Kit, Summarizer, budget_of
-from condense.summaries.writer import Writer, Written
+from condense.summaries.writer import Writer, WrittenSummary
 from condense.tokens.counters import TokenCounter
 
 HEADING = "## Conversation Summary"
@@ -179,7 +179,7 @@ def opening(summary: str = "", preface: str = "summary_preface") -> TextBlock:
     return TextBlock(f"{HEADING}\n{load_prompt(preface)}" + (f"\n\n{summary}" if summary else ""))
 
 
-def with_written(made: Reduction, written: Written, prompt: str, kit: Kit) -> Reduction:
+def with_written(made: Reduction, written: WrittenSummary, prompt: str, kit: Kit) -> Reduction:
     """Return a reduction with the model's text, the prompt, and their cost."""
     return replace(
         made,

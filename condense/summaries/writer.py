@@ -149,7 +149,7 @@ def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[P
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """A summary, the scratch text that came with it, and sentences for people."""
 
     summary: str
@@ -182,7 +182,7 @@ class Writer:
 
     async def write(
         self, hidden: Sequence[Message], instruction: str, *, known: Sequence[Message] = ()
-    ) -> Written:
+    ) -> WrittenSummary:
         """Return a summary of ``hidden``.
 
         Messages that are ``known`` are left out unless the request is the conversation's own.
@@ -219,7 +219,7 @@ class Writer:
 
     async def compact(
         self, hidden: Sequence[Message], instruction: str
-    ) -> tuple[Written, OpaqueBlock]:
+    ) -> tuple[WrittenSummary, OpaqueBlock]:
         """Return the provider's own compaction of ``hidden``, and its readable text.
 
         Raises NothingToCondense before any call if it makes none, and SummaryFailed after a call
@@ -236,7 +236,7 @@ class Writer:
             raise SummaryFailed(NO_BLOCK, cost=bill.cost, calls=len(bill.calls))
         return written, OpaqueBlock(answer.block)
 
-    async def merge(self, texts: Sequence[str], instruction: str) -> Written:
+    async def merge(self, texts: Sequence[str], instruction: str) -> WrittenSummary:
         """Return one summary of several; raise SummaryFailed if the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
         return await self._ask(messages, framed("merge", instruction))
@@ -264,7 +264,9 @@ class Writer:
             compaction=asking if compaction else "",
         )
 
-    async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
+    async def _write_parts(
+        self, shown: Sequence[Message], instruction: str, limit: int
+    ) -> WrittenSummary:
         """Return one summary of parts of ``limit`` tokens; join those left after DEPTH levels.
 
         Of more than MOST_PARTS those after the first are left out, which the summary says. Raises
@@ -283,7 +285,7 @@ class Writer:
         answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
         if beyond:
             notes.append(LEFT_OUT.format(count=left_out))
-            answers.insert(1, Written(GAP.format(count=left_out)))
+            answers.insert(1, WrittenSummary(GAP.format(count=left_out)))
         analyses = [answer.analysis for answer in answers]
         merging = framed("merge", instruction)
         for _ in range(DEPTH - 1):
@@ -294,29 +296,29 @@ class Writer:
             answers = await _gather([partial(self._merged, part, merging) for part in merged])
             analyses += [answer.analysis for answer in answers]
         summary = "\n\n".join(filter(None, [answer.summary for answer in answers]))
-        return Written(summary, "\n\n".join(filter(None, analyses)), tuple(notes))
+        return WrittenSummary(summary, "\n\n".join(filter(None, analyses)), tuple(notes))
 
-    async def _part(self, part: Part, asking: str, limit: int) -> Written:
+    async def _part(self, part: Part, asking: str, limit: int) -> WrittenSummary:
         answer = await self._ask(part, asking)
         tokens, size = self.gauge.weigh(answer.summary), self.gauge.size(part)
         if tokens > max(LARGEST_SUMMARY * size, limit / 2):
             raise SummaryFailed(FAILED, details=TOO_LONG.format(summary=answer.summary))
         return answer
 
-    async def _merged(self, part: Part, asking: str) -> Written:
-        return Written(part[0].text) if len(part) == 1 else await self._ask(part, asking)
+    async def _merged(self, part: Part, asking: str) -> WrittenSummary:
+        return WrittenSummary(part[0].text) if len(part) == 1 else await self._ask(part, asking)
 
-    async def _ask(self, flat: Sequence[Message], asking: str) -> Written:
+    async def _ask(self, flat: Sequence[Message], asking: str) -> WrittenSummary:
         return self._read(await transcribe(self._flat_request(flat, asking), self.kit))
 
-    def _read(self, answer: Transcription, *notes: str) -> Written:
+    def _read(self, answer: Transcription, *notes: str) -> WrittenSummary:
         """Return the summary in an answer; raise SummaryFailed if it is missing or cut.
 
         Only the end of a summary has the current work and the next step.
         """
         parsed, said, details = answer.parsed, CUT, answer.text
         if parsed.summary and not answer.is_cut:
-            return Written(parsed.summary, parsed.analysis, notes)
+            return WrittenSummary(parsed.summary, parsed.analysis, notes)
         if not answer.is_cut:
             said, details = FAILED, answer.text and NO_SUMMARY.format(text=answer.text)
         bill = self.kit.bill
@@ -344,12 +346,12 @@ class Writer:
         return limit if limit >= overhead else 0
 
 
-async def _gather(calls: Sequence[Callable[[], Awaitable[Written]]]) -> list[Written]:
+async def _gather(calls: Sequence[Callable[[], Awaitable[WrittenSummary]]]) -> list[WrittenSummary]:
     """Return the answers of calls, a few of which run at a time; the first failure ends all."""
     gate = asyncio.Semaphore(PARALLEL)
     failures: list[Exception] = []
 
-    async def one(call: Callable[[], Awaitable[Written]]) -> Written:
+    async def one(call: Callable[[], Awaitable[WrittenSummary]]) -> WrittenSummary:
         async with gate:
             if failures:
                 raise asyncio.CancelledError

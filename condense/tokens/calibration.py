@@ -26,7 +26,7 @@ class Report(NamedTuple):
     measured: int
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """Measured tokens as a constant plus a multiple of the estimate."""
 
     constant: float
@@ -56,7 +56,7 @@ class Calibration:
         return Calibration((*self.reports, report)[-self.MEMORY :])
 
     @property
-    def line(self) -> Line:
+    def line(self) -> FittedLine:
         """The line that fits the reports best."""
         doubts = [1.0] * len(self.reports)
         line = _fit(self.reports, doubts)
@@ -89,7 +89,7 @@ class Calibration:
         return TokenCount(measured + added, measured=not newer)
 
 
-def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
+def _fit(reports: tuple[Report, ...], doubts: list[float]) -> FittedLine:
     """Return the line of weighted least squares, with (0, 1) as its prior."""
     cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
     c = s = 0.0
@@ -105,4 +105,4 @@ def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
     determinant = cc * ss - cs * cs
     slope = 1 + (cc * s - cs * c) / determinant
     slope = min(max(slope, SLOPES[0]), SLOPES[1])
-    return Line((c - cs * (slope - 1)) / cc, slope)
+    return FittedLine((c - cs * (slope - 1)) / cc, slope)

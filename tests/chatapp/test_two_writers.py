@@ -26,7 +26,7 @@ from django.utils import timezone
 import condense
 from chatapp.accounts import credentials
 from chatapp.accounts.accounts import prepare_owner
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.condensing import summary_reviews
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import (
@@ -416,7 +416,7 @@ def lost(do: Callable[[], Any]) -> Callable[[], Any]:
     def attempt() -> Any:
         try:
             return do()
-        except TurnEnded as ended:
+        except TurnEndedElsewhere as ended:
             return ended
 
     return attempt
@@ -484,7 +484,7 @@ def test_what_ends_a_turn_and_what_it_writes_come_one_after_the_other(case: Case
 
         if ends_first:
             _ended, written = beside(stop, write)
-            assert isinstance(written, TurnEnded)
+            assert isinstance(written, TurnEndedElsewhere)
         else:
             written, _ended = beside(write, stop)
             assert read(turn).last_seq == written.seq
@@ -497,7 +497,7 @@ def test_what_a_tool_returned_is_in_the_message_or_not_stored(case: Case) -> Non
     turn = case.turn(owner=this_process())
     close = begin_tool(run_in(case.chat, turn), "read_file")
     _ended, closed = beside(lambda: end(read(turn), status=INTERRUPTED), lost(partial(close, "42")))
-    assert (read(turn).status, type(closed)) == (INTERRUPTED, TurnEnded)
+    assert (read(turn).status, type(closed)) == (INTERRUPTED, TurnEndedElsewhere)
     assert ToolRun.objects.get().text == ""
 
 

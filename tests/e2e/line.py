@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Page, WebSocketRoute
 
 from chatapp.page.live import outgoing_frames
-from chatapp.page.live.streamed_text import StreamedReply
+from chatapp.page.live.streamed_text import ShownReply
 from chatapp.page.transcript.message_parts import Part, ToolCard
 from chatapp.page.transcript.rows import MessageRow
 from tests.e2e.tabs import Tabs
@@ -58,14 +58,14 @@ class Line:
                 self.sockets[-1].send(text)
 
 
-def begin(page: Page, streaming: StreamedReply) -> outgoing_frames.Frame:
+def begin(page: Page, streaming: ShownReply) -> outgoing_frames.Frame:
     """Return what a page is sent when an answer begins."""
     revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     article = (streaming.id, streaming.render())
     bar = render_to_string("chat/_context_bar.html", {"context": None})
     panel = outgoing_frames.panel(bar=bar, due="", condensing="", written="", notice="", now=0)
     return outgoing_frames.snapshot(
-        outgoing_frames.Place("one", 0),
+        outgoing_frames.PageProgress("one", 0),
         revision=revision,
         turn=str(uuid.uuid4()),
         status="Writing…",

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from chatapp.page.live import outgoing_frames
-from chatapp.page.live.streamed_text import StreamedReply
+from chatapp.page.live.streamed_text import ShownReply
 from chatapp.page.markdown import render_markdown
 from chatapp.page.transcript.message_parts import Part, TextPart, ThoughtPart
 from tests.e2e.chat import scroll
@@ -99,7 +99,7 @@ def chat(line: Line, addresses: dict[str, str]) -> tuple[Page, Line]:
     return line.hold(addresses["rows"]), line
 
 
-def part(line: Line, reply: StreamedReply, text: str, count: int, *, thinks: bool = False) -> None:
+def part(line: Line, reply: ShownReply, text: str, count: int, *, thinks: bool = False) -> None:
     """Have a part of a reply written in so many pieces."""
     began = reply.begin(thought_since=time.time() if thinks else None)
     line.show(outgoing_frames.article_upserted(began.id, began.render()))
@@ -114,7 +114,7 @@ def part(line: Line, reply: StreamedReply, text: str, count: int, *, thinks: boo
 
 def finish(page: Page, line: Line, seq: int, *parts: Part, **facts: object) -> None:
     """Have the row of what was written take its place."""
-    line.show(outgoing_frames.article_removed(StreamedReply.id), message(*parts, seq=seq, **facts))
+    line.show(outgoing_frames.article_removed(ShownReply.id), message(*parts, seq=seq, **facts))
     page.locator(f"#message-{seq}").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.
@@ -123,7 +123,7 @@ def finish(page: Page, line: Line, seq: int, *parts: Part, **facts: object) -> N
 
 def write(page: Page, line: Line, count: int, midway: Callable[[], object] = lambda: None) -> None:
     """Have an answer thought out and written in so many pieces, watched, and finished."""
-    reply = StreamedReply()
+    reply = ShownReply()
     line.show(begin(page, reply))
     page.evaluate(WATCH)
     part(line, reply, THOUGHT, count // 3, thinks=True)
@@ -163,7 +163,7 @@ def test_an_answer_is_written_without_a_jump(chat: tuple[Page, Line], state: str
     """
     page, line = chat
     for seq, call in enumerate([card("notes.md"), card("more.md")], 901):
-        reply = StreamedReply()
+        reply = ShownReply()
         line.show(begin(page, reply))
         part(line, reply, THOUGHT, 20, thinks=True)
         finish(page, line, seq, ThoughtPart(THOUGHT, 12), replace(call, state="running"))
@@ -237,7 +237,7 @@ def test_a_conversation_opens_without_a_shift(own_page: Page, addresses: dict[st
 
 def test_an_answer_grows_around_what_a_reader_holds(line: Line, addresses: dict[str, str]) -> None:
     """Code is not read anew; focus and selection outlast what is; news twice do no harm."""
-    page, reply = line.hold(addresses["rows"]), StreamedReply()
+    page, reply = line.hold(addresses["rows"]), ShownReply()
     reply.begin()
     streaming = reply.parts[0]
     code = page.locator("#streaming code")

@@ -1,9 +1,11 @@
-"""The grammar of docstrings: no noun clauses and no house words in their first lines."""
+"""The language of the product: first lines of docstrings are plain, a class's name stands once."""
 
 import ast
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.processes import ROOT
 
@@ -16,13 +18,21 @@ BAD = re.compile(
 )
 # Code, and "who" behind its noun: "the user who pressed Stop". A "where" is an "if" too often.
 PLAIN = re.compile(r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}who\b", re.I)
+# Django looks for a Command in each module of a folder, the toolbox for Arguments. A Message of
+# the engine is a Message of the database.
+SHARED = {"Command", "Arguments", "Message"}
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    """Yield the product's modules, each with its path below the root."""
+    for path in sorted([*ROOT.glob("chatapp/**/*.py"), *ROOT.glob("condense/**/*.py")]):
+        place = path.relative_to(ROOT)
+        yield place, ast.parse("" if "migrations" in place.parts else path.read_bytes())
 
 
 def bad_lines() -> Iterator[str]:
     """Yield each bad first line with its place."""
-    for path in sorted([*ROOT.glob("chatapp/**/*.py"), *ROOT.glob("condense/**/*.py")]):
-        place = path.relative_to(ROOT)
-        tree = ast.parse("" if "migrations" in place.parts else path.read_bytes())
+    for place, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 line = (ast.get_docstring(node) or "").partition("\n")[0]
@@ -30,5 +40,17 @@ def bad_lines() -> Iterator[str]:
                     yield f"{place}:{getattr(node, 'lineno', 1)}: {line}"
 
 
+def repeated_names() -> Iterator[str]:
+    """Yield each class's name that stands in two modules, with the places."""
+    places = defaultdict[str, list[str]](list)
+    for place, tree in modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name not in SHARED:
+                places[node.name].append(f"{place}:{node.lineno}")
+    for name, where in places.items():
+        if len(where) > 1:
+            yield f"{name} is the name of several classes: {', '.join(where)}"
+
+
 if __name__ == "__main__":
-    sys.exit("\n".join(bad_lines()) or None)
+    sys.exit("\n".join([*bad_lines(), *repeated_names()]) or None)

@@ -22,7 +22,7 @@ from chatapp.operations.errors import Refused, Unclear
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import in_a_row
 from chatapp.project.sentences import translate as _
-from chatapp.tools.command_syntax import Command, called_in, commands_in, read_command
+from chatapp.tools.command_syntax import SlashCommand, called_in, commands_in, read_command
 from chatapp.tools.workspace import Workspace
 
 # Paths that a sentence names.
@@ -64,7 +64,7 @@ def built_in(text: str) -> tuple[str, str]:
     return (name, arguments) if is_one else ("", "")
 
 
-def own_commands(conversation: Conversation) -> dict[str, Command]:
+def own_commands(conversation: Conversation) -> dict[str, SlashCommand]:
     """Return the commands of the owner and of the workspace, by name.
 
     No command replaces a built-in one, and no command of the workspace one of the owner's.
@@ -74,7 +74,7 @@ def own_commands(conversation: Conversation) -> dict[str, Command]:
     return allowed | saved_commands(conversation.owner)
 
 
-def saved_commands(owner: User) -> dict[str, Command]:
+def saved_commands(owner: User) -> dict[str, SlashCommand]:
     """Return the commands of a user, by name; they are there in every conversation."""
     rows = owner.saved_commands.exclude(name__in=RESERVED)
     return {row.name: read_command(row.name, row.text) for row in rows}

@@ -15,7 +15,7 @@ LONGEST_FOCUS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CondenseScope:
     """The part to condense: the messages from ``first`` to ``last``, by their numbers.
 
     With a ``call`` it is the result of that call, made by message ``first``. With ``again`` message
@@ -52,7 +52,7 @@ class CondenseRequest:
     nonce: uuid.UUID
     focus: str = ""
     review: bool = False
-    scope: Scope | None = None
+    scope: CondenseScope | None = None
     while_idle: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class CondenseRequest:
     @classmethod
     def from_json(cls, nonce: uuid.UUID, said: Mapping[str, Any]) -> Self:
         """Return the request that is stored in ``TurnRequest.details``."""
-        scope = Scope.from_json(said["scope"]) if said["scope"] else None
+        scope = CondenseScope.from_json(said["scope"]) if said["scope"] else None
         return cls(nonce, said["focus"], said["review"], scope, said["idle"])
 
 
@@ -135,7 +135,7 @@ def _end(shown: condense.Message, seq: int, messages: int, tokens: int) -> End:
 
 
 def find_chosen(
-    conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: Scope
+    conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: CondenseScope
 ) -> condense.Chosen:
     """Return the messages of the effective history that a scope names.
 
@@ -154,7 +154,7 @@ def find_chosen(
     return condense.Chosen(tuple(one.id for one in history[start : end + 1]))
 
 
-def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.Chosen:
+def _find_result(history: Sequence[condense.Message], scope: CondenseScope) -> condense.Chosen:
     for one in condense.pair_calls(history).answered:
         if one.call.id == scope.call and history[one.called_at].seq == scope.first:
             answer = history[one.answered_at]

@@ -23,7 +23,7 @@ from django.conf import settings
 from chatapp.agent.errors import ToolError
 from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
-from chatapp.tools.workspace import MAX_FILE, Entry, Workspace, WritableWorkspace
+from chatapp.tools.workspace import MAX_FILE, FolderEntry, Workspace, WritableWorkspace
 
 # Files of one upload, bytes of all of them, and files that are listed or packed.
 MAX_FILES = settings.DATA_UPLOAD_MAX_NUMBER_FILES
@@ -169,7 +169,7 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
             bounded.left = _MAX_HEADERS
 
 
-def list_files(workspace: Workspace) -> Iterator[Entry]:
+def list_files(workspace: Workspace) -> Iterator[FolderEntry]:
     """Yield the files among the first ``MAX_LISTED`` entries of a workspace."""
     with suppress(ToolError):
         for entry in islice(workspace.walk("."), MAX_LISTED):

@@ -17,7 +17,7 @@ from chatapp.models.database import execute, reading
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.search import Query
 from chatapp.project.sentences import zone_named
-from chatapp.tools.search_history import ALWAYS, Days, Found
+from chatapp.tools.search_history import ALWAYS, Days, FoundMessage
 
 # Tokens of the messages that are read for one search, and of one next to them; characters of a
 # message that is listed.
@@ -32,7 +32,7 @@ class StoredHistory:
     # The name of the time zone in which days are meant.
     zone: str = ""
 
-    async def search(self, words: str, limit: int, days: Days = ALWAYS) -> list[Found]:
+    async def search(self, words: str, limit: int, days: Days = ALWAYS) -> list[FoundMessage]:
         """Return messages about these words, the best first; without words the first messages."""
         await embed_question(self.conversation_id, words)
         return await reading(search)(self.conversation_id, words, limit, days, self.zone)
@@ -77,7 +77,7 @@ class StoredRecall:
         return timezone.localdate(self._said_at[id_])
 
     @cached_property
-    def _span(self) -> message_index.Span | None:
+    def _span(self) -> message_index.HiddenSpan | None:
         span = message_index.span_of(self.conversation_id, self.until)
         if span is None or self.days == ALWAYS:
             return span
@@ -138,7 +138,7 @@ class StoredRecall:
 
 def search(
     conversation_id: uuid.UUID, words: str, limit: int, days: Days = ALWAYS, zone: str = ""
-) -> list[Found]:
+) -> list[FoundMessage]:
     """Return hidden messages about these words, or the first of these days, in a time zone.
 
     Raises ToolError if the index can't be read.
@@ -149,7 +149,7 @@ def search(
             passages = recall(words, limit) if words else recall.beginnings(limit)
     except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
-    return [Found(one.seq, one.speaker, one.text, one.said_on) for one in passages]
+    return [FoundMessage(one.seq, one.speaker, one.text, one.said_on) for one in passages]
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:

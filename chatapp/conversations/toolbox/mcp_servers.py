@@ -20,7 +20,7 @@ from chatapp.operations.errors import Refused
 from chatapp.project.network import Guard
 from chatapp.project.sentences import translate as _
 from chatapp.tools.mcp import pool
-from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
+from chatapp.tools.mcp.pool import CallContext, RemoteTool, list_tools
 from chatapp.tools.mcp.servers import Listing, Way
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def tools_of(
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
     guard = Guard(settings.ALLOW_PRIVATE_ADDRESSES)
-    place = Place(folder, outputs, guard, sync_to_async(keep_listing))
+    place = CallContext(folder, outputs, guard, sync_to_async(keep_listing))
     tools: dict[str, RemoteTool] = {}
     for row in servers:
         if not may_run(row) or not (commands or row.way == Way.HTTP):

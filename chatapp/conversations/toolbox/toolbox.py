@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from chatapp.agent.ports import Access, Line, Policy, ToolSpec
+from chatapp.agent.ports import Access, Line, ToolPolicy, ToolSpec
 from chatapp.conversations.toolbox import mcp_servers
 from chatapp.conversations.toolbox.history_search import StoredHistory
 from chatapp.models import Conversation, McpServer, Profile
@@ -19,7 +19,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import RemoteTool
-from chatapp.tools.search_history import History
+from chatapp.tools.search_history import HiddenMessages
 from chatapp.tools.shell import Shell
 from condense import open_folder
 
@@ -100,7 +100,7 @@ def _shared() -> set[str]:
     return {SAMPLES, *settings.SHARED_WORKSPACES}
 
 
-def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
+def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, ToolPolicy]:
     """Return the decisions about tools by name: the conversation's, else the profile's.
 
     Files that several users see are changed by none of their agents, and no member uses tools that
@@ -109,15 +109,15 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
     own = conversation.tool_policies if conversation else {}
     specs = specs_for(profile.mcp_servers)
     decided = {**profile.tool_policies, **own}.items()
-    policies = {name: Policy(policy) for name, policy in decided if name in specs}
+    policies = {name: ToolPolicy(policy) for name, policy in decided if name in specs}
     for server in profile.mcp_servers:
         for one in server.definitions:
-            if one.tool in server.unseen and policies.get(one.name) is Policy.ALLOW:
-                policies[one.name] = Policy.ASK
+            if one.tool in server.unseen and policies.get(one.name) is ToolPolicy.ALLOW:
+                policies[one.name] = ToolPolicy.ASK
     if conversation and conversation.workspace and _is_shared(conversation):
         changing = [name for name, one in specs.items() if one.access in CHANGES_FILES]
-        policies |= dict.fromkeys(changing, Policy.DENY)
-    return policies | dict.fromkeys(profile.binding.denied_tools, Policy.DENY)
+        policies |= dict.fromkeys(changing, ToolPolicy.DENY)
+    return policies | dict.fromkeys(profile.binding.denied_tools, ToolPolicy.DENY)
 
 
 def specs_for(own: Collection[McpServer]) -> dict[str, ToolSpec]:
@@ -142,12 +142,12 @@ def is_own(conversation: Conversation) -> bool:
     return Conversation.objects.filter(pk=other, owner=conversation.owner_id).exists()
 
 
-def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:
+def policy_of(name: str, conversation: Conversation, profile: Profile) -> ToolPolicy:
     """Return the policy for a tool in a conversation as it is stored now."""
     if decided := policies_of(conversation, profile).get(name):
         return decided
     spec = specs_for(profile.mcp_servers).get(name)
-    return spec.default_policy if spec else Policy.DENY
+    return spec.default_policy if spec else ToolPolicy.DENY
 
 
 def toolbox_for(
@@ -161,7 +161,7 @@ def toolbox_for(
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Line: lambda line: line,
         Guard: lambda _line: WEB,
-        History: lambda _line: StoredHistory(pk, zone),
+        HiddenMessages: lambda _line: StoredHistory(pk, zone),
     }
     foreign: Mapping[str, RemoteTool] = {}
     if servers := profile.mcp_servers:

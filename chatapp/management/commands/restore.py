@@ -83,7 +83,7 @@ class Command(BaseCommand):
             erasure.write_list(own, *lists)
         return erased
 
-    def _find_database(self, target: backups.Source) -> str:
+    def _find_database(self, target: backups.BackupPaths) -> str:
         """Return a sentence about the database that would be replaced, "" if there is none."""
         if path := target.database:
             said = _("{path} is there already. Say --replace to move it aside.", path=path)
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         return said if row_copy.first_found() else ""
 
     def _put_rows_in_place(
-        self, folder: Path, target: backups.Source, aside: Path, *, replace: bool
+        self, folder: Path, target: backups.BackupPaths, aside: Path, *, replace: bool
     ) -> None:
         """Fill a database that is no file, in one transaction; its rows become a file aside."""
         before = folder / "before.sqlite3"

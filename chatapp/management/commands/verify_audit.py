@@ -87,7 +87,7 @@ class Command(BaseCommand):
 
 def _verdicts(
     pk: uuid.UUID | None, sealed: Iterable[audit_seals.Head]
-) -> Iterator[audit_check.Verdict]:
+) -> Iterator[audit_check.ChainFindings]:
     if pk is None:
         yield from audit_check.verify_all()
         return

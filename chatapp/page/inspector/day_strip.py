@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 20, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DayColumn:
     """Tokens saved and USD spent on a day, and the heights of its bars."""
 
     date: date
@@ -43,9 +43,9 @@ def draw_days(attempts: CondensationQuerySet, zone: tzinfo) -> dict[str, Any]:
     rows: list[Any] = [*latest.annotate(saved=saved, spent=Sum(SPENT))]
     by_day = {row["day"]: (max(0, row["saved"]), row["spent"] or Decimal(0)) for row in rows}
     most, dearest = (max([0, *column]) for column in zip(*by_day.values(), (0, 0), strict=True))
-    found = list[Day]()
+    found = list[DayColumn]()
     for place, day in enumerate(dates if most or dearest else ()):
         tokens, cost = by_day.get(day, (0, Decimal(0)))
         up, down = tokens / (most or 1), float(cost / (dearest or 1))
-        found.append(Day(day, tokens, cost, WIDTH * place, HEIGHT * up, HEIGHT * down))
+        found.append(DayColumn(day, tokens, cost, WIDTH * place, HEIGHT * up, HEIGHT * down))
     return {"days": found, "most_saved": most, "most_spent": dearest}

@@ -33,7 +33,7 @@ class NextRequest:
     ``cached_until``, None if no time is known.
     """
 
-    cards: Sequence[parts.Card]
+    cards: Sequence[parts.PartCard]
     tokens: int
     measured: bool
     window: int

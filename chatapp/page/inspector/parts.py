@@ -216,7 +216,7 @@ def _text_parts(
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PartCard:
     """The part of a request that is of one kind; ``percent`` is its share of the window.
 
     ``cached`` are the tokens of it that were read from the provider's cache, None if unknown.
@@ -253,7 +253,7 @@ class Card:
 
 def cards_of(
     found: Sequence[Piece], total: int, window: int, cached: int | None = None, beyond: int = 0
-) -> tuple[Card, ...]:
+) -> tuple[PartCard, ...]:
     """Return the cards of a request of ``total`` tokens, in the order in which their kinds begin.
 
     Of the request the first ``cached`` tokens were read from a cache. Pieces share the total by
@@ -271,7 +271,7 @@ def cards_of(
     counts = apportion([tokens[kind] for kind in kinds])
     colours = [SEGMENTS.get(kind, MADE) for kind in kinds]
     return tuple(
-        Card(
+        PartCard(
             kind=kind,
             label=label_of(kind),
             hint=str(_WORDS[kind][1]),

@@ -152,7 +152,7 @@ class SentCall:
 
     call: ModelCall
     seen: StoredRequest | None
-    cards: Sequence[parts.Card] = ()
+    cards: Sequence[parts.PartCard] = ()
     tokens: int = 0
     measured: bool = False
     window: int = 0

@@ -16,7 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import condense
-from chatapp.conversations.context.condense_requests import LONGEST_FOCUS, CondenseRequest, Scope
+from chatapp.conversations.context.condense_requests import (
+    LONGEST_FOCUS,
+    CondenseRequest,
+    CondenseScope,
+)
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
@@ -181,15 +185,15 @@ def _stopped(frame: object) -> Command | None:
     return None
 
 
-def _scope(fields: Mapping[Any, Any]) -> Scope | None:
+def _scope(fields: Mapping[Any, Any]) -> CondenseScope | None:
     """Return the scope to condense, None for all: numbers of messages, or a call in one."""
     match fields:
         case {"first": int(first), "last": int(last)} if type(first) is type(last) is int:
-            return Scope(first, last)
+            return CondenseScope(first, last)
         case {"first": int(first), "call": str(call)} if type(first) is int:
-            return Scope(first, call=call)
+            return CondenseScope(first, call=call)
         case {"first": int(first), "again": True} if type(first) is int:
-            return Scope(first, again=True)
+            return CondenseScope(first, again=True)
         case {"first": _} | {"last": _} | {"call": _}:
             raise BadFrame("a scope has a first number, and a last one or a call")
     return None

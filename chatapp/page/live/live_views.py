@@ -159,7 +159,7 @@ class LiveView:
         await self._safely(self.turn_view.end, status, notice, changed=ended.has_row)
         self._caught_up.set()
 
-    async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
+    async def snapshot(self, place: outgoing_frames.PageProgress) -> outgoing_frames.Frame:
         """Return the frame with the whole state of a page as of ``place``."""
         turn_view = self.turn_view
         revision = await reading(row_pages.revision)(self.conversation_id)
@@ -255,7 +255,7 @@ class LiveViews:
         self._looking: asyncio.Task[None] | None = None
 
     async def watch(
-        self, conversation: Conversation, since: outgoing_frames.Place | None
+        self, conversation: Conversation, since: outgoing_frames.PageProgress | None
     ) -> AsyncIterator[str]:
         """Yield the frames after ``since`` or a snapshot, then all later frames.
 

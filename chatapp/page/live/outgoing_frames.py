@@ -21,22 +21,22 @@ Frame = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageProgress:
     """A page's progress: the last change that it has shown, of one epoch."""
 
     epoch: str
     change: int
 
 
-def read_place(text: str) -> Place | None:
+def read_place(text: str) -> PageProgress | None:
     """Return the place that a page has sent, None if it has none."""
     epoch, _, change = text.partition(".")
     number = read_number(change) if change.isascii() else None
-    return None if number is None else Place(epoch, number)
+    return None if number is None else PageProgress(epoch, number)
 
 
 def snapshot(
-    place: Place,
+    place: PageProgress,
     *,
     revision: int,
     turn: str,
@@ -69,7 +69,7 @@ def snapshot(
     }
 
 
-def resumed(place: Place) -> Frame:
+def resumed(place: PageProgress) -> Frame:
     """Confirm to a page that it lacks only the frames that follow, up to ``place``."""
     return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
 
@@ -306,7 +306,9 @@ class Watchers:
             news.set()
 
     async def watch(
-        self, snapshot: Callable[[Place], Awaitable[Frame]], since: Place | None = None
+        self,
+        snapshot: Callable[[PageProgress], Awaitable[Frame]],
+        since: PageProgress | None = None,
     ) -> AsyncGenerator[str]:
         """Yield the frames after ``since`` or a snapshot, then all later frames.
 
@@ -314,7 +316,7 @@ class Watchers:
         """
         if not self:
             self._begin()
-        here, news = Place(self._epoch, self.change), asyncio.Event()
+        here, news = PageProgress(self._epoch, self.change), asyncio.Event()
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)
         try:
@@ -326,7 +328,7 @@ class Watchers:
                 news.clear()
                 for text in missed:
                     yield text
-                here = Place(here.epoch, here.change + len(missed))
+                here = PageProgress(here.epoch, here.change + len(missed))
                 if here.change == self.change:
                     await news.wait()
         finally:
@@ -334,7 +336,7 @@ class Watchers:
                 self._watching.discard(news)
                 self._awaited_until = self._clock() + LINGER
 
-    def _after(self, place: Place) -> Sequence[str] | None:
+    def _after(self, place: PageProgress) -> Sequence[str] | None:
         """Return the frames after a place, None if some are no longer kept."""
         count = self.change - place.change
         if place.epoch != self._epoch or not 0 <= count <= len(self._recent):

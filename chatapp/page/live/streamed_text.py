@@ -141,7 +141,7 @@ class Awaited:
     expected: float | None = None
 
 
-class StreamedReply:
+class ShownReply:
     """The reply that is being written: its parts, of which the last one grows."""
 
     id = "streaming"
@@ -155,7 +155,7 @@ class StreamedReply:
         """The parts that are no thoughts."""
         return [part for part in self.parts if not part.thought]
 
-    def begin(self, *, thought_since: float | None = None) -> "StreamedReply | StreamedText":
+    def begin(self, *, thought_since: float | None = None) -> "ShownReply | StreamedText":
         """Begin another part; return the reply or the part that is to be drawn for it."""
         self.parts.append(StreamedText(f"{self.id}-{len(self.parts)}", thought_since=thought_since))
         return self.parts[-1] if len(self.parts) > 1 else self

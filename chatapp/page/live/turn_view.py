@@ -17,7 +17,7 @@ from chatapp.page.live import outgoing_frames, status_panel
 from chatapp.page.live.newest_row import NewestRow
 from chatapp.page.live.outgoing_frames import Watchers
 from chatapp.page.live.status_panel import CondensingStatus, Notice
-from chatapp.page.live.streamed_text import Awaited, StreamedReply, StreamedText
+from chatapp.page.live.streamed_text import Awaited, ShownReply, StreamedText
 from chatapp.page.transcript import labels, row_pages
 from chatapp.project.sentences import translate as _
 
@@ -46,7 +46,7 @@ class TurnView:
         self._sent_status: outgoing_frames.Frame | None = None
         self.condensing: CondensingStatus | None = None
         self.notice: Notice | None = None
-        self.streaming: StreamedReply | None = None
+        self.streaming: ShownReply | None = None
         # What the turn knows of the context; where one is None, the database is read instead.
         self._terms: TurnSettings | None = None
         # When the request to the model began, None before it and after the answer.
@@ -68,7 +68,7 @@ class TurnView:
         return self.streaming.parts[-1] if self.streaming and self.streaming.parts else None
 
     @property
-    def growing(self) -> StreamedReply | None:
+    def growing(self) -> ShownReply | None:
         """The reply that is being written; None once it is stored, and pages fetch its row."""
         return None if self._is_final_reply else self.streaming
 
@@ -201,7 +201,7 @@ class TurnView:
         """Show that the reply begins, or goes on, with a thought or a text."""
         await self._end_part()
         self._asked = None
-        self.streaming = self.streaming or StreamedReply()
+        self.streaming = self.streaming or ShownReply()
         self._draw(self.streaming.begin(thought_since=thought_since))
         self._show_status(_("Thinking…") if thought_since else _("Writing…"))
         await self._clear_retry_notice()
@@ -240,17 +240,17 @@ class TurnView:
             model, tokens = terms.profile.name, context.tokens
             expected = terms.profile.pace and terms.profile.pace * tokens
             awaited = Awaited(self._asked, model, tokens, context.measured, expected)
-        self.streaming = StreamedReply(awaited)
+        self.streaming = ShownReply(awaited)
         self._draw(self.streaming)
 
-    def _draw(self, shown: StreamedReply | StreamedText) -> None:
+    def _draw(self, shown: ShownReply | StreamedText) -> None:
         """Show the element of a reply, or of a part, as it is now."""
         if self.watchers:
             self.watchers.send(outgoing_frames.article_upserted(shown.id, shown.render()))
 
     async def _tool_use_started(self, event: events.ToolUseStarted) -> None:
         if self.streaming and not self.part:
-            self._asked, self.streaming = None, StreamedReply()
+            self._asked, self.streaming = None, ShownReply()
             self._draw(self.streaming)
         self._show_status(_("Calling {tool}…", tool=event.name))
         await self._clear_retry_notice()

@@ -174,7 +174,7 @@ def _review_line(review: Review) -> ReviewLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class PartCost:
     """One part of the calls: its tokens, and the ``predicted`` ones, None without a prediction.
 
     Costs are None once no price is known.
@@ -200,7 +200,7 @@ class Record(AttemptWords):
     distance: str
     rungs: Sequence[AttemptLine]
     calls: Sequence[ModelCall]
-    spent: Sequence[Spent]
+    spent: Sequence[PartCost]
     reviews: Sequence[ReviewLine]
     undoable: bool = False
 
@@ -249,7 +249,7 @@ def _distance(attempt: Condensation) -> str:
 _PARTS = ("input", "cache_read", "cache_write", "output")
 
 
-def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
+def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[PartCost]:
     """Return tokens by part, with costs if the profile's prices still give the billed total."""
     labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
     spent = [sum(getattr(call, f"tokens_{part}") for call in calls) for part in _PARTS]
@@ -266,7 +266,7 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
     predicted_costs = _costs(profile, predicted, attempt.predicted_cost)
     rows = zip(labels, spent, costs, predicted, predicted_costs, strict=True)
     return [
-        Spent(label, tokens, cost, other if attempt.predicted else None, other_cost)
+        PartCost(label, tokens, cost, other if attempt.predicted else None, other_cost)
         for label, tokens, cost, other, other_cost in rows
     ]
 

@@ -196,7 +196,7 @@ Part = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallResult:
     """The result of a call, the reason it was cleared, if any, and its duration in seconds."""
 
     result: condense.ToolResultBlock
@@ -205,7 +205,7 @@ class Answer:
 
 
 # By the call's block as ``id`` tells it: some servers give the same ids in every reply.
-Answers = Mapping[int, Answer]
+Answers = Mapping[int, CallResult]
 
 
 def parts_of(
@@ -327,7 +327,7 @@ def _note(data: Mapping[str, Any]) -> NotePart:
 
 def _card(
     call: condense.ToolUseBlock,
-    answer: Answer | None,
+    answer: CallResult | None,
     live: LiveTool | None,
     asked: Question | None,
     state: str,

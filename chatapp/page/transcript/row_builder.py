@@ -26,8 +26,8 @@ from chatapp.models.messages import Cursor
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.page.transcript import labels
 from chatapp.page.transcript.message_parts import (
-    Answer,
     Answers,
+    CallResult,
     HiddenBy,
     LiveTool,
     LiveTools,
@@ -364,7 +364,7 @@ class Builder:
         runs: defaultdict[Any, list[ToolRun]] = defaultdict(list)
         for run in ToolRun.objects.filter(turn__in=turns - {None}, finished_at__isnull=False):
             runs[run.turn_id, run.call_id].append(run)
-        answers: dict[int, Answer] = {}
+        answers: dict[int, CallResult] = {}
         for one in pairs:
             called, answered = messages[one.called_at], messages[one.answered_at]
             # The same id may come again in a later reply of the turn.
@@ -374,7 +374,7 @@ class Builder:
                 if run.finished_at and called.created_at <= run.started_at <= answered.created_at
             ]
             reason = cleared.get((answered.pk, one.call.id))
-            answers[id(one.call)] = Answer(one.result, reason, took[0] if took else None)
+            answers[id(one.call)] = CallResult(one.result, reason, took[0] if took else None)
         return answers
 
     def _cleared(self) -> dict[tuple[int, str], HiddenBy]:

@@ -9,7 +9,7 @@ from chatapp.models import Conversation, Message, message_store
 from chatapp.models.messages import Cursor, MessageQuerySet
 from chatapp.page.transcript.message_parts import input_text, result_text
 from chatapp.page.transcript.row_builder import SHOWN_WITH, page_rows
-from chatapp.page.transcript.rows import Page
+from chatapp.page.transcript.rows import RowPage
 
 # Messages after a call in which its result is looked for; it is the next one, mostly.
 NEAR = 20
@@ -50,21 +50,21 @@ def revision(conversation_id: uuid.UUID) -> int:
     return Conversation.objects.values_list("revision", flat=True).get(pk=conversation_id)
 
 
-def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
+def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> RowPage:
     """Return the rows before a cut, or the newest."""
     upper = parse_cursor(before)
     messages, older = _read(_rows(conversation, upper=upper), limit, back=True)
     return _page(conversation, messages, older, _cut(upper))
 
 
-def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> Page:
+def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> RowPage:
     """Return the rows from a cut on."""
     lower = parse_cursor(cut)
     messages, newer = _read(_rows(conversation, lower=lower), limit, back=False)
     return _page(conversation, messages, _cut(lower), newer)
 
 
-def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) -> Page:
+def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) -> RowPage:
     """Return the rows around a position or cut, twice as many from it on as before it."""
     middle = parse_cursor(place)
     if not middle:
@@ -74,7 +74,7 @@ def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) ->
     return _page(conversation, before + after, older, newer)
 
 
-def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
+def page_between(conversation: Conversation, lower: str, upper: str) -> RowPage:
     """Return all rows between two cuts; "" is the beginning or the end."""
     span = parse_cursor(lower), parse_cursor(upper)
     messages, _end = _read(_rows(conversation, *span), None, back=False)
@@ -91,9 +91,9 @@ def _cut(cursor: Cursor | None) -> str:
     return f"{cursor[0]}.{cursor[1]}" if cursor else ""
 
 
-def _page(conversation: Conversation, messages: list[Message], older: str, newer: str) -> Page:
+def _page(conversation: Conversation, messages: list[Message], older: str, newer: str) -> RowPage:
     rows = page_rows(conversation, messages, parse_cursor(newer), is_first=not older)
-    return Page(rows, older, newer, conversation.revision)
+    return RowPage(rows, older, newer, conversation.revision)
 
 
 def _rows(

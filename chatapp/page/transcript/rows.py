@@ -257,7 +257,7 @@ Row = MessageRow | ContinuedRow | CondensationRow | FailureRow | TurnRow | Rewin
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RowPage:
     """Rows in reading order, as they stood at a revision of the conversation.
 
     ``older`` is the cut where the page before it ends, ``newer`` the one where the page after it

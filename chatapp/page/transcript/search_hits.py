@@ -35,7 +35,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundConversation:
     """The hits in one conversation: the best ones, and the ``count`` of all."""
 
     conversation: Conversation
@@ -48,7 +48,7 @@ class Found:
         return self.count - len(self.hits)
 
 
-def find_hits(owner: User, text: str) -> list[Found]:
+def find_hits(owner: User, text: str) -> list[FoundConversation]:
     """Return the messages of a user that have all the words, the best first, by conversation."""
     query = Query.read(text)
     groups: dict[UUID, list[int]] = {}
@@ -61,7 +61,7 @@ def find_hits(owner: User, text: str) -> list[Found]:
     )
     known = messages.select_related("conversation").in_bulk()
     return [
-        Found(
+        FoundConversation(
             conversation=known[found[0]].conversation,
             hits=[_hit(known[pk], query) for pk in found[:PER_CONVERSATION]],
             count=len(found),

@@ -11,8 +11,8 @@ import anthropic
 from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
-from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import RequestWriter, compaction_betas
+from chatapp.providers.anthropic.reply import AnthropicReply
+from chatapp.providers.anthropic.request import AnthropicRequestWriter, compaction_betas
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.call_errors import Refusal
 from chatapp.providers.formats import Json
@@ -30,7 +30,7 @@ class AnthropicProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = anthropic
-    reply_class = Reply
+    reply_class = AnthropicReply
     path = "/v1/messages"
     models_path = "/v1/models?limit=1000"
     request_id = "request-id"
@@ -41,9 +41,9 @@ class AnthropicProvider(SdkProvider):
     event_timeout = 900.0
 
     @cached_property
-    def writer(self) -> RequestWriter:
+    def writer(self) -> AnthropicRequestWriter:
         """The writer of this model's requests."""
-        return RequestWriter(self.model, self.refused, self.base_url)
+        return AnthropicRequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> anthropic.AsyncAnthropic:
         """Return a client; it also sends the key as API 2023-06-01 had it, for other servers."""

@@ -29,7 +29,7 @@ MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 log = logging.getLogger(__name__)
 
 
-class Reply(StreamedReply):
+class AnthropicReply(StreamedReply):
     """The state of one streamed reply; each event's ``type`` names the method that takes it."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ _UNSIGNED: deque[tuple[str, ...]] = deque(maxlen=1_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class AnthropicTraits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
     ``reasoning`` is "none" if no reply may have unsigned thinking, and "" if any may; with any
@@ -53,7 +53,7 @@ class Traits:
     most_images: int = sys.maxsize
 
 
-class RequestWriter(Learning):
+class AnthropicRequestWriter(Learning):
     """Writes the requests to one model, and keeps each message's bytes for the next request.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
@@ -61,9 +61,9 @@ class RequestWriter(Learning):
 
     def __init__(self, model: Model, refused: dict[str, Any] | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without the parts that it has ``refused``."""
-        super().__init__(Traits(model.name in LATE_SYSTEM), SPEC.name, model, refused, url)
+        super().__init__(AnthropicTraits(model.name in LATE_SYSTEM), SPEC.name, model, refused, url)
 
-    def use(self, traits: Traits) -> None:
+    def use(self, traits: AnthropicTraits) -> None:
         """Write requests with these traits from now on."""
         super().use(traits)
         self._fitted = request_bytes.Kept(self._fit)

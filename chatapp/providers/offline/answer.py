@@ -54,7 +54,7 @@ _READ_BEFORE = re.compile(r"^ *- (\S+) \(read_file\): (.+)$", re.MULTILINE)
 _LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 
 
-class Answer(NamedTuple):
+class OfflineAnswer(NamedTuple):
     """The text of an answer, and the call to make with it, if any; the caller gives it an id."""
 
     text: str
@@ -64,14 +64,14 @@ class Answer(NamedTuple):
 Done = Sequence[condense.AnsweredCall]
 
 
-def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> Answer:
+def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> OfflineAnswer:
     """Return the next step of the reply to a conversation; ``offered`` names the tools."""
     told = [(at, *one) for at, message in enumerate(messages) for one in told_in(message)]
     asked = [(at, text) for at, who, text in told if who == USER]
     spoken = [_examples()[text].reader for _at, text in asked if text in _examples()]
     with (spoken[-1] if spoken else Reader()).reading():
         if not asked:
-            return Answer(str(ABOUT))
+            return OfflineAnswer(str(ABOUT))
         at, question = asked[-1]
         if question in _examples():
             question = _examples()[question].english
@@ -79,7 +79,7 @@ def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> An
         done = condense.pair_calls(messages[at:]).answered
         known = dict(_READ_BEFORE.findall(summaries))
         found = _from_tools(question, done, offered, known) or _filler(question)
-        return found or Answer(f"{ABOUT}\n\n{_seen(messages)}")
+        return found or OfflineAnswer(f"{ABOUT}\n\n{_seen(messages)}")
 
 
 class Example(NamedTuple):
@@ -102,7 +102,7 @@ def _examples() -> Mapping[str, Example]:
     return asked
 
 
-def _filler(question: str) -> Answer | None:
+def _filler(question: str) -> OfflineAnswer | None:
     """Return as many words as a question asks for, None if it asks for none."""
     wish = _WRITE.search(question)
     if wish is None:
@@ -113,7 +113,7 @@ def _filler(question: str) -> Answer | None:
         sentence += 1
         said = _("Sentence {number:,} takes up room in the context window.", number=sentence)
         words += said.split()
-    return Answer(" ".join(words[:count]))
+    return OfflineAnswer(" ".join(words[:count]))
 
 
 def _seen(messages: Sequence[condense.Message]) -> str:
@@ -183,7 +183,7 @@ def result(one: condense.AnsweredCall) -> str:
 
 def _from_tools(
     question: str, done: Done, offered: Collection[str], known: Mapping[str, str]
-) -> Answer | None:
+) -> OfflineAnswer | None:
     """Return the next step for a question that needs tools, None for other questions."""
     if {LIST, READ} <= {*offered} and _READ_ALL.search(question):
         return _read_all(done, known)
@@ -195,15 +195,15 @@ def _from_tools(
         calls = [_call(LIST)]
     if len(done) < len(calls):
         return _step(calls[len(done)], done)
-    return Answer("\n\n".join(map(_report, done))) if calls else None
+    return OfflineAnswer("\n\n".join(map(_report, done))) if calls else None
 
 
-def _read_all(done: Done, known: Mapping[str, str]) -> Answer:
+def _read_all(done: Done, known: Mapping[str, str]) -> OfflineAnswer:
     """Read each file that is not known yet; then describe all of them."""
     listing = next((one for one in done if one.call.name == LIST), None)
     if listing is None:
         if known:
-            return Answer(_("Checking what is left to read."), _call(LIST))
+            return OfflineAnswer(_("Checking what is left to read."), _call(LIST))
         return _step(_call(LIST), done)
     reads = [one for one in done if one.call.name == READ]
     read = known.keys() | {argument(one.call) for one in reads}
@@ -221,7 +221,7 @@ def _read_all(done: Done, known: Mapping[str, str]) -> Answer:
         _folded(known) if known else "",
         _("I could not read {names}.", names=", ".join(failed)) if failed else "",
     ]
-    return Answer("\n\n".join(filter(None, parts)))
+    return OfflineAnswer("\n\n".join(filter(None, parts)))
 
 
 def _files(read: Mapping[str, str]) -> str:
@@ -241,11 +241,11 @@ def _call(name: str, **given: str) -> condense.ToolUseBlock:
     return condense.ToolUseBlock("", name, given)
 
 
-def _step(call: condense.ToolUseBlock, done: Done) -> Answer:
+def _step(call: condense.ToolUseBlock, done: Done) -> OfflineAnswer:
     """Make a call; only the first of several is announced, so that they read as one step."""
     path = argument(call)
     what = _("Let me read `{path}`.", path=path) if path else _("Let me list the files.")
-    return Answer("" if done else what, call)
+    return OfflineAnswer("" if done else what, call)
 
 
 def _report(one: condense.AnsweredCall) -> str:

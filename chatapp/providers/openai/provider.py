@@ -15,8 +15,8 @@ from chatapp.agent.events import SentRequest
 from chatapp.agent.ports import ModelRequest
 from chatapp.providers.call_errors import Refusal
 from chatapp.providers.formats import Json, at
-from chatapp.providers.openai.reply import Reply
-from chatapp.providers.openai.request import RequestWriter
+from chatapp.providers.openai.reply import OpenAIReply
+from chatapp.providers.openai.request import OpenAIRequestWriter
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
@@ -49,7 +49,7 @@ class OpenAIProvider(SdkProvider):
 
     spec = SPEC
     sdk: ClassVar[ModuleType] = openai
-    reply_class = Reply
+    reply_class = OpenAIReply
     path = "/chat/completions"
     models_path = "/models"
     request_id = "x-request-id"
@@ -58,9 +58,9 @@ class OpenAIProvider(SdkProvider):
     byte_timeout = event_timeout = 600.0
 
     @cached_property
-    def writer(self) -> RequestWriter:
+    def writer(self) -> OpenAIRequestWriter:
         """The writer of this model's requests."""
-        return RequestWriter(self.model, self.refused, self.base_url)
+        return OpenAIRequestWriter(self.model, self.refused, self.base_url)
 
     def open_client(self, **options: Any) -> openai.AsyncOpenAI:
         """Return a client; the SDK insists on a key, which it may lack."""

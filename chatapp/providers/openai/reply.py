@@ -79,7 +79,7 @@ class _Call:
         return bool(known) and UNPARSED not in known and read_arguments(arguments) != known
 
 
-class Reply(StreamedReply):
+class OpenAIReply(StreamedReply):
     """The state of one streamed reply."""
 
     def __init__(self) -> None:

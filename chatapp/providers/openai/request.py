@@ -41,7 +41,7 @@ _KEYWORDS = ("type", "description", "properties", "required", "items", "enum")
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class OpenAITraits:
     """The parts that a request may have; those that a server refuses are left out of the next.
 
     ``completion_limit`` chooses between two names for the limit of a reply, and ``marks`` asks for
@@ -69,14 +69,14 @@ class Traits:
     most_tools: int = sys.maxsize
 
 
-class RequestWriter(Learning):
+class OpenAIRequestWriter(Learning):
     """Writes the requests to one model, and keeps each message's bytes for the next request."""
 
     def __init__(self, model: Model, refused: Json | None = None, url: str = "") -> None:
         """Write for ``model`` at an address, without the parts that it has ``refused``."""
-        super().__init__(Traits(), SPEC.name, model, refused, url)
+        super().__init__(OpenAITraits(), SPEC.name, model, refused, url)
 
-    def use(self, traits: Traits) -> None:
+    def use(self, traits: OpenAITraits) -> None:
         """Write requests with these traits from now on."""
         super().use(traits)
         self._plain = request_bytes.Kept(condense.tools_to_text)
@@ -84,7 +84,7 @@ class RequestWriter(Learning):
 
     def write(self, request: ModelRequest) -> SentRequest:
         """Return the request's bytes."""
-        traits: Traits = self.traits
+        traits: OpenAITraits = self.traits
         tools = request.tools[: traits.most_tools] if traits.tools else ()
         messages = self.newest_images(request.messages)
         if not traits.tools:
@@ -118,7 +118,7 @@ class RequestWriter(Learning):
         return b",".join(map(request_bytes.encode, to_chat(message, self.traits, self.origin)))
 
 
-def _tool(spec: ToolSpec, traits: Traits) -> dict[str, Any]:
+def _tool(spec: ToolSpec, traits: OpenAITraits) -> dict[str, Any]:
     schema = dict(spec.input_schema)
     function = {
         "name": fit_name(spec.name),
@@ -144,7 +144,7 @@ def _plain_schema(schema: Any) -> Any:
     return {**kept, "items": _plain_schema(kept["items"])} if "items" in kept else kept
 
 
-def to_chat(message: condense.Message, traits: Traits, origin: str = "") -> list[Json]:
+def to_chat(message: condense.Message, traits: OpenAITraits, origin: str = "") -> list[Json]:
     """Return a message as the API takes it: a reply as one, a user's as results and the rest."""
     if message.role == "assistant":
         return [_reply(message, traits, origin)]
@@ -156,7 +156,7 @@ def fit_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:LONGEST_NAME] or "_"
 
 
-def _reply(message: condense.Message, traits: Traits, origin: str) -> Json:
+def _reply(message: condense.Message, traits: OpenAITraits, origin: str) -> Json:
     texts = [text for block in message.blocks if (text := _said(block))]
     calls = [_call(block, traits) for block in message.tool_uses]
     content = "\n\n".join(texts) or (traits.no_text if calls else "")
@@ -165,7 +165,7 @@ def _reply(message: condense.Message, traits: Traits, origin: str) -> Json:
     return {**reply, "tool_calls": calls} if calls else reply
 
 
-def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
+def _call(block: condense.ToolUseBlock, traits: OpenAITraits) -> Json:
     arguments = json.dumps(block.input, ensure_ascii=False)
     function = {"name": fit_name(block.name), "arguments": arguments}
     call = {"id": _fit_id(block.id, traits), "type": "function", "function": function}
@@ -174,7 +174,7 @@ def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
     return {**call, "extra_content": extra} if extra and traits.call_extras else call
 
 
-def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
+def _of_user(message: condense.Message, traits: OpenAITraits) -> list[Json]:
     results = [_result(block, traits) for block in message.tool_results]
     blocks = condense.flat_blocks(message.tool_results)
     inside = [one for one in blocks if isinstance(one, condense.ImageBlock)]
@@ -190,7 +190,7 @@ def _of_user(message: condense.Message, traits: Traits) -> list[Json]:
     return [*results, {"role": "user", "content": content}] if content or not results else results
 
 
-def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
+def _result(block: condense.ToolResultBlock, traits: OpenAITraits) -> Json:
     content = block.content or ""
     texts = (
         [content] if isinstance(content, str) else [text for one in content if (text := _said(one))]
@@ -240,7 +240,7 @@ def _said(block: condense.Block) -> str:
     return ""
 
 
-def _fit_id(id_: str, traits: Traits) -> str:
+def _fit_id(id_: str, traits: OpenAITraits) -> str:
     """Return a call's id; the same one always becomes the same."""
     if traits.any_ids and len(id_) <= LONGEST_ID:
         return id_

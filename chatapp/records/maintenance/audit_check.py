@@ -39,7 +39,7 @@ _EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
 
 @dataclass(slots=True)
-class Verdict:
+class ChainFindings:
     """The findings about one chain: ``problems`` are sentences, none if it holds.
 
     It is ``since`` then that the conversation is on record; ``erased`` contents can't be compared
@@ -78,32 +78,32 @@ class _Told(NamedTuple):
         return None if is_empty and self.salt is None else now
 
 
-def verify_all() -> Iterator[Verdict]:
+def verify_all() -> Iterator[ChainFindings]:
     """Yield a verdict on each conversation, deleted ones included."""
     with reading_damaged_text():
         for conversation in Conversation.objects.order_by("created_at", "pk").iterator():
             yield verify(conversation)
 
 
-def verify(conversation: Conversation) -> Verdict:
+def verify(conversation: Conversation) -> ChainFindings:
     """Follow the chain from its beginning, and compare its digests with the stored rows."""
     try:
         with reading_damaged_text():
             return _verify(conversation)
     except Conversation.DoesNotExist:
-        return Verdict(conversation, conversation.created_at)
+        return ChainFindings(conversation, conversation.created_at)
     except _UNREADABLE as error:
         reason = str(error) or type(error).__name__
         said = _("The database could not be read to its end: {reason}.", reason=reason)
-        return Verdict(conversation, conversation.created_at, problems=[said])
+        return ChainFindings(conversation, conversation.created_at, problems=[said])
 
 
-def _verify(conversation: Conversation) -> Verdict:
+def _verify(conversation: Conversation) -> ChainFindings:
     while True:
         seen = Conversation.objects.get(pk=conversation.pk)
         entries = list(seen.audit_entries.in_order())
         begun = entries and entries[0].kind == AuditEntry.Kind.BEGINNING
-        verdict = Verdict(seen, entries[0].at if begun else seen.created_at)
+        verdict = ChainFindings(seen, entries[0].at if begun else seen.created_at)
         verdict.entries = len(entries)
         verdict.waiting = seen.last_seq - seen.audit_seq
         verdict.problems = list(_breaks(seen, entries))
@@ -146,7 +146,7 @@ def _missing(first: int, last: int) -> str:
 class _Comparison:
     """Comparison of a chain's recorded values with the stored messages and records."""
 
-    def __init__(self, verdict: Verdict, entries: Iterable[AuditEntry]) -> None:
+    def __init__(self, verdict: ChainFindings, entries: Iterable[AuditEntry]) -> None:
         self.verdict = verdict
         self._note = verdict.problems.append
         # By the name of a message or record, and of a fact or digest.
@@ -285,7 +285,7 @@ def _records(conversation: Conversation, names: Iterable[str]) -> dict[str, Reco
 def export(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, with the contents behind its digests, for others to check it."""
     entries = conversation.audit_entries.in_order()
-    known = _Comparison(Verdict(conversation, conversation.created_at), entries).known
+    known = _Comparison(ChainFindings(conversation, conversation.created_at), entries).known
     said = conversation.messages.values_list("seq", "role", "content")
     stored = {audit.message_name(seq): audit.said(role, content) for seq, role, content in said}
     stored |= {name: row.contents() for name, row in _records(conversation, known).items()}

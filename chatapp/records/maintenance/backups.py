@@ -46,7 +46,7 @@ _DRAFT = ".palimpsest-backup-"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BackupPaths:
     """The paths of a backup's parts; a key is None if it stays out.
 
     The ``database`` is None if the one in use is no file. There may be no file of the ``seal_key``:
@@ -59,10 +59,10 @@ class Source:
     seal_key: Path | None = None
 
 
-def stored(*, with_key: bool) -> Source:
+def stored(*, with_key: bool) -> BackupPaths:
     """Return the paths of this server's own parts."""
     folder = Path(settings.DATA_DIR)
-    return Source(
+    return BackupPaths(
         database=None if is_shared() else Path(str(connection.settings_dict["NAME"])),
         workspaces=Path(settings.WORKSPACES_ROOT),
         key=folder / KEY if with_key else None,
@@ -83,7 +83,7 @@ class Backup:
     left_out: list[str] = field(default_factory=list)
 
 
-def write_backup(source: Source, path: Path) -> Backup:
+def write_backup(source: BackupPaths, path: Path) -> Backup:
     """Write a backup to ``path``, readable by its owner only, complete or not at all.
 
     Raises OSError, sqlite3.Error, DatabaseError or NotCopied, with nothing left behind, if it can't
@@ -107,7 +107,7 @@ def write_backup(source: Source, path: Path) -> Backup:
             gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as zipped,
             tarfile.open(fileobj=zipped, mode="w|") as archive,
         ):
-            _fill(_Writer(archive, backup), source, Path(draft))
+            _fill(_ArchiveWriter(archive, backup), source, Path(draft))
         with Path(draft).open("rb") as written:
             # The disk has to have it: its name must not stand for half of it.
             os.fsync(written.fileno())
@@ -120,7 +120,7 @@ def write_backup(source: Source, path: Path) -> Backup:
     return backup
 
 
-def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
+def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
     snapshot = draft.with_name(f"{draft.name}.sqlite3")
     try:
         # SQLite would make it readable by others.
@@ -156,7 +156,7 @@ def _copy_file(original: Path, snapshot: Path) -> None:
         database.backup(copy)
 
 
-class _Writer:
+class _ArchiveWriter:
     """An archive while it is written, with the hash of each file."""
 
     def __init__(self, archive: tarfile.TarFile, backup: Backup) -> None:
@@ -271,7 +271,7 @@ def check_database(path: Path) -> None:
         raise BadArchive(_("It was made by a newer version, which has {name}.", name=newer[0]))
 
 
-def put_in_place(folder: Path, target: Source, aside: Path) -> None:
+def put_in_place(folder: Path, target: BackupPaths, aside: Path) -> None:
     """Move unpacked files to their places, and the files there into the new folder ``aside``.
 
     A key that the backup does not hold stays as it is.

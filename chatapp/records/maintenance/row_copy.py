@@ -17,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 import condense
 from chatapp.models import databases, message_index
-from chatapp.models.databases import Column, Table, in_use, tables
+from chatapp.models.databases import Column, ModelTable, in_use, tables
 from chatapp.operations.errors import NotCopied
 from chatapp.project.installation import PROGRAM
 from chatapp.project.sentences import translate as _
@@ -51,7 +51,7 @@ def check_migrated() -> None:
         raise NotCopied(said)
 
 
-def first_found() -> Table | None:
+def first_found() -> ModelTable | None:
     """Return a table of the database in use that has rows other than Django's own; or None."""
     return next((one for one in tables() if not one.is_made_by_django and one.count()), None)
 
@@ -145,7 +145,7 @@ class _Column:
 
 
 def _copy(
-    table: Table,
+    table: ModelTable,
     columns: Sequence[_Column],
     source: BaseDatabaseWrapper,
     target: BaseDatabaseWrapper,
@@ -197,7 +197,9 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         yield batch
 
 
-def _clear(database: BaseDatabaseWrapper, all_of_them: Sequence[Table], *, replace: bool) -> None:
+def _clear(
+    database: BaseDatabaseWrapper, all_of_them: Sequence[ModelTable], *, replace: bool
+) -> None:
     """Empty the tables that `migrate` fills, or all of them to ``replace`` their rows."""
     # PostgreSQL empties a table at once only together with those whose rows name its own.
     statements = [

@@ -25,7 +25,7 @@ from chatapp.operations import errors
 from chatapp.operations.background_jobs import enqueue
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer import Piece, record_import
-from chatapp.records.transfer.record_import import PROBLEMS_KEPT, Outcome, load_conversations
+from chatapp.records.transfer.record_import import PROBLEMS_KEPT, ImportResult, load_conversations
 from chatapp.records.transfer.transcript_files import digest_of
 from condense import noop, panics_as_errors
 
@@ -199,7 +199,7 @@ class _Attempt:
         nothing = noop("The file holds nothing that can be used.")
         return run.left_out[0]["refusal"] if run.unused == 1 else nothing
 
-    def _leave_out(self, one: Outcome) -> None:
+    def _leave_out(self, one: ImportResult) -> None:
         """Note the reason of a refused conversation: in full for the first one."""
         run, source = self._run, one.source
         if run.unused < PROBLEMS_KEPT:

@@ -45,7 +45,7 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 
 
 @dataclass(slots=True)
-class Part:
+class MessagePart:
     """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
 
     A text's ``name`` is that of its footnotes. An image's ``data`` is its data URL; a tool's
@@ -66,7 +66,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Entry:
+class CopyEntry:
     """A message, or a condensation, which has its ``attempt``.
 
     Each passage ``recalled`` for it has the ``seq`` of its entry, or 0, and no text where that
@@ -76,7 +76,7 @@ class Entry:
     role: str
     seq: int
     at: datetime
-    parts: list[Part] = field(default_factory=list)
+    parts: list[MessagePart] = field(default_factory=list)
     attempt: Condensation | None = None
     recalled: RecalledPart | None = None
     shows_cost: bool = False
@@ -90,7 +90,7 @@ class Entry:
         return _("You") if self.role == "user" else _("Agent")
 
     @property
-    def runs(self) -> list[tuple[str, list[Part]]]:
+    def runs(self) -> list[tuple[str, list[MessagePart]]]:
         """The parts in order; several calls in a row are one part with a heading."""
         runs = []
         for is_tool, found in groupby(self.parts, key=lambda part: part.kind == "tool"):
@@ -125,7 +125,7 @@ class Entry:
         return said if count else ""
 
 
-def _tally(calls: list[Part]) -> str:
+def _tally(calls: list[MessagePart]) -> str:
     """Return the work of calls in a line: "Read 6 files · Searched once"."""
     counted = Counter(call.name.partition(" ")[0] for call in calls)
     tallies = {name: one.tally for name, one in TOOL_SPECS.items() if one.tally}
@@ -136,7 +136,7 @@ def _tally(calls: list[Part]) -> str:
 
 def read_entries(
     conversation: Conversation, *, until: int | None = None, tools: bool = True
-) -> list[Entry]:
+) -> list[CopyEntry]:
     """Return a conversation's entries in reading order, up to the message ``until`` if given.
 
     Without ``tools`` the entries name the called tools only, and of the texts that replace hidden
@@ -148,8 +148,8 @@ def read_entries(
     untold: tuple[type, ...] = (condense.OpaqueBlock,)
     if not tools:
         untold += (condense.ToolUseBlock, condense.ToolResultBlock)
-    calls: dict[str, Part] = {}
-    entries: list[Entry] = []
+    calls: dict[str, MessagePart] = {}
+    entries: list[CopyEntry] = []
     # By the number of a message that of the entry that tells it, and whether that tells all of it.
     told: dict[int, tuple[int, bool]] = {}
     for row in rows.iterator(chunk_size=500):
@@ -173,8 +173,8 @@ def read_entries(
 
 
 def _entry(
-    row: Message, message: condense.Message, calls: dict[str, Part], *, tools: bool
-) -> Entry:
+    row: Message, message: condense.Message, calls: dict[str, MessagePart], *, tools: bool
+) -> CopyEntry:
     """Return the entry of a message; its results go to the calls that they answer."""
     if row.is_summary or row.is_marker:
         attempt = getattr(row, "condensation", None)
@@ -182,8 +182,8 @@ def _entry(
         if not tools and not (attempt and attempt.prompt):
             # What no model wrote lists by rule what tools were given: files and commands.
             said = ""
-        parts = [Part("text", said)] if said else []
-        return Entry("made", row.seq, row.created_at, parts, attempt)
+        parts = [MessagePart("text", said)] if said else []
+        return CopyEntry("made", row.seq, row.created_at, parts, attempt)
     for result in message.tool_results:
         if call := calls.pop(result.tool_use_id, None):
             call.result = message_parts.result_text(result) if tools else ""
@@ -193,27 +193,27 @@ def _entry(
         part.name = part.name or f"note-{row.seq}-{index}"
     tools_used = (part for part in parts if part.kind == "tool")
     calls |= {use.id: part for use, part in zip(message.tool_uses, tools_used, strict=True)}
-    return Entry(row.role, row.seq, row.created_at, parts)
+    return CopyEntry(row.role, row.seq, row.created_at, parts)
 
 
-def _part(block: condense.Block, *, tools: bool) -> Part | None:
+def _part(block: condense.Block, *, tools: bool) -> MessagePart | None:
     name = str(condense.beside_of(block).get("name", ""))
     match block:
         case condense.TextBlock(text) if kind_of(block) in message_parts.UNSAID or not text.strip():
             return None
         case condense.TextBlock() if called := _CALLED.get(kind_of(block)):
-            return Part("file", text_of(block), name or str(called))
+            return MessagePart("file", text_of(block), name or str(called))
         case condense.TextBlock(text):
-            return Part("text", text)
+            return MessagePart("text", text)
         case condense.ImageBlock():
             # A browser shows it by its data; one that lies elsewhere has none.
             found = bytes_of(block)
             data = f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
-            return Part("image", name=name or _("Image"), data=data)
+            return MessagePart("image", name=name or _("Image"), data=data)
         case condense.ToolUseBlock(name=tool):
             argument = message_parts.main_argument(block.input) if tools else ""
             given = message_parts.input_text(block) if tools else ""
-            return Part("tool", given, f"{tool} {argument}".strip())
+            return MessagePart("tool", given, f"{tool} {argument}".strip())
     return None
 
 
@@ -234,7 +234,7 @@ def write_markdown(conversation: Conversation) -> Iterator[str]:
                 yield f"\n{one.label}{text}\n"
 
 
-def _in_markdown(part: Part) -> str:
+def _in_markdown(part: MessagePart) -> str:
     name = _one_line(part.name)
     match part.kind:
         case "image":
@@ -263,7 +263,7 @@ def write_html(conversation: Conversation, *, until: int | None = None, tools: b
     return write_page(str(conversation), read_entries(conversation, until=until, tools=tools))
 
 
-def write_page(title: str, entries: Iterable[Entry] = ()) -> str:
+def write_page(title: str, entries: Iterable[CopyEntry] = ()) -> str:
     """Return a page; without entries its title is the reason for that."""
     context = {
         "title": title,

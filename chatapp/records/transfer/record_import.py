@@ -85,7 +85,7 @@ def load_conversation(
             raise
 
 
-class Outcome(NamedTuple):
+class ImportResult(NamedTuple):
     """The result for one conversation of a file: it is its source's, or there is a ``refusal``."""
 
     title: str
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 
 def load_conversations(
     pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
-) -> Iterator[Outcome]:
+) -> Iterator[ImportResult]:
     """Store each conversation of a file by itself, and yield its outcome.
 
     Those that the source's run has imported already are left as they are.
@@ -111,7 +111,7 @@ def load_conversations(
 
     for (number, called), part in itertools.groupby(pieces, place_of):
         if number in done:
-            yield Outcome(called, done[number], "")
+            yield ImportResult(called, done[number], "")
             continue
         own, refusal = Source(form=source.form, name=source.name, digest=source.digest), ""
         own.run, own.place = source.run, number
@@ -119,7 +119,7 @@ def load_conversations(
             load_conversation(part, owner=owner, source=own, title=title)
         except errors.Refused as error:
             refusal = str(error)
-        yield Outcome(called, own, refusal)
+        yield ImportResult(called, own, refusal)
 
 
 def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:

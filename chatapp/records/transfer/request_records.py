@@ -27,14 +27,14 @@ def write_requests(
 
     A fragment keeps its original bytes if the file gives its message another name.
     """
-    writer = _Writer(conversation, names)
+    writer = _PartNumbers(conversation, names)
     sent = Manifest.objects.filter(call__conversation=conversation).order_by("pk")
     known = [one for one in sent.iterator() if one.pk in calls]
     requests = [writer.request(one, calls) for one in known]
     return {"fragments": writer.fragments, "requests": requests}
 
 
-class _Writer:
+class _PartNumbers:
     """Numbers the parts of requests, in the order in which they need them."""
 
     def __init__(self, conversation: Conversation, names: Mapping[str, str]) -> None:

@@ -159,7 +159,7 @@ Listener = Callable[[int, Listing], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallContext:
     """The context of a call: workspace, folder of long results, network guard and listener."""
 
     root: Path
@@ -174,7 +174,7 @@ class RemoteTool:
 
     server: Server
     definition: Definition
-    place: Place
+    place: CallContext
 
     @property
     def spec(self) -> ToolSpec:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import condense
-from chatapp.agent.ports import Access, Policy, ToolSpec
+from chatapp.agent.ports import Access, ToolPolicy, ToolSpec
 from chatapp.tools.long_outputs import plain
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Definition:
             description=f"A tool of the MCP server {server.name}. {self.description}".strip(),
             input_schema=self.schema,
             access=Access.NETWORK if server.way is Way.HTTP else reads,
-            policy=Policy.ASK,
+            policy=ToolPolicy.ASK,
         )
 
 

@@ -57,7 +57,7 @@ MISTAKES = {
 Pk = Path[uuid.UUID]
 
 
-class Call(HttpRequest):
+class ApiRequest(HttpRequest):
     """A request with its user in ``auth`` and the number of its API ``token``."""
 
     auth: User
@@ -82,7 +82,7 @@ class Bearer(HttpBearer):
                 raise HttpError(429, _("Too many tokens were wrong. Try again in 15 minutes."))
             limit.count()
             return None
-        cast("Call", request).token = found.pk
+        cast("ApiRequest", request).token = found.pk
         logs.note(user=found.owner.pk)
         reader_of(request, found.owner).enter()
         gateway = ApiToken.Scope.GATEWAY
@@ -129,17 +129,17 @@ api = Api(
 )
 
 
-def present(call: Call) -> QuerySet[Conversation]:
+def present(call: ApiRequest) -> QuerySet[Conversation]:
     """Return the requesting user's conversations, except deleted ones."""
     return Conversation.objects.owned_by(call.auth).present()
 
 
-def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
+def own_conversation(call: ApiRequest, pk: uuid.UUID) -> Conversation:
     """Return the requesting user's conversation; raise Http404 for a deleted or foreign one."""
     return get_object_or_404(present(call), pk=pk)
 
 
-def resting_conversation(call: Call, pk: uuid.UUID) -> Conversation:
+def resting_conversation(call: ApiRequest, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation, after ending its turns that no process runs any more."""
     conversation = own_conversation(call, pk)
     actions.close_left_over(conversation)

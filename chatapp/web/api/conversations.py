@@ -20,7 +20,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.web.api import schemas
 from chatapp.web.api.auth import (
-    Call,
+    ApiRequest,
     Pk,
     keepers,
     own_conversation,
@@ -38,13 +38,13 @@ attachments = Router(tags=["Attachments"])
 
 
 @router.get("/conversations", response=schemas.page(schemas.ConversationShape))
-def list_conversations(request: Call, part: Part) -> dict[str, Any]:
+def list_conversations(request: ApiRequest, part: Part) -> dict[str, Any]:
     """List the conversations that are not deleted, the latest first."""
     return by_moment(present(request), "updated_at", part)
 
 
 @router.post("/conversations", response={201: schemas.ConversationShape})
-def create_conversation(request: Call, new: schemas.NewConversation) -> Conversation:
+def create_conversation(request: ApiRequest, new: schemas.NewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
@@ -52,13 +52,15 @@ def create_conversation(request: Call, new: schemas.NewConversation) -> Conversa
 
 
 @conversation.get("", response=schemas.ConversationShape)
-def show_conversation(request: Call, pk: Pk) -> Conversation:
+def show_conversation(request: ApiRequest, pk: Pk) -> Conversation:
     """Show one conversation, without its messages."""
     return own_conversation(request, pk)
 
 
 @conversation.patch("", response=schemas.ConversationShape, auth=keepers)
-def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChange) -> Conversation:
+def change_conversation(
+    request: ApiRequest, pk: Pk, change: schemas.ConversationChange
+) -> Conversation:
     """Change the named settings of a conversation, from its next message or call on."""
     conversation = own_conversation(request, pk)
     form = ConversationForm(
@@ -78,13 +80,13 @@ def change_conversation(request: Call, pk: Pk, change: schemas.ConversationChang
 
 
 @conversation.get("/messages", response=schemas.page(schemas.MessageShape))
-def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
+def list_messages(request: ApiRequest, pk: Pk, part: Part) -> dict[str, Any]:
     """List all messages as they were written, with the tags that hide them from the model."""
     return by_number(own_conversation(request, pk).messages.all(), "seq", part)
 
 
 @conversation.get("/effective", response=schemas.EffectiveShape, summary="Show what the model sees")
-def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
+def show_effective(request: ApiRequest, pk: Pk) -> dict[str, Any]:
     """Show the effective history in reading order; of a long one the newest messages."""
     history, beyond = message_store.read_outline(own_conversation(request, pk).pk)
     shown = [one for one in history if one.id != message_store.STAND_IN]
@@ -94,7 +96,7 @@ def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
 
 @attachments.post("/attachments", response={201: schemas.AttachmentShape})
 def attach_file(
-    request: Call, file: File[UploadedFile], conversation: Form[uuid.UUID | None] = None
+    request: ApiRequest, file: File[UploadedFile], conversation: Form[uuid.UUID | None] = None
 ) -> Attachment:
     """Keep a file for a message, which names it by its id when it is sent.
 
@@ -110,20 +112,20 @@ def attach_file(
 
 
 @attachments.get("/attachments/{uuid:attachment_pk}", response=schemas.AttachmentShape)
-def show_attachment(request: Call, attachment_pk: uuid.UUID) -> Attachment:
+def show_attachment(request: ApiRequest, attachment_pk: uuid.UUID) -> Attachment:
     """Show an attachment that waits to be sent; once it is, it is part of its message."""
     return get_object_or_404(Attachment, owner=request.auth, pk=attachment_pk)
 
 
 @attachments.delete("/attachments/{uuid:attachment_pk}", response={204: None})
-def remove_attachment(request: Call, attachment_pk: uuid.UUID) -> HttpResponse:
+def remove_attachment(request: ApiRequest, attachment_pk: uuid.UUID) -> HttpResponse:
     """Remove an attachment that waits to be sent."""
     show_attachment(request, attachment_pk).delete()
     return HttpResponse(status=204)
 
 
 @pins.get("/pins", response=schemas.PinsShape)
-def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
+def list_pins(request: ApiRequest, pk: Pk) -> dict[str, Any]:
     """List the pins, the oldest first, and the tokens they take of the window."""
     conversation = own_conversation(request, pk)
     take = pins_.what_pins_take(conversation)
@@ -131,7 +133,7 @@ def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
 
 
 @pins.post("/pins", response=schemas.PinsShape)
-def pin_something(request: Call, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
+def pin_something(request: ApiRequest, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
     """Have the model keep a rule, a message, or a passage of one; the same again does no harm."""
     conversation = resting_conversation(request, pk)
     match new:
@@ -148,7 +150,7 @@ def pin_something(request: Call, pk: Pk, new: schemas.NewPin) -> dict[str, Any]:
 
 
 @pins.delete("/pins/{int:seq}", response={204: None})
-def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
+def unpin_message(request: ApiRequest, pk: Pk, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again; once more it changes nothing."""
     pins_.unpin_message(conversation=resting_conversation(request, pk), seq=seq)
     actions.announce_change(pk)

@@ -16,7 +16,7 @@ from chatapp.models import ApiToken
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.sentences import translate as _
 from chatapp.tools.arguments import parse_arguments, schema_of
-from chatapp.web.api.auth import Bearer, Call, api
+from chatapp.web.api.auth import ApiRequest, Bearer, api
 from chatapp.web.api.mcp_tools import TOOLS
 
 # A client that names no version has the one with several messages in a request, here up to MOST.
@@ -36,7 +36,7 @@ router = Router(auth=Bearer(*ApiToken.Scope))
 
 
 @router.post("/mcp", include_in_schema=False)
-def answer_client(request: Call, sent: Body[Any]) -> HttpResponse:
+def answer_client(request: ApiRequest, sent: Body[Any]) -> HttpResponse:
     """Answer an MCP client's messages."""
     own = f"{request.scheme}://{request.get_host()}"
     if request.headers.get("Origin", own) not in {own, *settings.CSRF_TRUSTED_ORIGINS}:

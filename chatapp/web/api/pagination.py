@@ -14,17 +14,17 @@ from chatapp.project.sentences import translate as _
 LONGEST_PAGE = 100
 
 
-class Place(Schema):
+class PageQuery(Schema):
     """The part of a list that is asked for."""
 
     after: str = ""
     limit: int = Field(40, ge=1, le=LONGEST_PAGE)
 
 
-Part = Annotated[Place, Query()]
+Part = Annotated[PageQuery, Query()]
 
 
-def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:
+def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: PageQuery) -> dict[str, Any]:
     """Return a page of rows that are the newest first, by the moment in a column."""
     if part.after:
         if (place := read_cursor(part.after)) is None:
@@ -33,7 +33,7 @@ def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[s
     return _page(rows, part.limit, lambda row: write_cursor(row, getattr(row, column)))
 
 
-def by_number[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:
+def by_number[M: Model](rows: "QuerySet[M]", column: str, part: PageQuery) -> dict[str, Any]:
     """Return a page of rows in the order of the numbers in a column."""
     if part.after:
         if (number := read_number(part.after)) is None:

@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Preferences, Profile
 from chatapp.turns import actions
 from chatapp.web.api import schemas
-from chatapp.web.api.auth import Call, keepers, refuse
+from chatapp.web.api.auth import ApiRequest, keepers, refuse
 from chatapp.web.forms.preferences import PreferencesForm
 from chatapp.web.forms.profiles import ProfileForm
 
@@ -20,13 +20,13 @@ router = Router(tags=["Settings"])
 
 
 @router.get("/profiles", response=schemas.many(schemas.ProfileShape))
-def list_profiles(request: Call) -> QuerySet[Profile]:
+def list_profiles(request: ApiRequest) -> QuerySet[Profile]:
     """List the models that can answer, with limits and prices; no key is ever shown."""
     return Profile.objects.filter(owner=request.auth).select_related("condensing_prompt")
 
 
 @router.patch("/profiles/{int:profile_pk}", response=schemas.ProfileShape, auth=keepers)
-def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange) -> Profile:
+def change_profile(request: ApiRequest, profile_pk: int, change: schemas.ProfileChange) -> Profile:
     """Change the named settings of a profile; its provider, address and key stay as they are."""
     profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk, origin=None)
     wanted: dict[str, Any] = dict(change)
@@ -44,13 +44,13 @@ def change_profile(request: Call, profile_pk: int, change: schemas.ProfileChange
 
 
 @router.get("/settings", response=schemas.SettingsShape)
-def show_settings(request: Call) -> Preferences:
+def show_settings(request: ApiRequest) -> Preferences:
     """Show the settings of condensing and the agent."""
     return accounts.preferences_of(request.auth)
 
 
 @router.patch("/settings", response=schemas.SettingsShape, auth=keepers)
-def change_settings(request: Call, change: schemas.SettingsChange) -> Preferences:
+def change_settings(request: ApiRequest, change: schemas.SettingsChange) -> Preferences:
     """Change the settings that are named."""
     preferences = accounts.preferences_of(request.auth)
     wanted: dict[str, Any] = dict(change)

@@ -31,7 +31,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import check_turns, enqueue_turn
 from chatapp.web.api import conversations, schemas
-from chatapp.web.api.auth import NO_TOKEN, Call, Pk, own_conversation
+from chatapp.web.api.auth import NO_TOKEN, ApiRequest, Pk, own_conversation
 from chatapp.web.api.pagination import Part, by_moment
 
 # Seconds after which a stream's token is looked at again: any process may revoke it.
@@ -45,7 +45,7 @@ router = Router(tags=["Turns"])
 @conversations.conversation.post(
     "/messages", openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}}
 )
-def send_message(request: Call, pk: Pk, new: schemas.NewMessage) -> StreamingHttpResponse:
+def send_message(request: ApiRequest, pk: Pk, new: schemas.NewMessage) -> StreamingHttpResponse:
     """Send a message, and stream the turn that answers it as server-sent events.
 
     The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
@@ -182,14 +182,14 @@ def _result_of(number: int) -> str:
 
 
 @router.get("/turns", response=schemas.page(schemas.TurnShape))
-def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
+def list_turns(request: ApiRequest, pk: Pk, part: Part) -> dict[str, Any]:
     """List turns, the newest first; the first one may be running."""
     own = Turn.objects.filter(conversation=own_conversation(request, pk)).latest_first()
     return by_moment(own, "started_at", part)
 
 
 @router.post("/turns/{uuid:turn_pk}/stop", response={202: schemas.TurnShape})
-def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
+def stop_turn(request: ApiRequest, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     """Stop a turn, which takes a moment; its partial reply is kept. An ended one stays as it is."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
     async_to_sync(actions.stop)(pk, turn.pk)
@@ -197,7 +197,7 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 
 
 @router.post("/condense", response={202: schemas.TurnShape | None})
-def condense_now(request: Call, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
+def condense_now(request: ApiRequest, pk: Pk, wanted: schemas.Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; a running turn first finishes its step."""
     conversation = own_conversation(request, pk)
     wish = CondenseRequest(wanted.nonce, wanted.focus, review=wanted.review)
@@ -213,14 +213,16 @@ async def _apart[T](work: Coroutine[Any, Any, T]) -> T:
 
 
 @router.get("/questions", response=schemas.many(schemas.QuestionShape))
-def list_questions(request: Call, pk: Pk) -> QuerySet[Question]:
+def list_questions(request: ApiRequest, pk: Pk) -> QuerySet[Question]:
     """List the questions that a turn asks a person."""
     asked = Question.objects.filter(turn__conversation=own_conversation(request, pk))
     return asked.pending().order_by("pk")
 
 
 @router.post("/questions/{int:question_pk}/answer", response=schemas.QuestionShape)
-def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answer) -> Question:
+def answer_question(
+    request: ApiRequest, pk: Pk, question_pk: int, said: schemas.Answer
+) -> Question:
     """Allow or deny a tool, or send the model an answer; the same once more does no harm."""
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
@@ -231,14 +233,16 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: schemas.Answe
 
 
 @router.get("/reviews", response=schemas.many(schemas.ReviewShape))
-def list_reviews(request: Call, pk: Pk) -> QuerySet[Review]:
+def list_reviews(request: ApiRequest, pk: Pk) -> QuerySet[Review]:
     """List the summary that waits for a person's answer, if one does."""
     shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
     return shown.pending().order_by("pk")
 
 
 @router.post("/reviews/{int:review_pk}/answer", response=schemas.ReviewShape)
-def answer_review(request: Call, pk: Pk, review_pk: int, said: schemas.ReviewAnswer) -> Review:
+def answer_review(
+    request: ApiRequest, pk: Pk, review_pk: int, said: schemas.ReviewAnswer
+) -> Review:
     """Apply a summary, as it is or changed, have it written again, or discard it.
 
     The same once more does no harm.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.ports import Policy
+from chatapp.agent.ports import ToolPolicy
 from chatapp.conversations.toolbox.toolbox import specs_for, toolbox_for
 from chatapp.models import Conversation, Profile
 from chatapp.tools import TOOL_SPECS
@@ -15,7 +15,7 @@ from chatapp.web.forms import ModelForm
 from chatapp.web.forms.preferences import own_prompt, prompt_field
 
 PREFIX = "tool"
-LABELS = {Policy.ALLOW: _("Allow"), Policy.ASK: _("Ask"), Policy.DENY: _("Deny")}
+LABELS = {ToolPolicy.ALLOW: _("Allow"), ToolPolicy.ASK: _("Ask"), ToolPolicy.DENY: _("Deny")}
 ACCESS = {
     "read": _("reads"),
     "write": _("changes files"),
@@ -97,8 +97,8 @@ class PoliciesForm(forms.Form):
                 continue
             is_off = spec.name in TOOL_SPECS and spec.name not in usable
             holds, words = spec.default_policy, _("%(policy)s (default)")
-            if inherited.get(spec.name) in set(Policy):
-                holds, words = Policy(inherited[spec.name]), _("%(policy)s (inherited)")
+            if inherited.get(spec.name) in set(ToolPolicy):
+                holds, words = ToolPolicy(inherited[spec.name]), _("%(policy)s (inherited)")
             self.fields[spec.name] = forms.ChoiceField(
                 label=spec.name,
                 required=False,

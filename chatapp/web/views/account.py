@@ -20,20 +20,20 @@ from chatapp.models import Deletion
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer.record_export import write_account
 from chatapp.turns import actions
-from chatapp.web.views.common import Request, came_from, refuse, signed_in
+from chatapp.web.views.common import UserRequest, came_from, refuse, signed_in
 
 # Bytes of an archive that are read at once.
 PIECE = 1_000_000
 
 
-def sessions_of(request: Request) -> list[UserSession]:
+def sessions_of(request: UserRequest) -> list[UserSession]:
     """Return the user's sessions, the latest visit first."""
     sessions: list[UserSession] = UserSession.objects.purge_and_list(request.user)
     return sorted(sessions, key=lambda one: one.last_seen_at, reverse=True)
 
 
 @signed_in("POST")
-def rename_account(request: Request) -> HttpResponse:
+def rename_account(request: UserRequest) -> HttpResponse:
     """Give the account another name to sign in with."""
     name = request.POST.get("username", "").strip()
     try:
@@ -46,7 +46,7 @@ def rename_account(request: Request) -> HttpResponse:
 
 
 @signed_in("POST")
-def end_session(request: Request, pk: int) -> HttpResponse:
+def end_session(request: UserRequest, pk: int) -> HttpResponse:
     """End one of the user's sessions: its pages and sockets stop within a second.
 
     With ``revoke_tokens`` the API tokens are revoked, too.
@@ -59,7 +59,7 @@ def end_session(request: Request, pk: int) -> HttpResponse:
 
 
 @signed_in("GET")
-def download_account(request: Request) -> HttpResponseBase:
+def download_account(request: UserRequest) -> HttpResponseBase:
     """Return all stored data of the user as one archive."""
     # It can be larger than what memory there is; the answer closes it.
     file = TemporaryFile()  # noqa: SIM115 - the same
@@ -70,7 +70,7 @@ def download_account(request: Request) -> HttpResponseBase:
 
 @signed_in("GET", "POST")
 @reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator] # it has no types
-def delete_account(request: Request) -> HttpResponse:
+def delete_account(request: UserRequest) -> HttpResponse:
     """Explain the deletion of the account; schedule it for a week later."""
     if Deletion.objects.filter(user=request.user).exists():
         return redirect("settings_section", "account")
@@ -83,7 +83,7 @@ def delete_account(request: Request) -> HttpResponse:
 
 
 @signed_in("POST")
-def keep_account(request: Request) -> HttpResponse:
+def keep_account(request: UserRequest) -> HttpResponse:
     """Cancel the deletion of the account."""
     if users.keep_account(request.user):
         messages.success(request, _("Your account stays."))

@@ -23,7 +23,7 @@ from chatapp.page.inspector.sent_call import read_call
 from chatapp.page.transcript import audit_entries
 from chatapp.records.maintenance import audit_check, audit_seals
 from chatapp.web.views.common import (
-    Request,
+    UserRequest,
     download,
     in_conversation,
     refuse,
@@ -38,21 +38,21 @@ CONVERSATIONS = TURNS = 50
 
 
 @in_conversation("GET")
-def show_upcoming(request: Request, conversation: Conversation) -> HttpResponse:
+def show_upcoming(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the next request of a conversation, in the panel or as a page."""
     context = {"conversation": conversation, "seen": read_next_request(conversation)}
     return show_in_inspector(request, "inspector", "inspector/_upcoming.html", context)
 
 
 @in_conversation("GET")
-def show_history(request: Request, conversation: Conversation) -> HttpResponse:
+def show_history(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the composition of the latest requests."""
     context = {"conversation": conversation, "chart": draw_chart(conversation)}
     return show_in_inspector(request, "history", "inspector/_history.html", context)
 
 
 @in_conversation("GET")
-def show_call(request: Request, conversation: Conversation, call_pk: int) -> HttpResponse:
+def show_call(request: UserRequest, conversation: Conversation, call_pk: int) -> HttpResponse:
     """Show the request of a call, in the panel or as a page."""
     call = _call(conversation, call_pk)
     context = {"conversation": conversation, "past": read_call(call), "call": call}
@@ -60,7 +60,7 @@ def show_call(request: Request, conversation: Conversation, call_pk: int) -> Htt
 
 
 @in_conversation("GET")
-def download_request(_request: Request, own: Conversation, call_pk: int) -> HttpResponse:
+def download_request(_request: UserRequest, own: Conversation, call_pk: int) -> HttpResponse:
     """Send the bytes that were sent in a call, as a file."""
     body = read_body(_call(own, call_pk))
     if body is None:
@@ -74,7 +74,7 @@ def _call(conversation: Conversation, pk: int) -> ModelCall:
 
 
 @signed_in("GET")
-def show_costs(request: Request) -> HttpResponse:
+def show_costs(request: UserRequest) -> HttpResponse:
     """Show the cost of the latest days, of all profiles and of the dearest conversations."""
     calls = ModelCall.objects.paid_by([request.user.pk])
     zone = zone_of(request)
@@ -97,7 +97,7 @@ def show_costs(request: Request) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_conversation_costs(request: Request, conversation: Conversation) -> HttpResponse:
+def show_conversation_costs(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the cost of a conversation's latest turns, and of its abandoned branches."""
     calls = ModelCall.objects.filter(conversation=conversation)
     # A condensation by hand answers no message; it leads to the newest one at its beginning.
@@ -134,7 +134,7 @@ def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 @reading_damaged_text()
 @in_conversation("GET")
-def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
+def show_audit(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the verdict on a conversation's chain, and list its entries."""
     after = request.GET.get("after", "")
     context = audit_entries.audit_lines(conversation.audit_entries.all(), read_number(after))
@@ -148,7 +148,7 @@ def show_audit(request: Request, conversation: Conversation) -> HttpResponse:
 
 @reading_damaged_text()
 @signed_in("GET")
-def show_audits(request: Request) -> HttpResponse:
+def show_audits(request: UserRequest) -> HttpResponse:
     """List the entries of all the user's chains; with ``verify``, check these."""
     mine = Conversation.objects.owned_by(request.user).present()
     after, context = request.GET.get("after", ""), dict[str, Any]()
@@ -170,7 +170,7 @@ def show_audits(request: Request) -> HttpResponse:
 
 @reading_damaged_text()
 @signed_in("POST")
-def export_audits(request: Request) -> HttpResponse:
+def export_audits(request: UserRequest) -> HttpResponse:
     """Send the user's chains, signed: a seal to compare them with later."""
     try:
         record = audit_seals.make_seal(owner=request.user)
@@ -181,7 +181,7 @@ def export_audits(request: Request) -> HttpResponse:
 
 @reading_damaged_text()
 @in_conversation("GET")
-def download_audit(_request: Request, own: Conversation) -> HttpResponse:
+def download_audit(_request: UserRequest, own: Conversation) -> HttpResponse:
     """Send the chain with all the data it covers, for others to check."""
     text = json.dumps(audit_check.export(own), ensure_ascii=False, indent=1)
     return download(text, f"record-{own.pk}.json", "application/json")

@@ -21,7 +21,7 @@ from chatapp.project.languages import in_words
 from chatapp.project.search import Query
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.web.views.common import Request, announce, in_conversation, refuse
+from chatapp.web.views.common import UserRequest, announce, in_conversation, refuse
 from chatapp.web.views.conversations import FIRST
 
 # Places in one conversation that can be stepped through.
@@ -29,7 +29,7 @@ PLACES = 1_000
 
 
 @in_conversation("GET")
-def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
+def show_chat(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the conversation from its newest page, or from the place ``at``."""
     preferences = accounts.preferences_of(request.user)
     waiting = {} if conversation.last_seq else request.session.get(FIRST, {})
@@ -48,7 +48,7 @@ def show_chat(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_transcript(request: Request, conversation: Conversation) -> HttpResponse:
+def show_transcript(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return the rows before or after a cut, or the transcript anew, whole or between two cuts."""
     cuts = request.GET.keys() & {"before", "after"}
     part = cuts.pop() if len(cuts) == 1 else ""
@@ -57,7 +57,7 @@ def show_transcript(request: Request, conversation: Conversation) -> HttpRespons
     return render(request, template, {"conversation": conversation, "page": page, "part": part})
 
 
-def read_page(request: Request, conversation: Conversation) -> rows.Page:
+def read_page(request: UserRequest, conversation: Conversation) -> rows.RowPage:
     """Return the rows that the address names, the newest ones if it names none."""
     match request.GET.dict():
         case {"after": after, "before": before}:
@@ -72,7 +72,7 @@ def read_page(request: Request, conversation: Conversation) -> rows.Page:
 
 
 @in_conversation("GET")
-def find(request: Request, conversation: Conversation) -> JsonResponse:
+def find(request: UserRequest, conversation: Conversation) -> JsonResponse:
     """Return the places of the words in the conversation, in reading order, and their pattern."""
     query = Query.read(request.GET.get("q", ""))
     problem = ""
@@ -91,13 +91,13 @@ def find(request: Request, conversation: Conversation) -> JsonResponse:
 
 
 @in_conversation("GET")
-def show_todo(request: Request, conversation: Conversation) -> HttpResponse:
+def show_todo(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return the to-do list that the agent keeps."""
     return render(request, "chat/_todo.html", {"todo": read_todo(conversation)})
 
 
 @in_conversation("GET")
-def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
+def show_counts(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the number of messages and condensations, and the last condensation."""
     said = conversation.messages.in_force().written().filter(holds_results=False).count()
     made = conversation.condensations.filter(status="succeeded", message__rewind_parent=None)
@@ -106,7 +106,7 @@ def show_counts(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
+def show_choice(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return the profiles that can answer, the one used last first, and the chosen one."""
     profiles = Profile.objects.last_used_first(request.user)
     context = {"conversation": conversation, "profiles": profiles}
@@ -114,7 +114,7 @@ def show_choice(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("POST")
-def choose_profile(request: Request, conversation: Conversation) -> HttpResponse:
+def choose_profile(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Let another of the user's profiles answer from now on."""
     chosen = read_number(request.POST.get("profile", ""))
     profile = get_object_or_404(request.user.profiles, pk=chosen)
@@ -124,7 +124,7 @@ def choose_profile(request: Request, conversation: Conversation) -> HttpResponse
 
 
 @in_conversation("POST")
-def set_window(request: Request, conversation: Conversation) -> HttpResponse:
+def set_window(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Give the profile that answers the window that its provider named."""
     profile, window = conversation.profile, conversation.named_window
     if profile is None or profile.origin_id or window is None:
@@ -135,20 +135,20 @@ def set_window(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_message_text(_request: Request, own: Conversation, seq: int) -> HttpResponse:
+def show_message_text(_request: UserRequest, own: Conversation, seq: int) -> HttpResponse:
     """Return a message's text, for copying and editing."""
     return answer(row_pages.message_text(own, seq))
 
 
 @in_conversation("GET")
-def show_call_text(request: Request, own: Conversation, seq: int) -> HttpResponse:
+def show_call_text(request: UserRequest, own: Conversation, seq: int) -> HttpResponse:
     """Return all of a tool call's input or result."""
     call, part = request.GET.get("call", ""), request.GET.get("part", "")
     return answer(row_pages.call_text(own, seq, call, part))
 
 
 @in_conversation("GET")
-def show_queued_text(_request: Request, own: Conversation, nonce: uuid.UUID) -> HttpResponse:
+def show_queued_text(_request: UserRequest, own: Conversation, nonce: uuid.UUID) -> HttpResponse:
     """Return the text of a queued message, for editing."""
     waiting = own.queued.waiting().filter(nonce=nonce)
     return answer(waiting.values_list("text", flat=True).first())

@@ -40,7 +40,7 @@ FRAMING = 2_000_000
 LONGEST_LENGTH = 18
 
 
-class Request(HttpRequest):
+class UserRequest(HttpRequest):
     """A request of a signed-in user."""
 
     user: User
@@ -77,7 +77,7 @@ def signed_in(*methods: str) -> Callable[[View], View]:
     return decorate
 
 
-def tell_limit(request: Request, limit: errors.LimitReached) -> HttpResponse:
+def tell_limit(request: UserRequest, limit: errors.LimitReached) -> HttpResponse:
     """Return the refusal of a rate limit with the time to wait; the text is one step back."""
     reason = in_words(str(limit))
     if request.htmx:
@@ -114,7 +114,7 @@ def in_conversation(*methods: str, resting: bool = False) -> Callable[[View], Vi
     def decorate(view: View) -> View:
         @signed_in(*methods)
         @wraps(view)
-        def found(request: Request, pk: uuid.UUID, **kwargs: Any) -> HttpResponseBase:
+        def found(request: UserRequest, pk: uuid.UUID, **kwargs: Any) -> HttpResponseBase:
             conversation = own_conversation(request, pk)
             if resting:
                 actions.close_left_over(conversation)
@@ -136,7 +136,7 @@ def limited_upload(limit: Callable[[], tuple[int, str]]) -> Callable[[View], Vie
 
         @csrf_exempt
         @wraps(view)
-        def limited(request: Request, **kwargs: Any) -> HttpResponseBase:
+        def limited(request: UserRequest, **kwargs: Any) -> HttpResponseBase:
             most, sentence = limit()
             length = request.headers.get("Content-Length", "")
             if length.isdecimal() and int(length[:LONGEST_LENGTH]) > most + FRAMING:
@@ -160,7 +160,7 @@ def read_float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def refuse(request: Request, reason: str) -> HttpResponse:
+def refuse(request: UserRequest, reason: str) -> HttpResponse:
     """Show the reason of a refusal on the page that the user came from."""
     reason = in_words(reason)
     if request.htmx:
@@ -169,26 +169,26 @@ def refuse(request: Request, reason: str) -> HttpResponse:
     return redirect(came_from(request))
 
 
-def done(request: Request, *, event: str, to: str) -> HttpResponse:
+def done(request: UserRequest, *, event: str, to: str) -> HttpResponse:
     """Send scripts the ``event``, or redirect a page without scripts to ``to``."""
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Trigger": event})
     return redirect(to)
 
 
-def lead(request: Request, to: Any, *args: Any) -> HttpResponse:
+def lead(request: UserRequest, to: Any, *args: Any) -> HttpResponse:
     """Redirect to a page; for a fragment, the whole page is redirected."""
     place = redirect(to, *args)
     return HttpResponseClientRedirect(place.url) if request.htmx else place
 
 
-def announce(request: Request, conversation: Conversation) -> HttpResponse:
+def announce(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Announce to every open page of the conversation that its transcript changed."""
     actions.announce_change(conversation.pk)
     return done(request, event="transcript-changed", to=reverse("chat", args=[conversation.pk]))
 
 
-def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
+def own_conversation(request: UserRequest, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation and its profile; a deleted or foreign one is not found."""
     conversations = Conversation.objects.owned_by(request.user).present()
     return get_object_or_404(conversations.select_related("profile__owner"), pk=pk)
@@ -203,13 +203,13 @@ def command_mode(user: User) -> str:
     return "sandboxed" if bubblewrap() else "open"
 
 
-def wants_page(request: Request) -> bool:
+def wants_page(request: UserRequest) -> bool:
     """Return True if the request is for a whole page, not for a part of one."""
     return not request.htmx or request.htmx.boosted
 
 
 def show_in_inspector(
-    request: Request, tab: str, part: str, context: dict[str, Any], *, status: int = 200
+    request: UserRequest, tab: str, part: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """Return a tab of the inspector: a template for its panel, or that as a page."""
     template = "inspector/page.html" if wants_page(request) else part

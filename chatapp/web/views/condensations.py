@@ -28,7 +28,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.web.forms.condensation_filter import AttemptFilter
 from chatapp.web.views.common import (
     REFUSED,
-    Request,
+    UserRequest,
     View,
     announce,
     as_uuid,
@@ -51,7 +51,7 @@ TABLES = {
 
 
 @signed_in("GET")
-def show_condensations(request: Request) -> HttpResponse:
+def show_condensations(request: UserRequest) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
     mine = Condensation.objects.owned_by(request.user).whole()
     filters = AttemptFilter(mine, request.GET, zone := zone_of(request))
@@ -114,7 +114,9 @@ def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @in_conversation(*methods, resting=resting)
         @wraps(view)
-        def found(request: Request, own: Conversation, attempt_pk: uuid.UUID) -> HttpResponseBase:
+        def found(
+            request: UserRequest, own: Conversation, attempt_pk: uuid.UUID
+        ) -> HttpResponseBase:
             attempts = own.condensations.select_related("message")
             return view(request, get_object_or_404(attempts, pk=attempt_pk))
 
@@ -123,14 +125,14 @@ def of_attempt(*methods: str, resting: bool = False) -> Callable[[View], View]:
     return decorate
 
 
-def _show(request: Request, template: str, attempt: Condensation, **more: Any) -> HttpResponse:
+def _show(request: UserRequest, template: str, attempt: Condensation, **more: Any) -> HttpResponse:
     context = {"conversation": attempt.conversation, "attempt": attempt, **more}
     return render(request, template, context)
 
 
 @reading_damaged_text()
 @of_attempt("GET")
-def show_record(request: Request, attempt: Condensation) -> HttpResponse:
+def show_record(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Show a condensation's record: its summary, its hidden messages, and its figures."""
     if "sources" in request.GET:
         # Sources take seconds where much was hidden, so the page loads them later.
@@ -144,7 +146,7 @@ def show_record(request: Request, attempt: Condensation) -> HttpResponse:
 
 @reading_damaged_text()
 @of_attempt("GET")
-def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
+def show_hidden(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """List the messages that a condensation hid, by pages; each opens, or is ``whole``."""
     start, whole = (request.GET.get(name, "") for name in ("from", "whole"))
     found = originals.read_originals(attempt, read_number(start))
@@ -153,14 +155,14 @@ def show_hidden(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 @of_attempt("GET")
-def lead_to_record(request: Request, attempt: Condensation) -> HttpResponse:
+def lead_to_record(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Redirect an old address of the comparison to the record."""
     record = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
     return redirect(f"{record}?{request.GET.urlencode()}")
 
 
 @of_attempt("POST", resting=True)
-def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
+def undo_condensation(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Undo a condensation and the ``later`` ones that stand on it."""
     later = read_number(request.POST.get("later", "")) or 0
     profile = None
@@ -173,7 +175,9 @@ def undo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
     return announce(request, attempt.conversation)
 
 
-def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotFit) -> HttpResponse:
+def _offer_ways(
+    request: UserRequest, attempt: Condensation, problem: undo_.DoesNotFit
+) -> HttpResponse:
     """Show at the button the reason why an undo does not fit, and other ways."""
     if not request.htmx:
         return refuse(request, str(problem))
@@ -190,7 +194,7 @@ def _offer_ways(request: Request, attempt: Condensation, problem: undo_.DoesNotF
 
 
 @of_attempt("GET", resting=True)
-def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
+def preview_undo(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Show the result of an undo before it is done."""
     try:
         with errors.saving():
@@ -201,13 +205,13 @@ def preview_undo(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 @of_attempt("POST", resting=True)
-def branch_with_originals(request: Request, attempt: Condensation) -> HttpResponse:
+def branch_with_originals(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Redirect to a fork whose model reads the originals."""
     return lead(request, "chat", undo_.branch_with_originals(condensation=attempt).pk)
 
 
 @of_attempt("POST", resting=True)
-def put_back_messages(request: Request, attempt: Condensation) -> HttpResponse:
+def put_back_messages(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Pin some of the hidden messages for the model."""
     chosen = [number for one in request.POST.getlist("seq") if (number := read_number(one))]
     undo_.put_back_messages(condensation=attempt, seqs=chosen)
@@ -215,14 +219,14 @@ def put_back_messages(request: Request, attempt: Condensation) -> HttpResponse:
 
 
 @of_attempt("POST", resting=True)
-def redo_condensation(request: Request, attempt: Condensation) -> HttpResponse:
+def redo_condensation(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Redo a condensation that was undone."""
     undo_.redo_condensation(condensation=attempt)
     return announce(request, attempt.conversation)
 
 
 @of_attempt("POST", resting=True)
-def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse:
+def rewind_condensation(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Go back to before the condensation."""
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
@@ -232,14 +236,14 @@ def rewind_condensation(request: Request, attempt: Condensation) -> HttpResponse
 
 
 @of_attempt("POST", resting=True)
-def put_back(request: Request, attempt: Condensation) -> HttpResponse:
+def put_back(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Append a lost fact as a message."""
     undo_.put_back(condensation=attempt, index=read_number(request.POST.get("fact", "")))
     return announce(request, attempt.conversation)
 
 
 @of_attempt("POST")
-def rate(request: Request, attempt: Condensation) -> HttpResponse:
+def rate(request: UserRequest, attempt: Condensation) -> HttpResponse:
     """Store a person's rating of a summary."""
     given = {"1": 1, "-1": -1, "0": 0}.get(request.POST.get("rating", ""), 2)
     words = request.POST.get("words", "")

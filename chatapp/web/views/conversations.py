@@ -30,7 +30,7 @@ from chatapp.web.forms.conversations import RewindForm
 from chatapp.web.forms.profiles import connectable, remote_servers
 from chatapp.web.views.common import (
     REFUSED,
-    Request,
+    UserRequest,
     announce,
     as_uuid,
     done,
@@ -45,13 +45,13 @@ FIRST = "first"
 
 
 @signed_in("GET")
-def show_home(request: Request) -> HttpResponse:
+def show_home(request: UserRequest) -> HttpResponse:
     """Show the introduction and three examples."""
     return _home(request)
 
 
 def _home(
-    request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
+    request: UserRequest, prompt: str = "", attached: Sequence[str] = (), status: int = 200
 ) -> HttpResponse:
     """Return the first page, with the text and attachments of a refused form."""
     own = Conversation.objects.owned_by(request.user)
@@ -79,7 +79,7 @@ def _home(
 
 
 @signed_in("POST")
-def create_conversation(request: Request) -> HttpResponse:
+def create_conversation(request: UserRequest) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
     Without the field it starts empty; an empty field is refused. A refused form stays on the page.
@@ -92,7 +92,7 @@ def create_conversation(request: Request) -> HttpResponse:
         return _home(request, prompt, attached, status=REFUSED)
 
 
-def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpResponse:
+def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpResponse:
     attachments = [one for text in attached if (one := as_uuid(text))]
     profile = accounts.preferences_of(request.user).default_profile
     chosen = read_number(request.POST.get("profile", ""))
@@ -122,14 +122,14 @@ def _begin(request: Request, prompt: str, attached: Sequence[str]) -> HttpRespon
 
 
 @in_conversation("POST")
-def continue_here(request: Request, conversation: Conversation) -> HttpResponse:
+def continue_here(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Go on here with a conversation that another program began."""
     sessions.continue_here(conversation=conversation)
     return redirect("chat", conversation.pk)
 
 
 @in_conversation("GET", "POST")
-def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+def rename_conversation(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Give the conversation another title, ask for one, or show the one it has in its header."""
     if request.method == "GET":
         of_header = request.htmx.target == "title"
@@ -142,7 +142,7 @@ def rename_conversation(request: Request, conversation: Conversation) -> HttpRes
 
 
 @signed_in("POST")
-def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+def delete_conversation(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
     """Hide a deleted conversation, and offer to restore it."""
     conversation = present_or_deleted(request, pk)
     conversations.delete_conversation(conversation=conversation)
@@ -156,20 +156,20 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 
 
 @signed_in("POST")
-def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+def restore_conversation(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
     """Restore a deleted conversation and show it."""
     conversations.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
 
 
 @in_conversation("POST")
-def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+def fork_conversation(request: UserRequest, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
     return lead(request, "chat", forks.fork_conversation(conversation=conversation, seq=seq).pk)
 
 
 @in_conversation("GET")
-def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse:
+def preview_rewind(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the messages and files that a rewind would change."""
     form = RewindForm(request.GET)
     if not form.is_valid():
@@ -191,7 +191,7 @@ def preview_rewind(request: Request, conversation: Conversation) -> HttpResponse
 
 
 @in_conversation("POST", resting=True)
-def rewind_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+def rewind_conversation(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Go back to before a message."""
     form = RewindForm(request.POST)
     if not form.is_valid():
@@ -206,19 +206,21 @@ def rewind_conversation(request: Request, conversation: Conversation) -> HttpRes
 
 
 @in_conversation("POST", resting=True)
-def undo_rewind(request: Request, conversation: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+def undo_rewind(
+    request: UserRequest, conversation: Conversation, rewind_pk: uuid.UUID
+) -> HttpResponse:
     """Show the model again the messages that a rewind hid."""
     rewind_.undo_rewind(rewind=get_object_or_404(conversation.rewinds, pk=rewind_pk))
     return announce(request, conversation)
 
 
 @in_conversation("POST", resting=True)
-def switch_version(request: Request, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
+def switch_version(request: UserRequest, own: Conversation, rewind_pk: uuid.UUID) -> HttpResponse:
     """Go to another version of a message or a reply."""
     rewind_.switch_version(rewind=get_object_or_404(own.rewinds, pk=rewind_pk))
     return announce(request, own)
 
 
-def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
+def present_or_deleted(request: UserRequest, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation, deleted or not: a repeated request finds it too."""
     return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)

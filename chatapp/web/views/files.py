@@ -22,11 +22,11 @@ from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.tools.documents import bytes_of
 from chatapp.tools.long_outputs import find_output
-from chatapp.tools.workspace import Entry, Workspace, WritableWorkspace
+from chatapp.tools.workspace import FolderEntry, Workspace, WritableWorkspace
 from chatapp.turns import actions
 from chatapp.web.views.common import (
     REFUSED,
-    Request,
+    UserRequest,
     as_uuid,
     download,
     in_conversation,
@@ -51,7 +51,7 @@ def _limit() -> tuple[int, str]:
 
 @limited_upload(_limit)
 @signed_in("POST")
-def put_attachment(request: Request) -> HttpResponse:
+def put_attachment(request: UserRequest) -> HttpResponse:
     """Keep a file for the next message, and return its chip."""
     sent = request.FILES.get("file")
     if sent is None:
@@ -66,32 +66,32 @@ def put_attachment(request: Request) -> HttpResponse:
 
 
 @signed_in("GET")
-def show_attachments(request: Request) -> HttpResponse:
+def show_attachments(request: UserRequest) -> HttpResponse:
     """Return the chips of the attachments with these ids, in their order."""
     ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
     found = {one.pk: one for one in request.user.attachments.filter(pk__in=ids)}
     return _chips(request, [found[one] for one in ids if one in found])
 
 
-def _chips(request: Request, attachments: list[Attachment]) -> HttpResponse:
+def _chips(request: UserRequest, attachments: list[Attachment]) -> HttpResponse:
     return render(request, "chat/_attachments.html", {"attachments": attachments})
 
 
 @signed_in("GET")
-def show_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
+def show_attachment(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
     """Return an attachment that waits to be sent: an image as it is, a file as its text."""
     return served(get_object_or_404(request.user.attachments, pk=pk).engine)
 
 
 @signed_in("POST")
-def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
+def remove_attachment(request: UserRequest, pk: uuid.UUID) -> HttpResponse:
     """Remove an attachment that waits to be sent; succeed also if it is gone."""
     request.user.attachments.filter(pk=pk).delete()
     return HttpResponse(status=204)
 
 
 @in_conversation("GET")
-def show_block(_request: Request, own: Conversation, seq: int, index: int) -> HttpResponse:
+def show_block(_request: UserRequest, own: Conversation, seq: int, index: int) -> HttpResponse:
     """Return an attachment of a message."""
     return served(row_pages.message_block(own, seq, index))
 
@@ -113,10 +113,10 @@ def served(block: condense.Block | None) -> HttpResponse:
 
 @limited_upload(lambda: (folder_transfer.MAX_BYTES, str(folder_transfer.too_much())))
 @in_conversation("GET", "POST")
-def show_files(request: Request, conversation: Conversation) -> HttpResponse:
+def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """List the files, or add uploaded ones."""
     if request.method == "GET":
-        files, status = list[Entry](), 200
+        files, status = list[FolderEntry](), 200
         try:
             files += folder_transfer.list_files(Workspace(workspace_of(conversation)))
         except errors.Refused as reason:
@@ -150,7 +150,7 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def download_file(request: Request, conversation: Conversation) -> HttpResponse:
+def download_file(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return one file, to be kept and never to be shown: it may be anything."""
     path = request.GET.get("path", "")
     try:
@@ -161,7 +161,7 @@ def download_file(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("POST", resting=True)
-def remove_file(request: Request, conversation: Conversation) -> HttpResponse:
+def remove_file(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Remove one file of a folder that is the user's."""
     path = request.POST.get("path", "")
     if not (is_own(conversation) or request.user.is_superuser):
@@ -176,14 +176,14 @@ def remove_file(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def download_files(request: Request, conversation: Conversation) -> HttpResponse:
+def download_files(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return all files as an archive."""
     packed = folder_transfer.pack_workspace(workspace_of(conversation))
     return download(packed, "workspace.zip", BYTES)
 
 
 @in_conversation("GET")
-def download_output(request: Request, conversation: Conversation, name: str) -> HttpResponse:
+def download_output(request: UserRequest, conversation: Conversation, name: str) -> HttpResponse:
     """Return the whole output of a command, of which the model got both ends."""
     try:
         path = find_output(outputs_of(conversation.pk), name)

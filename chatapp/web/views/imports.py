@@ -19,7 +19,13 @@ from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
 from chatapp.records import importers
 from chatapp.records.transfer import import_jobs
-from chatapp.web.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
+from chatapp.web.views.common import (
+    UserRequest,
+    in_conversation,
+    limited_upload,
+    signed_in,
+    wants_page,
+)
 
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20
@@ -38,7 +44,7 @@ def _too_much() -> str:
 
 @limited_upload(lambda: (MOST_BYTES, _too_much()))
 @signed_in("GET", "POST")
-def import_conversation(request: Request) -> HttpResponse:
+def import_conversation(request: UserRequest) -> HttpResponse:
     """Show the formats that can be imported, or start to import the uploaded files."""
     if request.method == "POST":
         return redirect("import_job", _begin(request).pk)
@@ -50,7 +56,7 @@ def import_conversation(request: Request) -> HttpResponse:
     return render(request, "imports/page.html", {"formats": formats, "most": MOST_BYTES >> 20})
 
 
-def _begin(request: Request) -> ImportRun:
+def _begin(request: UserRequest) -> ImportRun:
     sent = request.FILES.getlist("files")
     if not sent:
         raise errors.Refused(_("Choose a file first."))
@@ -80,7 +86,7 @@ def _why_unknown(path: Path) -> str:
 
 
 @signed_in("GET")
-def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
+def show_import(request: UserRequest, job_pk: uuid.UUID) -> HttpResponse:
     """Show the progress of an import; once it is over, redirect to its one conversation."""
     run = import_jobs.find_import(job_pk, request.user)
     whole = wants_page(request)
@@ -101,7 +107,7 @@ def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
     return render(request, template, {**context, "sources": sources, "earlier": earlier})
 
 
-def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirect:
+def _open(request: UserRequest, source: Source, earlier: int) -> HttpResponseRedirect:
     """Open the conversation of a file, or first its report if it has rules or a system prompt."""
     if source.conversation.system_prompt or pinned.claimed_rules(source.conversation):
         return redirect("source", source.pk)
@@ -111,7 +117,7 @@ def _open(request: Request, source: Source, earlier: int) -> HttpResponseRedirec
 
 
 @in_conversation("GET")
-def show_source(request: Request, conversation: Conversation) -> HttpResponse:
+def show_source(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the source of a conversation, and the parts that could not be used."""
     source = get_object_or_404(Source, conversation=conversation)
     if source.form not in importers.list_formats():

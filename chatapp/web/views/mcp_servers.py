@@ -13,14 +13,14 @@ from chatapp.project.sentences import translate as _
 from chatapp.tools.mcp.servers import Listing
 from chatapp.turns import actions
 from chatapp.web.forms.mcp_servers import McpServerForm
-from chatapp.web.views.common import Request, command_mode, refuse, signed_in
+from chatapp.web.views.common import UserRequest, command_mode, refuse, signed_in
 
 # Names of tools that can't be offered which are told.
 TOLD = 5
 
 
 @signed_in("GET")
-def list_servers(request: Request) -> HttpResponse:
+def list_servers(request: UserRequest) -> HttpResponse:
     """List the user's servers, with the number of tools that each offers."""
     allowed = ServerSettings.binding(request.user).servers_allowed
     servers = request.user.mcp_servers.all()
@@ -29,7 +29,7 @@ def list_servers(request: Request) -> HttpResponse:
 
 
 @signed_in("GET", "POST")
-def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
+def edit_server(request: UserRequest, pk: int | None = None) -> HttpResponse:
     """Add or change a server, and test its connection if that changed.
 
     A secret is never shown: it can only be replaced or removed.
@@ -58,7 +58,7 @@ def edit_server(request: Request, pk: int | None = None) -> HttpResponse:
 
 
 @signed_in("POST")
-def try_server(request: Request, pk: int) -> HttpResponse:
+def try_server(request: UserRequest, pk: int) -> HttpResponse:
     """Connect to a stored server, and show its list of tools."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
     listing = mcp_servers.try_server(server=server)
@@ -69,7 +69,7 @@ def try_server(request: Request, pk: int) -> HttpResponse:
 
 
 @signed_in("GET", "POST")
-def delete_server(request: Request, pk: int) -> HttpResponse:
+def delete_server(request: UserRequest, pk: int) -> HttpResponse:
     """Ask, then remove a server and its secrets."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
     if request.method == "POST":

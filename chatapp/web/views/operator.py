@@ -20,7 +20,7 @@ from chatapp.models.deletions import people
 from chatapp.project.sentences import translate
 from chatapp.turns import actions
 from chatapp.web.forms.server_settings import ServerSettingsForm
-from chatapp.web.views.common import Request, View, refuse, signed_in
+from chatapp.web.views.common import UserRequest, View, refuse, signed_in
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def for_operators(*methods: str) -> Callable[[View], View]:
     """Admit only operators, as ``signed_in`` admits users; for others the page does not exist."""
 
     def decorate(view: View) -> View:
-        def guarded(request: Request, **kwargs: Any) -> HttpResponseBase:
+        def guarded(request: UserRequest, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_superuser:
                 raise Http404
             return view(request, **kwargs)
@@ -60,7 +60,7 @@ class BudgetForm(forms.Form):
 
 
 @for_operators("GET")
-def list_users(request: Request) -> HttpResponse:
+def list_users(request: UserRequest) -> HttpResponse:
     """Show the users, a page at a time."""
     found = users.list_users(after=request.GET.get("after", ""))
     context = {
@@ -73,7 +73,7 @@ def list_users(request: Request) -> HttpResponse:
 
 
 @for_operators("GET", "POST")
-def show_server(request: Request) -> HttpResponse:
+def show_server(request: UserRequest) -> HttpResponse:
     """Show the settings of the server, and save all of them at once."""
     sent = request.POST if request.method == "POST" else None
     form = ServerSettingsForm(sent, instance=ServerSettings.read(), operator=request.user)
@@ -85,7 +85,7 @@ def show_server(request: Request) -> HttpResponse:
 
 
 @for_operators("GET", "POST")
-def invite(request: Request) -> HttpResponse:
+def invite(request: UserRequest) -> HttpResponse:
     """Make an invitation; or show the link of the last one, in the session that made it."""
     if request.method == "GET":
         if not invitations.usable(token := request.session.get(_MADE, "")):
@@ -102,7 +102,7 @@ def invite(request: Request) -> HttpResponse:
 
 
 @for_operators("POST")
-def revoke_invitation(request: Request, pk: int) -> HttpResponse:
+def revoke_invitation(request: UserRequest, pk: int) -> HttpResponse:
     """Revoke an invitation."""
     get_object_or_404(Invitation.objects.usable(), pk=pk).delete()
     messages.success(request, translate("The invitation was revoked."))
@@ -111,7 +111,7 @@ def revoke_invitation(request: Request, pk: int) -> HttpResponse:
 
 @for_operators("POST")
 @reauthentication_required(enabled=lambda request: request.path.endswith(OPENING))  # type: ignore[untyped-decorator] # it has no types
-def change_user(request: Request, pk: int, action: str) -> HttpResponse:
+def change_user(request: UserRequest, pk: int, action: str) -> HttpResponse:
     """Do one thing to a user's account; refused if it leaves no operator."""
     user = get_object_or_404(people(), pk=pk)
     log.info("an operator asks this of user %s: %s", user.pk, action)
@@ -141,5 +141,5 @@ def change_user(request: Request, pk: int, action: str) -> HttpResponse:
     return redirect("users")
 
 
-def _show_link(request: Request, heading: str, link: str, **more: Any) -> HttpResponse:
+def _show_link(request: UserRequest, heading: str, link: str, **more: Any) -> HttpResponse:
     return render(request, "operator/link.html", {"heading": heading, "link": link, **more})

@@ -7,11 +7,11 @@ from chatapp.conversations import forgotten_passages, pins
 from chatapp.models import Conversation
 from chatapp.models.pagination import read_number
 from chatapp.page.transcript import pinned
-from chatapp.web.views.common import Request, announce, in_conversation
+from chatapp.web.views.common import UserRequest, announce, in_conversation
 
 
 @in_conversation("GET")
-def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
+def show_pins(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the pins, their size, and a form for a rule."""
     context = {
         "conversation": conversation,
@@ -24,21 +24,21 @@ def show_pins(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("POST", resting=True)
-def pin_rule(request: Request, conversation: Conversation) -> HttpResponse:
+def pin_rule(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Have the model keep a rule of the user's own."""
     pins.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
     return announce(request, conversation)
 
 
 @in_conversation("POST", resting=True)
-def adopt_rules(request: Request, conversation: Conversation) -> HttpResponse:
+def adopt_rules(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Give the model the rules of an imported file as the user's own."""
     pins.adopt_rules(conversation=conversation)
     return announce(request, conversation)
 
 
 @in_conversation("POST", resting=True)
-def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+def pin_message(request: UserRequest, conversation: Conversation, seq: int) -> HttpResponse:
     """Have the model keep a message word for word, or a selected part of its text."""
     if (selected := request.POST.get("selected")) is None:
         pins.pin_message(conversation=conversation, seq=seq)
@@ -48,14 +48,14 @@ def pin_message(request: Request, conversation: Conversation, seq: int) -> HttpR
 
 
 @in_conversation("POST", resting=True)
-def unpin_message(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+def unpin_message(request: UserRequest, conversation: Conversation, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again."""
     pins.unpin_message(conversation=conversation, seq=seq)
     return announce(request, conversation)
 
 
 @in_conversation("POST", resting=True)
-def forget(request: Request, conversation: Conversation) -> HttpResponse:
+def forget(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Forget a passage in all messages, or all of one message."""
     text, seq = request.POST.get("text", ""), read_number(request.POST.get("seq", ""))
     forgotten_passages.forget_passage(conversation=conversation, text=text, seq=seq)

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django_htmx.http import retarget, trigger_client_event
 
 from chatapp.accounts import accounts, new_profiles
-from chatapp.accounts.new_profiles import Outcome
+from chatapp.accounts.new_profiles import ConnectionResult
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.conversations.context.sizes import CondensingPoint
 from chatapp.models import Conversation, Preferences, Profile
@@ -31,11 +31,11 @@ from chatapp.web.forms.profiles import (
     provider_traits,
     shown_figures,
 )
-from chatapp.web.views.common import Request, refuse, signed_in
+from chatapp.web.views.common import UserRequest, refuse, signed_in
 
 
 @signed_in("GET")
-def list_profiles(request: Request) -> HttpResponse:
+def list_profiles(request: UserRequest) -> HttpResponse:
     """List the user's profiles, with the size at which each condenses."""
     preferences = accounts.preferences_of(request.user)
     profiles = [
@@ -45,7 +45,7 @@ def list_profiles(request: Request) -> HttpResponse:
     return render(request, "profiles/page.html", {"profiles": profiles, "preferences": preferences})
 
 
-def own_profile(request: Request, pk: int | None) -> Profile:
+def own_profile(request: UserRequest, pk: int | None) -> Profile:
     """Return the user's profile, or a new one; a copy of a server profile is the operator's."""
     if pk is None:
         return Profile(owner=request.user)
@@ -53,7 +53,7 @@ def own_profile(request: Request, pk: int | None) -> Profile:
 
 
 @signed_in("GET", "POST")
-def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
+def edit_profile(request: UserRequest, pk: int | None = None) -> HttpResponse:
     """Add a profile, or change one; its key is only ever replaced or removed."""
     profile = own_profile(request, pk)
     sent = request.POST if request.method == "POST" else None
@@ -81,7 +81,7 @@ def edit_profile(request: Request, pk: int | None = None) -> HttpResponse:
 
 
 @signed_in("POST")
-def choose_default(request: Request, pk: int) -> HttpResponse:
+def choose_default(request: UserRequest, pk: int) -> HttpResponse:
     """Let new conversations start with this profile."""
     profile = get_object_or_404(request.user.profiles, pk=pk)
     accounts.preferences_of(request.user)
@@ -91,7 +91,7 @@ def choose_default(request: Request, pk: int) -> HttpResponse:
 
 
 @signed_in("GET", "POST")
-def delete_profile(request: Request, pk: int) -> HttpResponse:
+def delete_profile(request: UserRequest, pk: int) -> HttpResponse:
     """Ask, then remove a profile and its key; conversations stay."""
     profile = own_profile(request, pk)
     if request.method == "POST":
@@ -109,7 +109,7 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
 
 
 @signed_in("POST")
-def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
+def try_profile(request: UserRequest, pk: int | None = None) -> HttpResponse:
     """Test a profile as entered in its form, and show the result; nothing is saved."""
     profile = ProfileForm(request.POST, instance=own_profile(request, pk)).unsaved()
     if profile is None:
@@ -143,7 +143,7 @@ def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
 
 
 @signed_in("POST")
-def look_around(request: Request) -> HttpResponse:
+def look_around(request: UserRequest) -> HttpResponse:
     """Offer the models that run on this machine to its owner; a second look is more patient."""
     if not accounts.is_alone(request.user):
         return HttpResponse()
@@ -154,10 +154,12 @@ def look_around(request: Request) -> HttpResponse:
 
 
 @signed_in("POST")
-def connect(request: Request) -> HttpResponse:
+def connect(request: UserRequest) -> HttpResponse:
     """Connect a model by a key or an address; show a failure's reason next to the field."""
     form = ConnectForm(request.POST)
-    outcome = new_profiles.connect(form.profile(request.user)) if form.is_valid() else Outcome()
+    outcome = (
+        new_profiles.connect(form.profile(request.user)) if form.is_valid() else ConnectionResult()
+    )
     if outcome.profile is None:
         context = {"form": form, "outcome": outcome}
         return render(request, "profiles/_connect_answer.html", context)

@@ -19,11 +19,11 @@ from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
-from chatapp.web.views.common import REFUSED, Request, done, in_conversation
+from chatapp.web.views.common import REFUSED, UserRequest, done, in_conversation
 
 
 @in_conversation("POST")
-def answer_question(request: Request, own: Conversation, question_pk: int) -> HttpResponse:
+def answer_question(request: UserRequest, own: Conversation, question_pk: int) -> HttpResponse:
     """Allow or deny a tool, or send the model an answer; the turn goes on at once."""
     questions = Question.objects.select_related("turn")
     suggestion = request.POST.get("suggestion", "")
@@ -36,7 +36,7 @@ def answer_question(request: Request, own: Conversation, question_pk: int) -> Ht
 
 
 @in_conversation("POST")
-def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
+def answer_review(request: UserRequest, own: Conversation, review_pk: int) -> HttpResponse:
     """Apply a summary, as it is or changed, have it written again, or discard it."""
     summary_reviews.answer_review(
         review=_own_review(own, review_pk),
@@ -52,7 +52,7 @@ def answer_review(request: Request, own: Conversation, review_pk: int) -> HttpRe
 
 
 @in_conversation("GET", "POST")
-def show_figures(request: Request, own: Conversation, review_pk: int) -> HttpResponse:
+def show_figures(request: UserRequest, own: Conversation, review_pk: int) -> HttpResponse:
     """Show the context's size with a review's summary, and the facts that this keeps.
 
     The request holds the review, so that it does not apply by itself any more, and keeps the typed
@@ -81,7 +81,7 @@ def _own_review(own: Conversation, pk: int) -> Review:
 
 
 @in_conversation("GET", "POST")
-def show_policies(request: Request, conversation: Conversation) -> HttpResponse:
+def show_policies(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show and change a conversation's tool policies, system prompt, settings and folder."""
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None

@@ -22,7 +22,7 @@ from chatapp.turns import actions
 from chatapp.web.forms.accounts import GatewayForm, TokenForm, forms_of_saved
 from chatapp.web.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
 from chatapp.web.views.account import sessions_of
-from chatapp.web.views.common import Request, command_mode, refuse, signed_in
+from chatapp.web.views.common import UserRequest, command_mode, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
 # The sections in their order; one is in view.
@@ -61,7 +61,7 @@ class SentSettings:
 
 
 @signed_in("GET", "POST")
-def show_settings(request: Request, name: str = "context") -> HttpResponse:
+def show_settings(request: UserRequest, name: str = "context") -> HttpResponse:
     """Show a section of the settings, and save all of them at once."""
     if name not in LABELS:
         raise Http404
@@ -101,7 +101,7 @@ def show_settings(request: Request, name: str = "context") -> HttpResponse:
 
 
 @transaction.atomic
-def save(request: Request, page: SentSettings) -> None:
+def save(request: UserRequest, page: SentSettings) -> None:
     """Save all forms, and report profiles that are gone."""
     page.form.save()
     chosen = [one for one in page.profiles if one.is_bound]
@@ -124,7 +124,7 @@ def save(request: Request, page: SentSettings) -> None:
 
 @signed_in("POST")
 @reauthentication_required  # type: ignore[untyped-decorator] # it has no types
-def create_token(request: Request) -> HttpResponse:
+def create_token(request: UserRequest) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
@@ -135,7 +135,7 @@ def create_token(request: Request) -> HttpResponse:
 
 @signed_in("POST")
 @reauthentication_required  # type: ignore[untyped-decorator] # it has no types
-def create_gateway_token(request: Request) -> HttpResponse:
+def create_gateway_token(request: UserRequest) -> HttpResponse:
     """Make a token of the gateway and show it, this once, with the lines for each client."""
     form = GatewayForm(request.POST)
     form.fields["profile"].queryset = request.user.profiles.all()  # type: ignore[attr-defined] # it has one
@@ -151,7 +151,7 @@ def create_gateway_token(request: Request) -> HttpResponse:
 
 
 @signed_in("POST")
-def revoke_token(request: Request, pk: int) -> HttpResponse:
+def revoke_token(request: UserRequest, pk: int) -> HttpResponse:
     """Revoke a token; its holder has no access any more."""
     token = get_object_or_404(request.user.api_tokens, pk=pk)
     token.delete()

@@ -22,7 +22,7 @@ from chatapp.project import languages
 from chatapp.project.sentences import translate as _
 from chatapp.records.transfer.readable_copy import policy, write_html, write_markdown, write_page
 from chatapp.records.transfer.record_export import write_record
-from chatapp.web.views.common import Request, download, in_conversation
+from chatapp.web.views.common import UserRequest, download, in_conversation
 
 # How often one link is opened within a minute, by everybody.
 MOST_VIEWS = 60
@@ -43,7 +43,7 @@ FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
 
 
 @in_conversation("GET", "POST")
-def share_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+def share_conversation(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show a conversation's sharing; or share it, and show the link this once."""
     link = ""
     if request.method == "POST":
@@ -58,7 +58,7 @@ def share_conversation(request: Request, conversation: Conversation) -> HttpResp
 
 
 @in_conversation("POST")
-def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
+def stop_sharing(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Revoke the link."""
     conversations.stop_sharing(conversation=conversation)
     messages.success(request, _("Sharing stopped. The link no longer works."))
@@ -98,7 +98,7 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @in_conversation("GET")
-def export_conversation(_request: Request, own: Conversation, form: str) -> HttpResponse:
+def export_conversation(_request: UserRequest, own: Conversation, form: str) -> HttpResponse:
     """Return the conversation as a file."""
     write, kind = FORMS[form]
     name = slugify(str(own))[:LONGEST_NAME] or "conversation"

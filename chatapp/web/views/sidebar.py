@@ -23,7 +23,7 @@ from chatapp.project.search import LONGEST
 from chatapp.project.sentences import number
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
-from chatapp.web.views.common import Request, as_uuid, done, in_conversation, signed_in, zone_of
+from chatapp.web.views.common import UserRequest, as_uuid, done, in_conversation, signed_in, zone_of
 from chatapp.web.views.settings import LABELS
 
 PAGE = 40
@@ -35,7 +35,7 @@ MOST_OFFERED = 8
 _WEEK = 7  # days
 
 
-class Day(NamedTuple):
+class DayGroup(NamedTuple):
     """Conversations of one day or more; ``goes_on`` when a page before this one named it."""
 
     name: str
@@ -44,7 +44,7 @@ class Day(NamedTuple):
 
 
 def list_conversations(
-    request: Request, *, text: str = "", after: str = "", folder: str = ""
+    request: UserRequest, *, text: str = "", after: str = "", folder: str = ""
 ) -> dict[str, Any]:
     """Return one page of conversations by day, and a cursor: those with ``text`` in their title.
 
@@ -70,7 +70,7 @@ def list_conversations(
     twins = {name for name, count in Counter(map(str, rows)).items() if count > 1}
     more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
-    days = [Day(day, list(items), day == last) for day, items in by_day]
+    days = [DayGroup(day, list(items), day == last) for day, items in by_day]
     listed = {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
     return listed | {"narrowed": {"q": text, "folder": folder or None}}
 
@@ -86,7 +86,7 @@ def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
 
 
 def search_conversations(
-    request: Request, text: str, *, current: Conversation | None = None
+    request: UserRequest, text: str, *, current: Conversation | None = None
 ) -> dict[str, Any]:
     """Return the first page of conversations by title, and the hits in messages.
 
@@ -102,7 +102,7 @@ def search_conversations(
         folders = Folder.objects.owned_by(request.user)
         return listed | {
             "archive": own.archived().exists(),
-            "pinned": [Day(_("Pinned"), shown)] if shown else [],
+            "pinned": [DayGroup(_("Pinned"), shown)] if shown else [],
             "folders": folders.annotate(count=Count("conversations", loose)),
             "open_folder": current and current.folder_id,
         }
@@ -126,7 +126,7 @@ def count_words(count: int, *, more: bool) -> str:
 
 
 @signed_in("GET")
-def search(request: Request) -> HttpResponse:
+def search(request: UserRequest) -> HttpResponse:
     """Return the sidebar's results for a search, or the next page of its conversations.
 
     Opened by itself, this leads to the page of all conversations.
@@ -145,7 +145,7 @@ def search(request: Request) -> HttpResponse:
 
 
 @signed_in("GET")
-def show_palette(request: Request) -> HttpResponse:
+def show_palette(request: UserRequest) -> HttpResponse:
     """Return the palette's choices; the page drops those that do not match the typed text."""
     text = request.GET.get("q", "").strip()
     found = search_conversations(request, text) if text else list_conversations(request)
@@ -160,20 +160,20 @@ def show_palette(request: Request) -> HttpResponse:
 
 
 @signed_in("GET")
-def show_conversations(request: Request) -> HttpResponse:
+def show_conversations(request: UserRequest) -> HttpResponse:
     """Show all conversations, or those in which something is found."""
     found = search_conversations(request, request.GET.get("q", ""))
     return render(request, "conversations/page.html", found)
 
 
 @in_conversation("GET")
-def show_menu(request: Request, conversation: Conversation) -> HttpResponse:
+def show_menu(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Return a conversation's menu, the same in every list."""
     return render(request, "conversations/_menu.html", {"conversation": conversation})
 
 
 @in_conversation("GET", "POST")
-def move_conversation(request: Request, conversation: Conversation) -> HttpResponse:
+def move_conversation(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show a conversation's folder and the other folders, or move it."""
     folders = Folder.objects.owned_by(request.user)
     if request.method == "GET":
@@ -190,7 +190,7 @@ def move_conversation(request: Request, conversation: Conversation) -> HttpRespo
 
 
 @signed_in("GET", "POST")
-def change_folder(request: Request, pk: int) -> HttpResponse:
+def change_folder(request: UserRequest, pk: int) -> HttpResponse:
     """Show a folder's menu, or rename or remove it; its conversations stay."""
     folder = get_object_or_404(Folder.objects.owned_by(request.user), pk=pk)
     if request.method == "GET":
@@ -202,7 +202,7 @@ def change_folder(request: Request, pk: int) -> HttpResponse:
     return announce(request, reverse("conversations"))
 
 
-def announce(request: Request, to: str) -> HttpResponse:
+def announce(request: UserRequest, to: str) -> HttpResponse:
     """Have all open pages of the user show the present list."""
     actions.announce_list(request.user.pk)
     return done(request, event="list-changed", to=to)

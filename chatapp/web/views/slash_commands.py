@@ -12,9 +12,9 @@ from chatapp.conversations.composer.mentions import find_paths, mention_of
 from chatapp.conversations.toolbox.toolbox import folder_of
 from chatapp.models import Conversation
 from chatapp.project.sentences import translate as _
-from chatapp.tools.command_syntax import Command
+from chatapp.tools.command_syntax import SlashCommand
 from chatapp.tools.workspace import Workspace
-from chatapp.web.views.common import Request, in_conversation, own_conversation, signed_in
+from chatapp.web.views.common import UserRequest, in_conversation, own_conversation, signed_in
 
 # Characters of a command's text that are shown before it is sent; and of a path.
 PREVIEW = 600
@@ -22,7 +22,7 @@ LONGEST_PATH = 400
 
 
 @signed_in("GET")
-def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse:
+def list_commands(request: UserRequest, pk: uuid.UUID | None = None) -> JsonResponse:
     """Return the slash commands for the composer.
 
     Without a conversation, on the first page, these are the user's own and the built-in ones that
@@ -38,13 +38,13 @@ def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse
 
 
 @signed_in("GET")
-def show_help(request: Request, pk: uuid.UUID | None = None) -> HttpResponse:
+def show_help(request: UserRequest, pk: uuid.UUID | None = None) -> HttpResponse:
     """Show the slash commands in a dialog, with those of a conversation if it is open."""
     context = {"built_in": slash_commands.BUILT_IN, "own": _own_commands(request, pk)}
     return render(request, "chat/_commands_dialog.html", context)
 
 
-def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
+def _own_commands(request: UserRequest, pk: uuid.UUID | None) -> list[SlashCommand]:
     """Return the user's own commands, and those of a conversation's workspace, by name."""
     if pk is None:
         own = slash_commands.saved_commands(request.user)
@@ -54,7 +54,7 @@ def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
 
 
 @in_conversation("GET")
-def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
+def complete_path(request: UserRequest, conversation: Conversation) -> JsonResponse:
     """Return the paths of the workspace that best match the typed text."""
     typed = request.GET.get("q", "")[:LONGEST_PATH]
     found = find_paths(Workspace(folder_of(conversation)), typed)
@@ -65,7 +65,7 @@ def complete_path(request: Request, conversation: Conversation) -> JsonResponse:
 
 
 @in_conversation("POST")
-def begin_again(request: Request, conversation: Conversation) -> HttpResponse:
+def begin_again(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Start a new conversation with the same profile and workspace; this one stays."""
     made = slash_commands.begin_again(conversation=conversation)
     words = _(

@@ -24,7 +24,7 @@ from chatapp.web import what_if
 from chatapp.web.forms.what_if import WhatIfForm
 from chatapp.web.views.common import (
     REFUSED,
-    Request,
+    UserRequest,
     in_conversation,
     read_float,
     refuse,
@@ -39,7 +39,7 @@ MOST_ENDS = 300
 
 
 @in_conversation("GET", "POST")
-def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
+def show_what_if(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Compare settings, show their results, and put one variant in force."""
     show = partial(show_in_inspector, request, "what_if", "what_if/_what_if.html")
     try:
@@ -71,7 +71,7 @@ def show_what_if(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
+def show_forecast(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the predicted cost of condensing by hand, with the settings in force."""
     terms = what_if.terms_of(conversation)
     baseline = what_if.read_baseline(terms, message_store.read_outline(conversation.pk)[0])
@@ -81,7 +81,7 @@ def show_forecast(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 @in_conversation("GET")
-def show_range(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
+def show_range(request: UserRequest, conversation: Conversation, seq: int) -> HttpResponse:
     """Ask for the last message of a part to condense, which starts at this one."""
     try:
         ends = find_ends(message_store.read_effective(conversation.pk), seq)[:MOST_ENDS]
@@ -95,7 +95,7 @@ def show_range(request: Request, conversation: Conversation, seq: int) -> HttpRe
     return render(request, "chat/_range.html", {"first": seq, "ends": forecast, "usual": usual})
 
 
-def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
+def _ask(request: UserRequest, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Run a variant with a model, after its predicted cost was confirmed, and return its card."""
     baseline = what_if.read_baseline(form.terms)
     tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]

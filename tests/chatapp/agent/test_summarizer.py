@@ -12,7 +12,7 @@ from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.model_call import ProviderSummarizer
 from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.anthropic.request import AnthropicRequestWriter
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
@@ -56,7 +56,7 @@ async def listen(provider: Any, journal: ListJournal, request: Any) -> list[cond
 
 def write_request(asked: ModelRequest, model: Model) -> Any:
     """Return the JSON of a request as it is sent."""
-    return request_bytes.decode(RequestWriter(model).write(asked).body)
+    return request_bytes.decode(AnthropicRequestWriter(model).write(asked).body)
 
 
 def blocks(body: dict[str, Any]) -> list[Any]:

@@ -4,7 +4,7 @@ from typing import override
 
 import condense
 from chatapp.condensing.attempt_log import AttemptLog
-from chatapp.condensing.controller import Condensing, ContextController
+from chatapp.condensing.controller import ContextController, TurnCondensing
 from chatapp.condensing.summary_reviews import SummaryReviewer
 from chatapp.conversations.context import sizes
 
@@ -15,9 +15,9 @@ class ScriptedController(ContextController):
     summarizer: condense.Summarizer
 
     @override
-    def build(self) -> Condensing:
+    def build(self) -> TurnCondensing:
         """Return what condenses, with the default strategies and no hooks."""
         log = AttemptLog(self.journal)
         reviewer = SummaryReviewer(self.journal)
         condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log, reviewer=reviewer)
-        return Condensing(condenser, log, reviewer)
+        return TurnCondensing(condenser, log, reviewer)

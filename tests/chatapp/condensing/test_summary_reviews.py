@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from chatapp.accounts import accounts
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.agent.ports import Nobody
 from chatapp.condensing import summary_reviews
 from chatapp.condensing.summary_reviews import SummaryReviewer
@@ -209,7 +209,7 @@ async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
     run = await sync_to_async(run_in)(conversation, turn)
     reviewer = SummaryReviewer(journal_of(run, Nobody()))
     # The turn may be over by now.
-    with contextlib.suppress(TurnEnded):
+    with contextlib.suppress(TurnEndedElsewhere):
         await sync_to_async(reviewer._expire)(review)
     await page.until_idle()
     assert (await Review.objects.aget()).status == Status.DISCARDED

@@ -19,7 +19,7 @@ from chatapp.conversations import conversations
 from chatapp.conversations.context import sizes
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Source, Turn
 from chatapp.models.spending import (
-    Scope,
+    LimitScope,
     Spending,
     Spent,
     check_spending,
@@ -80,10 +80,10 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     limit(conversation, "10", "20")
     here, month = read_spending(conversation.pk)
     assert here == Spending(
-        scope=Scope.CONVERSATION, limit=Decimal(10), spent=Decimal("5.3000000001"), unpriced=1
+        scope=LimitScope.CONVERSATION, limit=Decimal(10), spent=Decimal("5.3000000001"), unpriced=1
     )
     assert month == Spending(
-        scope=Scope.MONTH, limit=Decimal(20), spent=Decimal("7.3000000001"), unpriced=1
+        scope=LimitScope.MONTH, limit=Decimal(20), spent=Decimal("7.3000000001"), unpriced=1
     )
     assert "The cost of 1 call is unknown" in tell(here)
     limit(conversation)
@@ -136,7 +136,7 @@ def test_a_limit_is_near_from_80_percent_and_spent_at_100(
     limit: int, spent: str, near: bool, over: bool, percent: int
 ) -> None:
     """To the cent, and at once where it is nothing."""
-    one = Spending(scope=Scope.MONTH, limit=Decimal(limit), spent=Decimal(spent))
+    one = Spending(scope=LimitScope.MONTH, limit=Decimal(limit), spent=Decimal(spent))
     assert (one.is_near, one.is_over, one.percent) == (near, over, percent)
 
 

@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from chatapp.conversations.context.condense_requests import CondenseRequest, Scope, read_request
+from chatapp.conversations.context.condense_requests import (
+    CondenseRequest,
+    CondenseScope,
+    read_request,
+)
 from chatapp.models import Conversation, Turn, TurnRequest
 from chatapp.models.turns import claim
 from chatapp.turns import crash_recovery, turns_without_message
@@ -101,7 +105,7 @@ def test_whoever_claims_a_condensation_knows_what_it_is_of(
     """And nobody else is told of it: it is what the turn was opened for."""
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"No. {number}")
-    wish = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=Scope(1, 2))
+    wish = CondenseRequest(uuid.uuid4(), "ships", review=True, scope=CondenseScope(1, 2))
     with override_settings(CLUSTER=not claimed):
         run = turns_without_message.start_condensing(conversation, wish)
     assert run

@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
 from chatapp.accounts import accounts
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations import conversations
 from chatapp.conversations.context.condense_requests import CondenseRequest
 from chatapp.models import Conversation, Question, Review, Turn, TurnRequest
@@ -46,11 +46,11 @@ def test_a_turn_is_claimed_once(conversation: Conversation) -> None:
     assert [claim(turn.pk, attempt) for attempt in (0, 2)] == [None, None]
     assert claim(uuid.uuid4(), 0) is None
     mine.go_on(Turn.Doing.CALLING)
-    with pytest.raises(TurnEnded):
+    with pytest.raises(TurnEndedElsewhere):
         turn.go_on(Turn.Doing.CALLING)
     again = claim(turn.pk, 1)
     assert again
-    with pytest.raises(TurnEnded):
+    with pytest.raises(TurnEndedElsewhere):
         mine.wait()
     lifecycle.finish_turn(turn=again, status=Turn.Status.SUCCEEDED)
     assert claim(turn.pk, 2) is None
@@ -273,7 +273,7 @@ class AnySteps(TestCase):
                 if self.take(step, one):
                     holder = None
             else:
-                with pytest.raises(TurnEnded):
+                with pytest.raises(TurnEndedElsewhere):
                     self.take(step, one)
         left = Turn.objects.get(pk=turn.pk)
         assert (left.owner == this_process() and not left.is_over) == (holder is not None)

@@ -6,8 +6,8 @@ from typing import Any
 import condense
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from chatapp.providers.anthropic.reply import Reply as Accumulated
-from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.anthropic.reply import AnthropicReply as Accumulated
+from chatapp.providers.anthropic.request import AnthropicRequestWriter
 from tests.chatapp.providers.requests import TOOLS, assistant, record, reply, request, user
 from tests.standin.behaviours import Failure
 from tests.standin.server import Standin
@@ -18,10 +18,14 @@ MODEL = Model("claude-opus-5-5", 200_000, 1_000)
 def test_a_message_that_comes_twice_is_sent_twice() -> None:
     """Two rows may be one value in memory; they are known by their numbers."""
     same = user("Again")
-    written = RequestWriter(MODEL).write(request(same, assistant("Yes"), same, assistant("No")))
+    written = AnthropicRequestWriter(MODEL).write(
+        request(same, assistant("Yes"), same, assistant("No"))
+    )
     assert len(written.fragments) == 4
     stored = replace(user("Hi"), seq=7)
-    written = RequestWriter(MODEL).write(ModelRequest("", (stored, condense.Message("user", "!"))))
+    written = AnthropicRequestWriter(MODEL).write(
+        ModelRequest("", (stored, condense.Message("user", "!")))
+    )
     assert written.seqs == (7, 0)
 
 

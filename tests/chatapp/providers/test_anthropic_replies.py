@@ -3,7 +3,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from chatapp.providers.anthropic.reply import Reply
+from chatapp.providers.anthropic.reply import AnthropicReply
 from tests.chatapp.providers.requests import listen, request, text_of
 from tests.standin.behaviours import Raw
 from tests.standin.server import Standin
@@ -11,7 +11,7 @@ from tests.standin.server import Standin
 
 def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
     """What is not understood is passed over or kept as it is; citations stay with their text."""
-    reply_ = Reply()
+    reply_ = AnthropicReply()
     told = [
         event
         for data in (
@@ -31,8 +31,10 @@ def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
         condense.OpaqueBlock({"type": "new", "a": 1}),
         condense.TextBlock("!"),
     )
-    assert [*Reply().take(block("redacted_thinking", data="x"))] == [events.ThinkingStarted()]
-    reply_ = Reply()
+    assert [*AnthropicReply().take(block("redacted_thinking", data="x"))] == [
+        events.ThinkingStarted()
+    ]
+    reply_ = AnthropicReply()
     assert [*reply_.take(block("text", 0, text="a"))] == [events.TextStreamed("a")]
     assert [*reply_.take(delta("citations_delta", citation={"cited_text": "x"}))] == []
     assert reply_.completed().content == (
@@ -90,7 +92,7 @@ def test_what_was_passed_over_is_logged_once_without_what_it_says(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A note for the operator, not a copy of the conversation."""
-    reply_ = Reply()
+    reply_ = AnthropicReply()
     for _ in range(3):
         assert not [*reply_.take({"type": "SECRET", "text": "SECRET"})]
         assert not [*reply_.take({"type": "content_block_delta", "delta": "SECRET"})]

@@ -9,7 +9,7 @@ import condense
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model
 from chatapp.providers import create_provider, model_servers
-from chatapp.providers.model_servers import Report, probe
+from chatapp.providers.model_servers import ServerReport, probe
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from tests.chatapp.providers.doors import DOORS, Door
@@ -118,7 +118,7 @@ async def test_a_probe_says_what_works(door: Door, standin: Standin) -> None:
     names = ("address", "key", "listing", "streaming", "usage", "tools", "images")
     works = {**dict.fromkeys(names, True), "counting": door.name == "anthropic"}
     report = await probe(door.resilient(standin, 1))
-    assert report == Report(models=(ListedModel(door.model),), **works)
+    assert report == ServerReport(models=(ListedModel(door.model),), **works)
     assert len(standin.requests) == 1
     assert standin.problems == []
 

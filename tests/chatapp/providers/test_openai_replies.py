@@ -6,14 +6,14 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.providers import request_bytes
-from chatapp.providers.openai.reply import Reply
+from chatapp.providers.openai.reply import OpenAIReply
 
 ENDED = {"delta": {"content": "Hi"}, "finish_reason": "stop"}
 
 
 def heard(*chunks: Any) -> tuple[list[events.StreamEvent], events.ReplyCompleted]:
     """Return what a stream of these chunks tells, and the whole reply."""
-    said = Reply()
+    said = OpenAIReply()
     told = [event for chunk in chunks for event in said.take(chunk)]
     return [*told, *said.end()], said.completed()
 

@@ -11,8 +11,8 @@ import condense
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
 from chatapp.providers.openai.provider import OpenAIProvider
-from chatapp.providers.openai.reply import Reply
-from chatapp.providers.openai.request import ERROR, RequestWriter, Traits, to_chat
+from chatapp.providers.openai.reply import OpenAIReply
+from chatapp.providers.openai.request import ERROR, OpenAIRequestWriter, OpenAITraits, to_chat
 from tests.chatapp.providers.doors import DOORS
 from tests.chatapp.providers.requests import (
     TOOLS,
@@ -49,9 +49,9 @@ async def test_a_request_holds_what_the_api_needs_and_no_more(
     assert body["stream_options"] == {"include_usage": True}
     assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
     assert standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
-    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), url="https://api.openai.com/v1").write(
-        request("Hi")
-    )
+    written = OpenAIRequestWriter(
+        Model("gpt-6.1-sol", 9_000, 50), url="https://api.openai.com/v1"
+    ).write(request("Hi"))
     assert json.loads(written.body)["max_completion_tokens"] == 50
     model = Model("m", 9_000, 50)
     await reply(OpenAIProvider(model, api_key="", base_url=standin.url + "/v1"), request("Hi"))
@@ -70,7 +70,7 @@ def test_the_cache_is_asked_for_where_it_does_not_come_unasked(
     url: str, model: str, asks: bool
 ) -> None:
     """Unless it was refused."""
-    writer = RequestWriter(Model(model, 9_000, 50), url=url)
+    writer = OpenAIRequestWriter(Model(model, 9_000, 50), url=url)
     assert ("cache_control" in json.loads(writer.write(request("Hi")).body)) == asks
     assert writer.adapt("cache_control: Extra inputs are not permitted", set()) == asks
     assert "cache_control" not in json.loads(writer.write(request("Hi")).body)
@@ -181,8 +181,8 @@ def test_a_reply_that_is_sent_back_is_the_one_that_came(
 ) -> None:
     """Its text, its calls, their ids and their input, whatever JSON that is."""
     said = (*([condense.TextBlock(text)] if text else []), *calls)
-    (sent,) = to_chat(condense.Message("assistant", said), Traits())
-    heard = Reply()
+    (sent,) = to_chat(condense.Message("assistant", said), OpenAITraits())
+    heard = OpenAIReply()
     [*heard.take({"choices": [{"message": sent, "finish_reason": "stop"}]})]
     [*heard.end()]
     assert heard.completed().content == said
@@ -217,8 +217,8 @@ def test_whatever_was_said_becomes_a_request_that_is_taken(
     messages: list[condense.Message], *, tools: bool, system_role: bool, short: bool
 ) -> None:
     """Any history, whoever wrote it: no orphan, no empty message, no id that is too long."""
-    writer = RequestWriter(Model("m", 9_000, 50))
-    traits = Traits(tools=tools, system_role=system_role, any_ids=not short)
+    writer = OpenAIRequestWriter(Model("m", 9_000, 50))
+    traits = OpenAITraits(tools=tools, system_role=system_role, any_ids=not short)
     writer.use(traits)
     body = json.loads(writer.write(request(*condense.shape_request(messages), tools=TOOLS)).body)
     assert violations(body) == []
@@ -244,9 +244,9 @@ def test_a_signature_that_a_server_refuses_is_left_out() -> None:
     """Servers take no field that they do not know; a tool's failure is said in its result."""
     signed = condense.ToolUseBlock("a", "read_file", {}, {"extra_content": {"google": "x"}})
     history = (user("Go"), assistant(signed), user(result("ok", "a")))
-    writer = RequestWriter(Model("m", 9_000, 50))
+    writer = OpenAIRequestWriter(Model("m", 9_000, 50))
     assert b"extra_content" in writer.write(request(*history)).body
     assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content", set())
     assert b"extra_content" not in writer.write(request(*history)).body
-    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
+    (sent,) = to_chat(user(result("No such file.", is_error=True)), OpenAITraits())
     assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}

@@ -10,8 +10,8 @@ import pytest
 import condense
 from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model
-from chatapp.providers.anthropic.request import RequestWriter as MessagesWriter
-from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from chatapp.providers.anthropic.request import AnthropicRequestWriter as MessagesWriter
+from chatapp.providers.openai.request import OpenAIRequestWriter as ChatWriter
 from chatapp.providers.reasoning import as_fields, stamped
 from chatapp.providers.refusals import origin_of, shown, table
 

@@ -11,7 +11,7 @@ import condense
 from chatapp.agent.events import ReplyCompleted
 from chatapp.agent.ports import Model, ModelRequest, ToolSpec
 from chatapp.providers import create_provider
-from chatapp.providers.anthropic.request import RequestWriter as MessagesWriter
+from chatapp.providers.anthropic.request import AnthropicRequestWriter as MessagesWriter
 from chatapp.providers.openai.request import ChatFormat
 from chatapp.providers.reasoning import Form
 from chatapp.providers.resilient_provider import ResilientProvider

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.ports import Policy, ToolOutcome
+from chatapp.agent.ports import ToolOutcome, ToolPolicy
 from chatapp.project import network
 from chatapp.project.network import Guard
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, fetch_url
@@ -70,7 +70,7 @@ def port() -> Iterator[int]:
 def toolbox(folder: Path, guard: Guard) -> WorkspaceToolbox:
     """Return the tools where somebody allows pages to be fetched."""
     return WorkspaceToolbox(
-        folder, offers={Guard: lambda _line: guard}, policies={"fetch_url": Policy.ALLOW}
+        folder, offers={Guard: lambda _line: guard}, policies={"fetch_url": ToolPolicy.ALLOW}
     )
 
 
@@ -94,7 +94,7 @@ class Pretending:
 def test_it_is_off_until_somebody_decides_otherwise() -> None:
     """For a profile or a conversation; then it can ask each time."""
     spec = TOOL_SPECS["fetch_url"]
-    assert (spec.access, spec.default_policy) == ("network", Policy.DENY)
+    assert (spec.access, spec.default_policy) == ("network", ToolPolicy.DENY)
 
 
 async def test_no_other_address_than_of_the_public_web_is_called(folder: Path) -> None:

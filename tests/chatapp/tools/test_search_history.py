@@ -6,18 +6,18 @@ from datetime import date
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.tools.search_history import ALWAYS, Arguments, Days, Found, History, run
+from chatapp.tools.search_history import ALWAYS, Arguments, Days, FoundMessage, HiddenMessages, run
 
 
-class AskedHistory(History):
+class AskedHistory(HiddenMessages):
     """A history that keeps what it was asked, and has one message."""
 
     asked: Days
 
-    async def search(self, words: str, limit: int, days: Days) -> Sequence[Found]:
+    async def search(self, words: str, limit: int, days: Days) -> Sequence[FoundMessage]:
         """Return the message, if its words are asked for."""
         self.asked = days
-        return [Found(7, "the user", "Blue.", date(2026, 5, 3))][: words == "colour"]
+        return [FoundMessage(7, "the user", "Blue.", date(2026, 5, 3))][: words == "colour"]
 
     async def read(self, seq: int) -> str | None:
         """Return nothing: no message is read."""

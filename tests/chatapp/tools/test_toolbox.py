@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.ports import Line, Policy, ToolOutcome
+from chatapp.agent.ports import Line, ToolOutcome, ToolPolicy
 from chatapp.tools import TOOL_SPECS, WorkspaceToolbox, list_files
 
 
@@ -18,7 +18,7 @@ def toolbox(folder: Path) -> WorkspaceToolbox:
 
 def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path) -> None:
     """What is denied is not offered, and no port means no tool; only reading needs no approval."""
-    denied = {"write_file": Policy.DENY, "apply_diff": Policy.DENY}
+    denied = {"write_file": ToolPolicy.DENY, "apply_diff": ToolPolicy.DENY}
     box = WorkspaceToolbox(folder, policies=denied, offers={Line: lambda line: line})
     assert [spec.name for spec in box.specs] == [
         "ask_user",
@@ -28,8 +28,8 @@ def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path)
         "update_todo_list",
     ]
     asked = ("write_file", "apply_diff")
-    assert {TOOL_SPECS[name].default_policy for name in asked} == {Policy.ASK}
-    assert {spec.default_policy for spec in box.specs} == {Policy.ALLOW}
+    assert {TOOL_SPECS[name].default_policy for name in asked} == {ToolPolicy.ASK}
+    assert {spec.default_policy for spec in box.specs} == {ToolPolicy.ALLOW}
 
 
 def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> None:

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp.agent.errors import TurnEnded
+from chatapp.agent.errors import TurnEndedElsewhere
 from chatapp.conversations.context.turn_context import TurnContext
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation, Message, ModelCall, Turn
@@ -253,7 +253,7 @@ async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Co
     """Or it would be open again, with a question that nobody's answer has go on."""
     turn = await sync_to_async(ask)(conversation)
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
-    with pytest.raises(TurnEnded):
+    with pytest.raises(TurnEndedElsewhere):
         await sync_to_async(turn.wait)()
     await turn.arefresh_from_db()
     assert (turn.status, turn.is_over) == ("interrupted", True)

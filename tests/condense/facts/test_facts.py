@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense.facts.ledger import FileUse, Ledger, Request, Run, Todo, render
+from condense.facts.ledger import Demand, FileUse, Ledger, Run, Todo, render
 from condense.facts.notebook import gather, ledger
 from condense.facts.texts import GAP, plain_text
 from condense.messages import Message, TextBlock
@@ -18,7 +18,7 @@ def told(session: Session) -> Ledger:
 def test_what_the_user_said_is_there_once_newest_first() -> None:
     """Word for word, without what was attached."""
     facts = told(Session().says("  first\n\n\tthing ").replies().says("second"))
-    assert facts.requests == (Request("second"), Request("first\n\n\tthing"))
+    assert facts.requests == (Demand("second"), Demand("first\n\n\tthing"))
     facts = told(Session().says("go on").says("other").says("go on").says(" \n "))
     assert [request.text for request in facts.requests] == ["go on", "other"]
     file = TextBlock("<file>a</file>", {"beside": {"kind": "file"}})
@@ -36,7 +36,7 @@ def test_what_the_user_said_is_there_once_newest_first() -> None:
 def test_a_short_answer_keeps_its_question(answer: str, to: str) -> None:
     """What asks itself, or says enough, needs none."""
     facts = told(Session().says("Go").replies("I see.\nWhich of them shall I take?\n").says(answer))
-    assert facts.requests[0] == Request(answer, to)
+    assert facts.requests[0] == Demand(answer, to)
 
 
 @pytest.mark.parametrize(

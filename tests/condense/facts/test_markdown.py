@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense.facts.ledger import (
+    Demand,
     Failure,
     FileUse,
     Ledger,
-    Request,
     Run,
     Todo,
     common_root,
@@ -24,7 +24,7 @@ from tests.condense.sessions import Session, marker, summary
 
 EXAMPLE = Ledger(
     rules=("Never touch the port 8080.",),
-    requests=(Request("yes", "Shall I?"), Request("Fix it:\n- first\n# then\n\n  that")),
+    requests=(Demand("yes", "Shall I?"), Demand("Fix it:\n- first\n# then\n\n  that")),
     todos=(Todo("2", "two", active=True), Todo("3", "three")),
     done=1,
     files=(
@@ -103,7 +103,7 @@ def ledgers(draw: st.DrawFn) -> Ledger:
 
     return Ledger(
         rules=some(LINES, 2),
-        requests=some(st.builds(Request, TEXTS, st.sampled_from(["", "why?"])), 3),
+        requests=some(st.builds(Demand, TEXTS, st.sampled_from(["", "why?"])), 3),
         todos=some(st.builds(Todo, st.just("1"), LINES, st.booleans()), 2),
         done=draw(st.integers(0, 20)),
         runs=some(st.builds(Run, LINES, st.integers(1, 9)), 3),
@@ -136,7 +136,7 @@ def test_only_a_whole_ledger_at_the_beginning_counts() -> None:
             one.text for one in EXAMPLE.requests
         }
     assert gather([summary(block)]) == Ledger()
-    assert gather(Session().says(TEXT).messages).requests == (Request(TEXT),)
+    assert gather(Session().says(TEXT).messages).requests == (Demand(TEXT),)
 
 
 @pytest.mark.parametrize("command", ["a ⇒ b", "a ⇒", "⇒", "a ⇒ ⇒"])

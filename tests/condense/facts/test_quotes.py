@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from condense.facts.ledger import Ledger, Request, render
+from condense.facts.ledger import Demand, Ledger, render
 from condense.facts.quotes import quotes_in
 from condense.facts.receipt import receipt
 from condense.messages import Message, TextBlock
@@ -61,7 +61,7 @@ def test_a_changed_value_is_told_from_a_lost_one() -> None:
     """With the summary's own words, also where the ledger beside it has the right value."""
     said = [Message("user", "The nightly window is 40 minutes, from 02:10. Then we go on.")]
     wrong = TextBlock("## Summary\nThe nightly window is 30 minutes.")
-    ledger = TextBlock(render(Ledger(requests=(Request(said[0].text),))))
+    ledger = TextBlock(render(Ledger(requests=(Demand(said[0].text),))))
     for kept in ("The nightly window is 30 minutes.", [summary(wrong, ledger)]):
         found = receipt(said, kept)
         (one,) = found.of("changed")

@@ -25,7 +25,7 @@ from condense import (
     recalled_block,
     replace_hidden,
 )
-from condense.facts.ledger import Request, ledger_of
+from condense.facts.ledger import Demand, ledger_of
 from condense.facts.notebook import gather
 from condense.facts.receipt import receipt
 from condense.reduction.carryover import newest_request
@@ -154,7 +154,7 @@ def test_a_mark_says_what_of_a_result_the_user_said() -> None:
     """An answer, or the reason of a refusal; with the call that it is about."""
     call, words = ToolUseBlock("t", "ask_user", {"question": "Which one?"}), "the blue one"
     talk = answered(call, words, False, {"user_words": words})
-    assert gather(talk).requests == (Request("the blue one", "ask_user Which one?"),)
+    assert gather(talk).requests == (Demand("the blue one", "ask_user Which one?"),)
     call = ToolUseBlock("t", "run", {"command": "git push"})
     words = "Don't push to main, the branch is protected and it is late."
     talk = answered(call, f"Denied. They say: {words}", True, {"user_words": words})

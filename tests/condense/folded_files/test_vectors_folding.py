@@ -7,7 +7,7 @@ from condense.errors import Unfoldable
 from condense.folded_files.files_read import files_read
 from condense.folded_files.results import units
 from condense.folded_files.sections import LIMIT, Sections
-from condense.folded_files.signatures import MARKDOWN, Span, language_of, render
+from condense.folded_files.signatures import MARKDOWN, RowSpan, language_of, render
 from condense.messages import Message, ToolUseBlock
 from tests.condense.folded_files.definitions import definitions
 from tests.condense.roo import Case, each
@@ -37,11 +37,11 @@ def test_definitions_fold_to_the_rows_that_roo_shows(case: Case) -> None:
         assert ours == roos
 
 
-def spans(captures: list[dict[str, Any]]) -> list[Span]:
+def spans(captures: list[dict[str, Any]]) -> list[RowSpan]:
     """Return the rows that recorded captures stand for: a name's are those of its parent."""
     found = [(one["parent"] if "name" in one["name"] else one, one["name"]) for one in captures]
     kept = [node for node, name in found if node and ("name" in name or "definition" in name)]
-    return [Span(node["start"], node["end"]) for node in kept]
+    return [RowSpan(node["start"], node["end"]) for node in kept]
 
 
 @each("processCaptures")

@@ -18,7 +18,7 @@ from chatapp.condensing import undo
 from chatapp.conversations.context.condense_requests import (
     NO_REQUEST,
     CondenseRequest,
-    Scope,
+    CondenseScope,
     find_ends,
     read_request,
 )
@@ -228,9 +228,9 @@ async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_ro
 
 SCOPES = (
     st.none()
-    | st.builds(Scope, st.integers(1), st.integers(1))
-    | st.builds(Scope, st.integers(1), call=st.text(min_size=1))
-    | st.builds(Scope, st.integers(1), again=st.just(True))
+    | st.builds(CondenseScope, st.integers(1), st.integers(1))
+    | st.builds(CondenseScope, st.integers(1), call=st.text(min_size=1))
+    | st.builds(CondenseScope, st.integers(1), again=st.just(True))
 )
 
 

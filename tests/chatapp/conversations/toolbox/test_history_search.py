@@ -84,7 +84,7 @@ class HistoryHere(history_search.StoredHistory):
     @override
     async def search(
         self, words: str, limit: int, days: search_history.Days = search_history.ALWAYS
-    ) -> list[search_history.Found]:
+    ) -> list[search_history.FoundMessage]:
         return await sync_to_async(history_search.search)(self.conversation_id, words, limit, days)
 
 

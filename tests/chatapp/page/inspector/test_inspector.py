@@ -28,8 +28,8 @@ from chatapp.page.inspector.next_request import NextRequest, read_next_request
 from chatapp.page.inspector.request_chart import draw_chart
 from chatapp.page.inspector.sent_call import read_call
 from chatapp.page.transcript.condensation_page import read_record
-from chatapp.providers.anthropic.request import RequestWriter
-from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from chatapp.providers.anthropic.request import AnthropicRequestWriter
+from chatapp.providers.openai.request import OpenAIRequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.queries import statements
 from tests.chatapp.runs import bar_of
@@ -46,7 +46,7 @@ SUMMARY = (
 )
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 Places = dict[str, list[object]]
-FORMATS = {"anthropic": RequestWriter, "openai": ChatWriter}
+FORMATS = {"anthropic": AnthropicRequestWriter, "openai": ChatWriter}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from chatapp.condensing import undo
 from chatapp.conversations import conversations, pins
 from chatapp.conversations import rewind as rewind_
 from chatapp.conversations.context import sizes
-from chatapp.conversations.context.condense_requests import CondenseRequest, Scope
+from chatapp.conversations.context.condense_requests import CondenseRequest, CondenseScope
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
 from chatapp.page.live import incoming_frames
@@ -116,7 +116,7 @@ class Person:
         if len(seqs := await self.places()) > 1:
             first = place % (len(seqs) - 1)
             last = min(first + 1 + place % 3, len(seqs) - 1)
-            scope = Scope(seqs[first], seqs[last])
+            scope = CondenseScope(seqs[first], seqs[last])
             command = CondenseRequest(uuid.uuid4(), scope=scope)
             await actions.condense_now(self.conversation, command)
             await self.interrupt(moment, actions.cancel_condensing)

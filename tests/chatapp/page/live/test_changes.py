@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Conversation
 from chatapp.page.live import outgoing_frames
-from chatapp.page.live.outgoing_frames import BACKLOG, KEPT, Place, Watchers
+from chatapp.page.live.outgoing_frames import BACKLOG, KEPT, PageProgress, Watchers
 from tests.chatapp.observers import Clock
 from tests.chatapp.sockets import PATIENCE, Page
 
@@ -35,7 +35,7 @@ STEPS = st.lists(
 class Reader:
     """A page: what it shows is the number of the last frame that was sent."""
 
-    place: Place | None = None
+    place: PageProgress | None = None
     shown: int = 0
     line: AsyncIterator[str] | None = None
     begun: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Reader:
         """Show a frame as a page does."""
         match frame:
             case {"type": "snapshot", "epoch": epoch, "upto": upto, "status": shown}:
-                self.place, self.shown = Place(epoch, upto), int(shown)
+                self.place, self.shown = PageProgress(epoch, upto), int(shown)
             case {"type": "resumed", "epoch": epoch}:
                 assert self.place
                 assert epoch == self.place.epoch
@@ -58,7 +58,7 @@ class Reader:
                 assert self.place
                 assert change == self.place.change + 1
                 assert int(text) >= self.shown
-                self.place, self.shown = Place(self.place.epoch, change), int(text)
+                self.place, self.shown = PageProgress(self.place.epoch, change), int(text)
         self.begun.append(frame["type"])
 
 
@@ -103,7 +103,7 @@ class Street:
     async def wait(self, seconds: int) -> None:
         self.clock.now += seconds
 
-    async def snapshot(self, place: Place) -> outgoing_frames.Frame:
+    async def snapshot(self, place: PageProgress) -> outgoing_frames.Frame:
         """Return what a page begins with: all that was sent."""
         return outgoing_frames.snapshot(
             place, revision=1, turn="", status=str(self.sent), articles=(), panel={}
@@ -136,11 +136,11 @@ async def test_a_page_that_returns_soon_gets_only_what_is_new() -> None:
     for step in (("leave", 0), ("wait", 20), ("send", 1), ("open", 0)):
         await street.do(step)
     assert street.readers[0].begun[-1] == "snapshot"
-    street.readers[1].place = Place("elsewhere", 1)
+    street.readers[1].place = PageProgress("elsewhere", 1)
     await street.do(("open", 1))
     assert street.readers[1].begun == ["snapshot"]
     here = street.readers[1].place
-    ahead = street.watchers.watch(street.snapshot, Place(here.epoch, here.change + 1))
+    ahead = street.watchers.watch(street.snapshot, PageProgress(here.epoch, here.change + 1))
     assert json.loads(await anext(ahead))["type"] == "snapshot"
 
 
@@ -162,7 +162,7 @@ def test_nothing_is_kept_for_nobody() -> None:
     assert alone.change == 0
 
 
-async def nothing_yet(_place: Place) -> outgoing_frames.Frame:
+async def nothing_yet(_place: PageProgress) -> outgoing_frames.Frame:
     """Return a snapshot of one frame."""
     return outgoing_frames.status_changed("", turn="")
 

@@ -16,7 +16,7 @@ from chatapp.models import Conversation, Review, ToolRun, message_store
 from chatapp.page.live.channel import EventLog
 from chatapp.page.live.codec import decode, encode
 from chatapp.page.live.live_views import LiveView
-from chatapp.page.live.outgoing_frames import Place
+from chatapp.page.live.outgoing_frames import PageProgress
 from tests.chatapp.conftest import reduction_of
 from tests.chatapp.page.live.heard import Heard
 from tests.chatapp.scripted_turns import ask
@@ -185,7 +185,7 @@ async def shown(conversation: Conversation, turn: uuid.UUID, told: Iterable[Turn
             await view._end(event)
         else:
             await view.turn_view.show(event)
-    frame = dict(await view.snapshot(Place("here", 0)))
+    frame = dict(await view.snapshot(PageProgress("here", 0)))
     frame["panel"] = {**frame["panel"], "now": 0}
     return frame
 

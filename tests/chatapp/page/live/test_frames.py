@@ -72,7 +72,7 @@ def test_a_snapshot_that_does_not_fit_has_the_page_fetch_its_rows() -> None:
     panel = outgoing_frames.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
     [part] = encoded(
         outgoing_frames.snapshot(
-            outgoing_frames.Place("a", 1),
+            outgoing_frames.PageProgress("a", 1),
             revision=3,
             turn="b",
             status="Writing…",

@@ -62,7 +62,7 @@ class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
-    async def snapshot(self, place: outgoing_frames.Place) -> outgoing_frames.Frame:
+    async def snapshot(self, place: outgoing_frames.PageProgress) -> outgoing_frames.Frame:
         raise OperationalError("database is locked")
 
 
@@ -98,5 +98,5 @@ async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> Non
     assert view._following
     await view._following
     assert rendered == []
-    await view.snapshot(outgoing_frames.Place("a", 0))
+    await view.snapshot(outgoing_frames.PageProgress("a", 0))
     assert "chat/_context_bar.html" in rendered

@@ -4,7 +4,7 @@ import json
 import uuid
 from contextlib import aclosing
 
-from chatapp.page.live.outgoing_frames import Frame, Place, Watchers
+from chatapp.page.live.outgoing_frames import Frame, PageProgress, Watchers
 from chatapp.page.live.turn_view import TurnView
 
 
@@ -13,7 +13,7 @@ async def test_a_status_is_sent_once_for_each_turn() -> None:
     watchers, turns = Watchers(), [uuid.uuid4(), uuid.uuid4()]
     view = TurnView(uuid.uuid4(), watchers)
 
-    async def snapshot(_place: Place) -> Frame:
+    async def snapshot(_place: PageProgress) -> Frame:
         return {}
 
     async with aclosing(watchers.watch(snapshot)) as frames:

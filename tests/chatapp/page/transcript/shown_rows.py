@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import condense
 from chatapp.models import Condensation, Conversation, Message, message_store
-from chatapp.page.transcript.rows import Page, RewindRow, Row
+from chatapp.page.transcript.rows import RewindRow, Row, RowPage
 from tests.chatapp.conftest import Say
 from tests.records import record_for
 
@@ -39,6 +39,6 @@ def flat(rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def ids(*pages: Page) -> list[str]:
+def ids(*pages: RowPage) -> list[str]:
     """Return the ids of all rows of some pages."""
     return [row.id for page in pages for row in flat(page.rows)]

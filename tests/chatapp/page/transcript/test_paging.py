@@ -14,7 +14,7 @@ import condense
 from chatapp.models import Condensation, Conversation, Message
 from chatapp.page.transcript import row_pages
 from chatapp.page.transcript.message_parts import ToolCard
-from chatapp.page.transcript.rows import Page, RewindRow
+from chatapp.page.transcript.rows import RewindRow, RowPage
 from tests.chatapp.conftest import Say
 from tests.chatapp.models.twin import Twin
 from tests.chatapp.page.transcript.shown_rows import append, ids
@@ -54,12 +54,12 @@ def names(messages: Iterable[Message]) -> dict[str, None]:
     return {f"message-{message.seq}": None for message in messages}
 
 
-def present(*pages: Page) -> list[str]:
+def present(*pages: RowPage) -> list[str]:
     """Return the ids of the rows that no rewind has set aside."""
     return [row.id for page in pages for row in page.rows if not isinstance(row, RewindRow)]
 
 
-def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
+def upwards(conversation: Conversation, first: RowPage, limit: int) -> list[RowPage]:
     """Return the pages before a page, in reading order, with it."""
     pages = [first]
     while pages[0].older:
@@ -67,7 +67,7 @@ def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
     return pages
 
 
-def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
+def downwards(conversation: Conversation, first: RowPage, limit: int) -> list[RowPage]:
     """Return the pages after a page, with it."""
     pages = [first]
     while pages[-1].newer:

@@ -14,11 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.condensing import undo
-from chatapp.conversations.context.condense_requests import Scope, find_chosen
+from chatapp.conversations.context.condense_requests import CondenseScope, find_chosen
 from chatapp.models import Conversation, Source, message_store
 from chatapp.operations import errors
 from chatapp.records import importers
-from chatapp.records.transfer.record_import import Outcome, load_conversation, load_conversations
+from chatapp.records.transfer.record_import import (
+    ImportResult,
+    load_conversation,
+    load_conversations,
+)
 from tests.chatapp.records.importers.exports import CHATGPT, CLAUDE, LIBRE, WEBUI
 
 AT = "2026-01-02T03:04:05.678Z"
@@ -298,7 +302,9 @@ def test_a_summary_of_another_program_is_undone_redone_and_written_again(
     assert len(said(talk)) > len(before)
     undo.redo_condensation(condensation=attempt)
     assert said(talk) == before
-    again = find_chosen(talk.pk, message_store.read_effective(talk.pk), Scope(made.seq, again=True))
+    again = find_chosen(
+        talk.pk, message_store.read_effective(talk.pk), CondenseScope(made.seq, again=True)
+    )
     assert len(again.originals) == made.seq - 1
 
 
@@ -368,7 +374,7 @@ WORDS = re.compile(
 )
 
 
-def told_of(outcomes: list[Outcome], path: Path) -> tuple[str, str]:
+def told_of(outcomes: list[ImportResult], path: Path) -> tuple[str, str]:
     """Return what was stored of a file, and what is said of what was not."""
     made = [one.source.conversation for one in outcomes if not one.refusal]
     stored = [[one.title, one.system_prompt, [row.content for row in one.messages.all()]]

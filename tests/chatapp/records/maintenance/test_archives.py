@@ -24,7 +24,7 @@ from chatapp.records.maintenance.backups import (
     KEY,
     SEAL_KEY,
     WORKSPACES,
-    Source,
+    BackupPaths,
     check_database,
     put_in_place,
     unpack,
@@ -34,7 +34,7 @@ from tests.chatapp.exchanges import exchanging
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> BackupPaths:
     """A small server: a database with one pair of rows, a key, and a workspace."""
     home = tmp_path / "home"
     (home / WORKSPACES / "notes").mkdir(parents=True)
@@ -44,7 +44,7 @@ def source(tmp_path: Path) -> Source:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("CREATE TABLE pair (number INTEGER)")
         database.execute("INSERT INTO pair VALUES (0), (0)")
-    return Source(home / DATABASE, home / WORKSPACES, home / KEY)
+    return BackupPaths(home / DATABASE, home / WORKSPACES, home / KEY)
 
 
 def restored(path: Path, folder: Path) -> Path:
@@ -66,7 +66,7 @@ def hidden(folder: Path) -> list[str]:
 
 
 def test_what_a_killed_backup_has_left_is_removed_by_the_next(
-    source: Source, tmp_path: Path
+    source: BackupPaths, tmp_path: Path
 ) -> None:
     """It is as large as the database; what somebody else calls so stays."""
     program = f"""
@@ -93,7 +93,7 @@ write_backup(Source(Path({str(source.database)!r}), Path("nowhere")), Path("back
     assert hidden(tmp_path) == [".backup-mine"]
 
 
-def test_what_went_in_comes_out(source: Source, tmp_path: Path) -> None:
+def test_what_went_in_comes_out(source: BackupPaths, tmp_path: Path) -> None:
     """As it was, bytes of names too; only its owner reads it; a key only where it is asked for."""
     path = tmp_path / "backup.tar.gz"
     write_backup(source, path)
@@ -103,7 +103,7 @@ def test_what_went_in_comes_out(source: Source, tmp_path: Path) -> None:
     assert (folder / WORKSPACES / "notes" / "plan.txt").read_text() == "Ship it."
     assert path.stat().st_mode & 0o077 == 0
     assert hidden(tmp_path) == []
-    write_backup(Source(source.database, source.workspaces), path)
+    write_backup(BackupPaths(source.database, source.workspaces), path)
     assert b"secret" not in gzip.decompress(path.read_bytes())
     name = os.fsdecode(b"r\xe9sum\xe9.txt")
     (source.workspaces / name).write_text("Old.")
@@ -111,7 +111,7 @@ def test_what_went_in_comes_out(source: Source, tmp_path: Path) -> None:
     assert (restored(path, tmp_path / "again") / WORKSPACES / name).read_text() == "Old."
 
 
-def test_the_key_of_seals_goes_with_the_other_one(source: Source, tmp_path: Path) -> None:
+def test_the_key_of_seals_goes_with_the_other_one(source: BackupPaths, tmp_path: Path) -> None:
     """Where there is one; and it comes back, in place of another."""
     for seal_key, there in ((tmp_path / "none", False), (tmp_path / "seal", True)):
         if there:
@@ -126,7 +126,7 @@ def test_the_key_of_seals_goes_with_the_other_one(source: Source, tmp_path: Path
     assert (tmp_path / "aside" / "seal").read_text() == "another"
 
 
-def test_a_database_is_as_it_was_at_one_moment(source: Source, tmp_path: Path) -> None:
+def test_a_database_is_as_it_was_at_one_moment(source: BackupPaths, tmp_path: Path) -> None:
     """A writer goes on all the while, and no half of its transactions is in the backup."""
     going, stop = threading.Event(), threading.Event()
 
@@ -155,7 +155,7 @@ def test_a_database_is_as_it_was_at_one_moment(source: Source, tmp_path: Path) -
         writer.join()
 
 
-def test_what_is_no_file_is_left_out_and_said(source: Source, tmp_path: Path) -> None:
+def test_what_is_no_file_is_left_out_and_said(source: BackupPaths, tmp_path: Path) -> None:
     """A pipe would be read for ever; a link is kept as a link."""
     os.mkfifo(source.workspaces / "pipe")
     with closing(socket.socket(socket.AF_UNIX)) as bound, contextlib.chdir(source.workspaces):
@@ -174,7 +174,9 @@ def test_what_is_no_file_is_left_out_and_said(source: Source, tmp_path: Path) ->
     assert not (folder / WORKSPACES / "away").is_symlink()
 
 
-def test_a_path_that_is_too_long_to_be_restored_is_left_out(source: Source, tmp_path: Path) -> None:
+def test_a_path_that_is_too_long_to_be_restored_is_left_out(
+    source: BackupPaths, tmp_path: Path
+) -> None:
     """A restore unpacks in a folder whose own path is longer."""
     with contextlib.chdir(source.workspaces):
         for _ in range(19):
@@ -186,7 +188,9 @@ def test_a_path_that_is_too_long_to_be_restored_is_left_out(source: Source, tmp_
     restored(tmp_path / "backup.tar.gz", tmp_path / ("out" * 80))
 
 
-def test_no_link_that_comes_into_a_workspace_is_followed(source: Source, tmp_path: Path) -> None:
+def test_no_link_that_comes_into_a_workspace_is_followed(
+    source: BackupPaths, tmp_path: Path
+) -> None:
     """A command may put one there while the backup is made."""
     (tmp_path / "server").mkdir()
     for place in (source.workspaces / "sub", tmp_path / "server"):
@@ -202,7 +206,7 @@ def test_no_link_that_comes_into_a_workspace_is_followed(source: Source, tmp_pat
                 assert b"server" not in [file.read() for file in files if file]
 
 
-def test_a_backup_that_can_not_be_made_leaves_nothing(source: Source, tmp_path: Path) -> None:
+def test_a_backup_that_can_not_be_made_leaves_nothing(source: BackupPaths, tmp_path: Path) -> None:
     """Half a backup would be taken for one."""
     source.database.write_bytes(b"not a database at all, whatever its name says")
     target = tmp_path / "backups"
@@ -213,7 +217,7 @@ def test_a_backup_that_can_not_be_made_leaves_nothing(source: Source, tmp_path: 
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.9])
-def test_a_cut_archive_is_refused(source: Source, tmp_path: Path, cut: float) -> None:
+def test_a_cut_archive_is_refused(source: BackupPaths, tmp_path: Path, cut: float) -> None:
     """A disk was full, or a download broke off."""
     path = tmp_path / "backup.tar.gz"
     write_backup(source, path)
@@ -251,7 +255,7 @@ def rewritten(path: Path, name: str, content: bytes | None, to: str = "") -> Non
     ],
 )
 def test_a_changed_archive_is_refused(
-    source: Source, tmp_path: Path, name: str, content: bytes | None, said: str
+    source: BackupPaths, tmp_path: Path, name: str, content: bytes | None, said: str
 ) -> None:
     """What was put in is named by its hash, and nothing else is taken."""
     path = tmp_path / "backup.tar.gz"
@@ -261,7 +265,7 @@ def test_a_changed_archive_is_refused(
         restored(path, tmp_path / "out")
 
 
-def test_no_archive_writes_outside(source: Source, tmp_path: Path) -> None:
+def test_no_archive_writes_outside(source: BackupPaths, tmp_path: Path) -> None:
     """A name with .. in it is left out, so the file is missing and the archive refused."""
     path = tmp_path / "backup.tar.gz"
     write_backup(source, path)
@@ -271,10 +275,10 @@ def test_no_archive_writes_outside(source: Source, tmp_path: Path) -> None:
     assert not (tmp_path / "outside.txt").exists()
 
 
-def test_what_was_there_is_moved_aside(source: Source, tmp_path: Path) -> None:
+def test_what_was_there_is_moved_aside(source: BackupPaths, tmp_path: Path) -> None:
     """The journal too: with a foreign one beside it, the new database would be corrupted."""
     path = tmp_path / "backup.tar.gz"
-    write_backup(Source(source.database, source.workspaces), path)
+    write_backup(BackupPaths(source.database, source.workspaces), path)
     folder = restored(path, tmp_path / "out")
     journal = source.database.with_name(f"{DATABASE}-wal")
     journal.write_bytes(b"old")

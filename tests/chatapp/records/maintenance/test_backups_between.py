@@ -18,7 +18,7 @@ from chatapp.records.maintenance.backups import (
     DATABASE,
     KEY,
     WORKSPACES,
-    Source,
+    BackupPaths,
     unpack,
     write_backup,
 )
@@ -61,7 +61,7 @@ def test_a_snapshot_is_of_one_moment(make_database: Make, tmp_path: Path) -> Non
 
         write()
         with in_use(there), there.execute_wrapper(write_first):
-            write_backup(Source(None, tmp_path / WORKSPACES), tmp_path / "backup.tar.gz")
+            write_backup(BackupPaths(None, tmp_path / WORKSPACES), tmp_path / "backup.tar.gz")
         later = [writer.execute(one).fetchone() for one in counts]
     unpack(tmp_path / "backup.tar.gz", tmp_path)
     with closing(sqlite3.connect(tmp_path / DATABASE)) as copy:

@@ -15,7 +15,7 @@ from chatapp.models import Conversation, message_store
 from chatapp.models.spending import Limits, spending_of
 from chatapp.project.languages import Reader, in_words
 from chatapp.records.maintenance import audit_check
-from chatapp.records.transfer.readable_copy import Entry
+from chatapp.records.transfer.readable_copy import CopyEntry
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.models.twin import seen
 from tests.chatapp.records.transfer.lives import Life, read, said, write
@@ -147,11 +147,11 @@ def test_stored_sentences_are_said_in_both_languages_and_english_is_imported(
 
 def test_a_copy_says_what_happened_in_both_languages(conversation: Conversation) -> None:
     """Its reader's, and the one of the record."""
-    entry = Entry("made", 1, conversation.created_at)
+    entry = CopyEntry("made", 1, conversation.created_at)
     assert entry.original == ""
     with Reader("de", "de").reading():
         assert entry.label != entry.original == "Context condensed"
-        assert Entry("user", 1, conversation.created_at).original == ""
+        assert CopyEntry("user", 1, conversation.created_at).original == ""
 
 
 def test_the_guide_is_right(conversation: Conversation, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
 from chatapp.project.network import Guard
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
-from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools, pool
+from chatapp.tools.mcp.pool import CallContext, RemoteTool, list_tools, pool
 from chatapp.tools.mcp.servers import Listing, Server, Way
 from tests.chatapp.tools.mcp import offering, small_server
 
@@ -48,7 +48,7 @@ class User:
 
     def toolbox(self) -> WorkspaceToolbox:
         """Return the model's tools."""
-        place = Place(self.folder, self.outputs, self.guard, self._hear)
+        place = CallContext(self.folder, self.outputs, self.guard, self._hear)
         tools = [RemoteTool(self.server, one, place) for one in self.listing.definitions]
         return WorkspaceToolbox(
             self.folder,

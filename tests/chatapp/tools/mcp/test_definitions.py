@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.agent.ports import Access, Policy
+from chatapp.agent.ports import Access, ToolPolicy
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.mcp.servers import (
     HIDDEN,
@@ -108,7 +108,7 @@ def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> No
     ):
         told = only(Tool("a", annotations=hints), server)
         spec = told.spec(server)
-        assert (spec.access, spec.default_policy) == (access, Policy.ASK)
+        assert (spec.access, spec.default_policy) == (access, ToolPolicy.ASK)
 
 
 def test_a_schema_is_passed_on_as_providers_take_it() -> None:

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation
-from chatapp.web.api.pagination import Place, by_moment, by_number
+from chatapp.web.api.pagination import PageQuery, by_moment, by_number
 from tests.chatapp.conftest import Say
 
 
@@ -24,6 +24,6 @@ def test_each_row_is_on_one_page(
     ):  # fmt: skip
         seen, after, count = [], "", 0
         while after is not None:
-            page = listed(rows, column, Place(after=after, limit=limit))
+            page = listed(rows, column, PageQuery(after=after, limit=limit))
             seen, after, count = [*seen, *page["items"]], page["next"], count + 1
         assert (seen, count) == ([*rows], pages)
