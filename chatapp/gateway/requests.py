@@ -1,10 +1,12 @@
 """Requests of clients: the bytes that came, and a copy that is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 import condense
 from chatapp.gateway import naming
@@ -28,6 +30,7 @@ class GatewayRequest:
     raw: bytes
     program: str
     is_odd: bool = False
+    arrived: datetime = field(default_factory=timezone.now)
 
     @property
     def owner(self) -> User:

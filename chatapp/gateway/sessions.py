@@ -160,8 +160,10 @@ def _going_on(found: Sequence[Message], request: GatewayRequest) -> Conversation
     talk = message.conversation
     if talk.calls.filter(message__seq__lte=message.seq).exists():
         return talk
-    waits = bool(ends) and not talk.calls.filter(status="running").exists()
-    # Agents of a session may be asked the same at once.
+    # Agents of a session may be asked the same at once, and be stored one after the other.
+    calls = talk.calls.only("status", "created_at", "seconds")
+    busy = any(one.status == "running" or one.ended_at > request.arrived for one in calls)
+    waits = bool(ends) and not busy
     is_main = request.name.session and talk.client.parent_id is None
     return talk if (is_main or waits) and _is_alike(talk, request) else None
 

@@ -72,7 +72,9 @@ def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
         seqs = [0] * len(entries) if aside else _take(locked, rewriter, log)
         made = rewriter.rewrite(is_folded=aside != "summary")
         purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
-        call = ModelCall(conversation_id=locked.pk, owner=this_process(), created_at=now())
+        call = ModelCall(
+            conversation_id=locked.pk, owner=this_process(), created_at=request.arrived
+        )
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False

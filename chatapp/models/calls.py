@@ -176,6 +176,11 @@ class ModelCall(fields.Speaking):
         return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
 
     @property
+    def ended_at(self) -> datetime:
+        """The moment of its end, or of its beginning while it runs."""
+        return self.created_at + timedelta(seconds=self.seconds)
+
+    @property
     def tokens_per_second(self) -> float | None:
         """The model's speed in tokens per second after its first output, None if unknown."""
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:

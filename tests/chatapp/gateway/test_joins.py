@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from chatapp.gateway import recording
-from chatapp.models import Conversation, ModelCall, Rewind
+from chatapp.gateway.messages import DIALECT
+from chatapp.gateway.requests import GatewayRequest
+from chatapp.gateway.sessions import find_conversation
+from chatapp.models import ApiToken, Conversation, ModelCall, Rewind
 from tests.chatapp.gateway.clients import SYSTEM, TOOLS, mains, reply_with, told_by
 from tests.chatapp.gateway.programs import Visit, body_of, visit
 from tests.standin.raw_server import RawServer
@@ -172,6 +176,25 @@ async def test_agents_that_are_asked_the_same_at_once_are_two(
     await first.task
     await recording.settle()
     assert await Conversation.objects.exclude(client__parent=None).acount() == 2
+
+
+async def test_an_agent_is_another_one_if_it_was_asked_before_the_first_one_ended(
+    upstream: RawServer, token: str
+) -> None:
+    """However late that is looked at; asked after the end, it is a second try."""
+    upstream.default = lambda _body: reply_with("Begun.")
+    await ask(token, talk("Begin."), named=ONE)
+    body = {"model": "claude-opus-5", "system": "Sub-agent.", "tools": TOOLS}
+    raw = body_of(**body, messages=[{"role": "user", "content": "Sub."}])
+    given = await ApiToken.objects.select_related("owner").aget()
+    headers = {name.replace("_", "-"): value for name, value in ONE.items()}
+    early = GatewayRequest(given, DIALECT, None, headers, raw, "")
+    upstream.script.append(replace(reply_with("Lost."), chunks=[b"{}"]))
+    await visit("/v1/messages", token, raw, **ONE)
+    late = replace(early, arrived=timezone.now())
+    agent = await Conversation.objects.exclude(client__parent=None).aget()
+    again, another = [await sync_to_async(find_conversation)(one) for one in (late, early)]
+    assert again == agent != another
 
 
 @pytest.mark.parametrize("case", CASES)
