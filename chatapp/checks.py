@@ -29,7 +29,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_specs
 
 # Seconds that a server has to answer.
-PATIENCE = 5
+SERVER_TIMEOUT = 5
 # Streams with everything that is used here.
 OLDEST_REDIS = (6, 2)
 # What may be removed to make room, so that keys without an end stay.
@@ -192,7 +192,11 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
     from psycopg import Error as PostgresError  # noqa: PLC0415 - only where it is used
     from psycopg import connect  # noqa: PLC0415
 
-    given = {**database.get_connection_params(), "connect_timeout": PATIENCE, "autocommit": True}
+    given = {
+        **database.get_connection_params(),
+        "connect_timeout": SERVER_TIMEOUT,
+        "autocommit": True,
+    }
     try:
         with connect(**given) as one, connect(**given) as other:
             major, minor = divmod(one.info.server_version, 10_000)
@@ -250,7 +254,7 @@ def check_redis(url: str) -> Iterator[CheckMessage]:
     from redis import AuthenticationError, Redis, RedisError, ResponseError  # noqa: PLC0415
 
     try:
-        with Redis.from_url(url, socket_timeout=PATIENCE) as server:
+        with Redis.from_url(url, socket_timeout=SERVER_TIMEOUT) as server:
             found = [*check_kind(server.info())]
             yield from found
             if not found:

@@ -15,7 +15,7 @@ MOVED = noop(
     "customCondensingPrompt is taken for customSupportPrompts.CONDENSE, which took its place."
 )
 REPLACED = noop("customCondensingPrompt is not used: customSupportPrompts.CONDENSE took its place.")
-UNKNOWN = noop(
+UNKNOWN_PROFILE = noop(
     "profileThresholds names the profile {id}, which the file does not hold: its id is used."
 )
 
@@ -81,7 +81,7 @@ def _profiles(
     thresholds = _object(settings, "profileThresholds")
     for id_, value in thresholds.items():
         if id_ not in names:
-            notes.append(UNKNOWN.format(id=id_))
+            notes.append(UNKNOWN_PROFILE.format(id=id_))
         inherits = isinstance(value, int | float) and value == INHERIT
         percent = INHERIT if inherits else _percent(id_, thresholds, notes, "profileThresholds.")
         if percent is not None:

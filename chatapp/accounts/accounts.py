@@ -21,7 +21,7 @@ from chatapp.providers.specs import ProviderSpec
 
 OWNER_NAME = "owner"
 # Characters of a profile's name; a number may follow.
-LONGEST_NAME = 70
+LONGEST_PROFILE_NAME = 70
 
 
 @transaction.atomic
@@ -92,7 +92,7 @@ _OWN = ("owner", "default_profile", "offered_providers", "allowance", "language"
 
 def give_copy(profile: Profile, preferences: Preferences) -> None:
     """Make a user's copy of a server profile, and their default in place of the sample."""
-    name = free_name(preferences.owner, profile.name[:LONGEST_NAME])
+    name = free_name(preferences.owner, profile.name[:LONGEST_PROFILE_NAME])
     columns = {"owner": preferences.owner, "origin": profile, "name": name, **profile.copied}
     copy, _made = Profile.objects.get_or_create(
         owner=preferences.owner, origin=profile, defaults=columns

@@ -36,11 +36,11 @@ from chatapp.project.languages import reader_of
 log = logging.getLogger(__name__)
 
 # Within which an OpenID provider has to answer.
-SECONDS = 10
+OPENID_TIMEOUT = 10
 
 # By what the provider knows somebody, as far as the column has room, and what it says of them.
 SUBJECT = re.compile(r"[!-~]{1,191}")
-TEXTS = ("email", "preferred_username", "name", "given_name", "family_name")
+TEXT_CLAIMS = ("email", "preferred_username", "name", "given_name", "family_name")
 LONGEST_ADDRESS = 254
 # Scripts that are written together, as Unicode's names of their characters begin.
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
@@ -180,13 +180,13 @@ class _Provider(OpenIDConnectProvider):
         if not (is_one and SUBJECT.fullmatch(subjects[0])):
             raise ImmediateHttpResponse(render(request, "sign_in/provider_away.html", status=503))
         for one in said:
-            one |= {name: "" for name in TEXTS if not isinstance(one.get(name), str)}
+            one |= {name: "" for name in TEXT_CLAIMS if not isinstance(one.get(name), str)}
             one["email_verified"] = one.get("email_verified") is True
         return super().sociallogin_from_response(request, response)
 
 
 class _Asking(requests.Session):
-    """Asks a provider within ``SECONDS``; without a usable answer the page says so."""
+    """Asks a provider within ``OPENID_TIMEOUT``; without a usable answer the page says so."""
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class _Asking(requests.Session):
     @override
     def request(self, *args: Any, **options: Any) -> requests.Response:
         try:
-            answer = super().request(*args, **options | {"timeout": SECONDS})
+            answer = super().request(*args, **options | {"timeout": OPENID_TIMEOUT})
             answer.raise_for_status()
         except requests.RequestException as error:
             log.warning("the OpenID provider can't be used: %s", type(error).__name__)

@@ -18,11 +18,11 @@ from chatapp.operations.errors import Refused
 from chatapp.project.sentences import translate as _
 
 SIGN_IN_LIFETIME = timedelta(hours=24)
-MOST_TOKENS = 50
+MOST_API_TOKENS = 50
 # Characters: no name or address has so many, and no database compares any number.
-LONGEST = 300
+LONGEST_CREDENTIAL = 300
 # How exactly it is noted when a token was last used: no read has to wait for a write.
-FRESH = timedelta(minutes=1)
+USE_PRECISION = timedelta(minutes=1)
 
 
 class LimitedBackend(AuthenticationBackend):
@@ -42,7 +42,7 @@ class LimitedBackend(AuthenticationBackend):
     @override
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
         """Check one password; an unknown name or address costs the same single hash."""
-        login = (credentials.get("username") or credentials.get("email") or "")[:LONGEST]
+        login = (credentials.get("username") or credentials.get("email") or "")[:LONGEST_CREDENTIAL]
         owner = owner_of(login)
         check = self._check_password if owner else self._authenticate_by_username
         return cast("User | None", check(owner or login, credentials["password"]))
@@ -97,8 +97,10 @@ def _usable(token: str) -> QuerySet[SignInToken]:
 def create_api_token(*, owner: User, name: str, scope: str, **gateways: Any) -> str:
     """Return a new token in clear, with a gateway's profile and mode; it can't be shown again."""
     lock(User, owner.pk)
-    if ApiToken.objects.filter(owner=owner).count() >= MOST_TOKENS:
-        raise Refused(_("You have {count} tokens already. Revoke one first.", count=MOST_TOKENS))
+    if ApiToken.objects.filter(owner=owner).count() >= MOST_API_TOKENS:
+        raise Refused(
+            _("You have {count} tokens already. Revoke one first.", count=MOST_API_TOKENS)
+        )
     token = ApiToken.generate()
     digest = ApiToken.digest_of(token)
     ApiToken.objects.create(owner=owner, name=name, scope=scope, digest=digest, **gateways)
@@ -115,7 +117,7 @@ def holder_of_api_token(*, token: str) -> ApiToken | None:
     named = open_tokens().filter(digest=ApiToken.digest_of(token))
     found = named.select_related("owner").first()
     now = timezone.now()
-    if found and (found.used_at is None or now - found.used_at > FRESH):
+    if found and (found.used_at is None or now - found.used_at > USE_PRECISION):
         # On a full disk it can be read still.
         with suppress(OperationalError):
             ApiToken.objects.filter(pk=found.pk).update(used_at=now)

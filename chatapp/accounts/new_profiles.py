@@ -19,7 +19,7 @@ from chatapp.providers.specs import SAFE_OUTPUT, SAFE_WINDOW, ListedModel, short
 
 LEAST_WINDOW = 1_000
 # Seconds for a list of models that is only nice to have.
-PATIENCE = 10.0
+MODEL_LIST_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def connect(profile: Profile) -> ConnectionResult:
         profile.text_only = tried.images is False
     known = profile.spec.find_model(profile.model)
     name = known.name if known else short_name(profile.model)
-    profile.name = accounts.free_name(profile.owner, name[: accounts.LONGEST_NAME])
+    profile.name = accounts.free_name(profile.owner, name[: accounts.LONGEST_PROFILE_NAME])
     store_profile(profile)
     return ConnectionResult(profile)
 
@@ -97,7 +97,9 @@ def look_up_limits(profile: Profile) -> None:
     if profile.spec.find_model(profile.model) is None:
         with suppress(TimeoutError, DecryptionFailed):
             listing = list_models(accounts.provider_to_try(profile))
-            listed = asyncio.run(asyncio.wait_for(listing, PATIENCE)).find_model(profile.model)
+            listed = asyncio.run(asyncio.wait_for(listing, MODEL_LIST_TIMEOUT)).find_model(
+                profile.model
+            )
     _complete(profile, listed)
 
 

@@ -12,10 +12,10 @@ from chatapp.models import ServerSettings
 from chatapp.operations.errors import LimitReached
 from chatapp.project.sentences import translate as _
 
-# Wrong guesses within SECONDS: at one account from one network, and from one network at all.
+# Wrong guesses within GUESS_SECONDS: at one account from one network, and from one network at all.
 AT_ONE_ACCOUNT = 10
 FROM_ONE_NETWORK = 50
-SECONDS = 15 * 60
+GUESS_SECONDS = 15 * 60
 # Who has one IPv6 address has all with the same first bits.
 IPV6_PREFIX = 64
 
@@ -43,7 +43,7 @@ class GuessLimit:
     def count(self) -> None:
         """Count a wrong guess."""
         for key in self._limits:
-            count_up(key, SECONDS)
+            count_up(key, GUESS_SECONDS)
 
     def release(self) -> None:
         """Forget the wrong guesses at the account: its owner is here."""

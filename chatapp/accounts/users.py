@@ -29,7 +29,7 @@ from chatapp.project.sentences import translate as _
 
 log = logging.getLogger(__name__)
 
-PAGE = 20
+USERS_PER_PAGE = 20
 # So long a user may take the deletion of their account back.
 GRACE = timedelta(days=7)
 
@@ -63,9 +63,9 @@ class UserFigures:
 
 
 def list_users(*, after: str = "") -> list[UserFigures]:
-    """Return the users whose names come ``after`` this one, ``PAGE`` and one more at most."""
+    """Return the users with names ``after`` this one, ``USERS_PER_PAGE`` and one more at most."""
     found = people().filter(username__gt=after).select_related("deletion")
-    users = [*found.order_by("username")[: PAGE + 1]]
+    users = [*found.order_by("username")[: USERS_PER_PAGE + 1]]
     visits = UserSession.objects.filter(user__in=users).values_list("user").order_by()
     last = dict(visits.annotate(last=Max("last_seen_at")))
     budgets = dict(Preferences.objects.filter(owner__in=users).values_list("owner", "allowance"))

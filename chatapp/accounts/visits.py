@@ -13,7 +13,7 @@ from chatapp.project import logs
 from chatapp.project.sentences import translate as _
 
 # Seconds; how exactly it is noted, so that hardly a page has to wait for a write.
-FRESH = 600
+VISIT_PRECISION = 600
 
 
 def note_visits(
@@ -25,7 +25,7 @@ def note_visits(
         key = request.session.session_key
         if key and request.user.is_authenticated:
             logs.note(user=request.user.pk)
-            if caches["visits"].add(key, True, FRESH):
+            if caches["visits"].add(key, True, VISIT_PRECISION):
                 # On a full disk the page can be read still.
                 with suppress(OperationalError):
                     UserSession.objects.create_from_request(request)

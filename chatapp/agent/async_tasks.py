@@ -59,12 +59,12 @@ ALL_PIECES = 800
 # The streams that are read here, and the texts that are shown, each for as long as there is its
 # object. One process has a stream for most texts, a worker has streams alone, a web process texts.
 STREAMS: "WeakSet[object]" = WeakSet()
-TEXTS: "WeakSet[object]" = WeakSet()
+STREAMED_TEXTS: "WeakSet[object]" = WeakSet()
 
 
 def interval() -> float:
     """Return the seconds between two pieces of a text at the present load."""
-    return max(SHORTEST, max(len(STREAMS), len(TEXTS)) / ALL_PIECES)
+    return max(SHORTEST, max(len(STREAMS), len(STREAMED_TEXTS)) / ALL_PIECES)
 
 
 async def tick(least: float = 0.0) -> None:

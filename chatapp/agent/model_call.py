@@ -35,7 +35,7 @@ PIECES: Mapping[type, str] = {
     events.OutputStreamed: "tool_use",
     events.ToolUseStarted: "tool_use",
 }
-REFUSED = noop("The provider refused a part of the request, and was asked again without it.")
+PART_REFUSED = noop("The provider refused a part of the request, and was asked again without it.")
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class StreamedCall:
             async for event in self.provider.stream(self.request):
                 if isinstance(event, events.SentRequest):
                     if self.number:
-                        await finish(self.account(REFUSED))
+                        await finish(self.account(PART_REFUSED))
                     await self._open(event)
                 elif not self.number:
                     await self._open()

@@ -10,8 +10,10 @@ from typing import Any
 # What arguments are kept under that are no JSON object.
 UNPARSED = "_unparsed"
 # Characters of arguments that are read, which takes less than a second.
-LONGEST = 2_000_000
-CUT = "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
+LONGEST_ARGUMENTS = 2_000_000
+ARGUMENTS_CUT = (
+    "The arguments were cut at the limit of a reply. The tool did not run. Write less at once."
+)
 WRONG = "These arguments are no JSON object: {why}. The tool did not run. Send one JSON object."
 _FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 # Strings, so that what stands in them is passed over, and commas before an end.
@@ -44,13 +46,13 @@ def explain(text: str) -> str:
         # An escape or a word may be cut.
         is_late = getattr(error, "pos", -9) >= len(end) - 6 and not end.endswith("}")
         if is_late or why.startswith("Unterminated"):
-            return CUT
+            return ARGUMENTS_CUT
     return WRONG.format(why=why)
 
 
 def _read(text: str, depth: int = 4) -> object:
     """Return the value of JSON with harmless slips; never make up a missing part."""
-    text = text.strip() if depth and len(text) <= LONGEST else "too long"
+    text = text.strip() if depth and len(text) <= LONGEST_ARGUMENTS else "too long"
     text = fenced[1] if (fenced := _FENCE.fullmatch(text)) else text
     value, end, text = next(_values(text or "{}"))
     rest = text[end:].strip() if text[end:].lstrip()[:1] != "<" else ""

@@ -16,7 +16,7 @@ from chatapp.agent.errors import SpendingLimitReached
 from chatapp.gateway import chat_completions, messages, responses
 from chatapp.gateway.bodies import check_size, decoded, read_body
 from chatapp.gateway.dialects import Dialect, RefusedRequest
-from chatapp.gateway.recording import CUT, GONE, UNREACHED, Recording
+from chatapp.gateway.recording import ANSWER_BROKE_OFF, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.sessions import find_known
 from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
@@ -242,7 +242,11 @@ async def _pass_on(
     except FAILURES as error:
         log.warning("the gateway's line to a provider broke: %r", error)
         why = why_unreached(error, proxy_of(str(url), upstream.guard))
-        lost = CUT if recording.status else say("The provider can't be reached. {why}", why=why)
+        lost = (
+            ANSWER_BROKE_OFF
+            if recording.status
+            else say("The provider can't be reached. {why}", why=why)
+        )
         recording.end(lost)
         said = in_words(lost)
         if not recording.status:

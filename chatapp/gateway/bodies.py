@@ -21,7 +21,7 @@ else:
     from backports import zstd
 
 # Bytes of a body, as it is sent and as it is read.
-LARGEST = 64 * 1024 * 1024
+LARGEST_CLIENT_BODY = 64 * 1024 * 1024
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value_at = json.JSONDecoder().raw_decode
@@ -40,8 +40,10 @@ _DAMAGED = (zlib.error, zstd.ZstdError, brotli.error, EOFError)
 
 def check_size(size: int) -> None:
     """Raise Refusal for a body with more bytes than are read."""
-    if size > LARGEST:
-        raise RefusedRequest(413, _("A request can have up to {count} MB.", count=LARGEST >> 20))
+    if size > LARGEST_CLIENT_BODY:
+        raise RefusedRequest(
+            413, _("A request can have up to {count} MB.", count=LARGEST_CLIENT_BODY >> 20)
+        )
 
 
 def decoded(body: bytes, encoding: str) -> bytes:
@@ -53,7 +55,7 @@ def decoded(body: bytes, encoding: str) -> bytes:
             raise RefusedRequest(415, _("The encoding “{name}” is not known here.", name=name))
         decoder = _DECODERS[name]()
         try:
-            body = decoder.decompress(body, LARGEST + 1)
+            body = decoder.decompress(body, LARGEST_CLIENT_BODY + 1)
         except _DAMAGED:
             body = b""
         check_size(len(body))
@@ -68,8 +70,8 @@ def stream_decoder(encoding: str) -> Callable[[bytes], bytes]:
     name = encoding.strip().lower()
     if name not in {*_PLAIN, *_DECODERS}:
         raise ValueError(name)
-    made, left = None if name in _PLAIN else _DECODERS[name](), LARGEST
-    options = {"output_buffer_limit" if name == "br" else "max_length": LARGEST}
+    made, left = None if name in _PLAIN else _DECODERS[name](), LARGEST_CLIENT_BODY
+    options = {"output_buffer_limit" if name == "br" else "max_length": LARGEST_CLIENT_BODY}
     read = getattr(made, "decompress", None) or getattr(made, "process", None)
 
     def take(chunk: bytes) -> bytes:

@@ -32,7 +32,7 @@ from condense import noop
 log = logging.getLogger(__name__)
 
 # Of the window, in percent: clients condense by themselves above this.
-MOST = 70
+MOST_PERCENT = 70
 CHANGED = noop("The program went on otherwise meanwhile, so the summary was dropped.")
 
 
@@ -66,7 +66,7 @@ class FoldLog(AttemptLog):
 
 def _budget(terms: TurnSettings) -> condense.Budget:
     budget = terms.budget()
-    return replace(budget, threshold=min(MOST, budget.percent(budget.condenses_at)))
+    return replace(budget, threshold=min(MOST_PERCENT, budget.percent(budget.condenses_at)))
 
 
 def fold_if_due(request: GatewayRequest, conversation: Conversation, tokens: int) -> None:

@@ -24,7 +24,7 @@ _OTHER = re.compile(r"x-(?!parent-)[\w-]+-session-id")
 _AGENTS = ("x-claude-code-agent-id", "thread-id")
 # A sub-agent's session names the one that it works for.
 _PARENT = "x-parent-session-id"
-LONGEST_NAME = 200
+LONGEST_SESSION_NAME = 200
 # From this share on two requests are of the same agent.
 ALIKE = 0.5
 # How clients begin when they ask for a summary or suggestion, and what else says so.
@@ -82,7 +82,7 @@ def is_of_system(item: object) -> bool:
 
 def _short(name: str) -> str:
     """Return a name as it is stored."""
-    return hashlib.sha256(name.encode()).hexdigest() if len(name) > LONGEST_NAME else name
+    return hashlib.sha256(name.encode()).hexdigest() if len(name) > LONGEST_SESSION_NAME else name
 
 
 @dataclass(frozen=True, slots=True)

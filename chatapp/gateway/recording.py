@@ -23,7 +23,7 @@ from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
 from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.providers.stream_errors import said_in
-from chatapp.storage.partial_replies import PAUSE, RetriedWrites, kept_draft, partial_replies
+from chatapp.storage.partial_replies import WRITE_PAUSE, RetriedWrites, kept_draft, partial_replies
 from chatapp.turns import actions
 from condense import noop
 
@@ -31,16 +31,16 @@ log = logging.getLogger(__name__)
 
 GONE = noop("The client ended the request.")
 UNREACHED = noop("The provider can't be reached.")
-CUT = noop("The provider's answer broke off.")
-REFUSED = noop("The provider answered with status {status}. {said}")
-UNREAD = noop("The answer was passed on, and could not be read here.")
+ANSWER_BROKE_OFF = noop("The provider's answer broke off.")
+ANSWERED_STATUS = noop("The provider answered with status {status}. {said}")
+ANSWER_UNREAD = noop("The answer was passed on, and could not be read here.")
 # Of an error's text so much is kept.
 LONGEST_ERROR = 2_000
 OK = range(200, 300)
 # Seconds after which a request that waits for its answer is stored meanwhile …
 SOON = 0.05
 # … and for which an answer waits at most until its request is stored, if others wait for that too.
-PATIENCE = 5.0
+STORE_TIMEOUT = 5.0
 
 
 @dataclass(eq=False, slots=True)
@@ -82,7 +82,7 @@ class Recording:
         if self in _unstored and sum(not one.is_over for one in _unstored) > least:
             self._begin()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._opened.wait(), PATIENCE if least else None)
+                await asyncio.wait_for(self._opened.wait(), STORE_TIMEOUT if least else None)
 
     def take(self, chunk: bytes) -> None:
         """Take in a piece of the answer that has gone out; by the first one the record begins."""
@@ -119,7 +119,7 @@ class Recording:
             if self.is_over and not self._chunks:
                 return
             if not self.is_over:
-                await async_tasks.tick(PAUSE)
+                await async_tasks.tick(WRITE_PAUSE)
 
     async def run(self) -> None:
         """Store the request, drafts of the answer twice a second, and its end."""
@@ -145,7 +145,7 @@ class Recording:
             await saver.save(store.close_call, opened, outcome)
         except Exception:
             log.exception("an answer that went through the gateway is recorded in part")
-            outcome = self._outcome(Ended(request.dialect.reply(), UNREAD), opened)
+            outcome = self._outcome(Ended(request.dialect.reply(), ANSWER_UNREAD), opened)
             await saver.save(store.close_call, opened, outcome)
         partial_replies.forget(opened.call.pk)
         await reading(actions.announce_change)(talk.pk)
@@ -174,11 +174,11 @@ class Recording:
             if self.status in OK:
                 ended.take(request_bytes.decode(whole))
             else:
-                ended.error = REFUSED.format(status=self.status, said=_error_in(whole))
+                ended.error = ANSWERED_STATUS.format(status=self.status, said=_error_in(whole))
         except ErrorEvent as error:
             ended.error = str(error.body)[:LONGEST_ERROR]
         except ValueError:
-            ended.error = UNREAD
+            ended.error = ANSWER_UNREAD
         while not self.is_over:
             await self._more.wait()
             self._more.clear()
@@ -190,7 +190,7 @@ class Recording:
         is_whole = reply.finished and not ended.error
         is_measured = is_whole and bool(usage.prompt)
         if not is_whole:
-            problem, blocks = self.lost or ended.error or CUT, draft.content
+            problem, blocks = self.lost or ended.error or ANSWER_BROKE_OFF, draft.content
             turn = Turn.Status.STOPPED if self.lost == GONE else Turn.Status.FAILED
             reason = "stopped" if self.lost == GONE else "error"
         if not is_measured:

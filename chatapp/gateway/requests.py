@@ -15,7 +15,9 @@ from chatapp.gateway.dialects import Dialect, RefusedRequest, RequestFacts
 from chatapp.models import ApiToken, Message, Profile
 from condense import noop
 
-UNREADABLE = noop("The client's request could not be read, so only its bytes are on record.")
+REQUEST_UNREADABLE = noop(
+    "The client's request could not be read, so only its bytes are on record."
+)
 ODD = noop("Some of what the client sent could not be read; its bytes are on record.")
 
 
@@ -84,4 +86,4 @@ class GatewayRequest:
     @property
     def problem(self) -> str:
         """A sentence on its parts that are not on record as messages, "" if all are."""
-        return UNREADABLE if not self.body.value else ODD if self.history.odd else ""
+        return REQUEST_UNREADABLE if not self.body.value else ODD if self.history.odd else ""

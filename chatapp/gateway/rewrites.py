@@ -18,7 +18,7 @@ from condense import noop
 
 log = logging.getLogger(__name__)
 
-FAILED = noop("Recall or condensing failed here, so the request went out without it.")
+REWRITE_FAILED = noop("Recall or condensing failed here, so the request went out without it.")
 
 Links = Sequence[HistoryLink | None]
 
@@ -51,7 +51,7 @@ class Rewriter:
                 return work()
         except Exception:
             log.exception("a request of the gateway goes out without what was recalled or folded")
-            self.problem = FAILED
+            self.problem = REWRITE_FAILED
             return None
 
     def _recall(self) -> Sequence[dict[str, Any]]:

@@ -21,7 +21,7 @@ from chatapp.models.database import insert, lock
 from chatapp.storage.request_reader import RequestReader
 
 # Digests that are looked for in one query, beginning with the longest history.
-AT_ONCE = 50
+DIGESTS_AT_ONCE = 50
 # So many conversations may have a history's end. With this share of words in common, in so many
 # characters, answers are the same.
 MOST_RECENT, ALIKE, COMPARED = 10, 0.85, 10_000
@@ -82,8 +82,8 @@ def _with_history(request: GatewayRequest) -> Conversation | None:
     entries = [one for one in request.history.entries if not one.is_told]
     if any(map(_refers, entries)):
         return None
-    for end in range(len(entries), 0, -AT_ONCE):
-        part = [one.digest for one in entries[max(0, end - AT_ONCE) : end]]
+    for end in range(len(entries), 0, -DIGESTS_AT_ONCE):
+        part = [one.digest for one in entries[max(0, end - DIGESTS_AT_ONCE) : end]]
         # Most histories that are new have nothing in common with any other.
         if not HistoryLink.objects.filter(digest__in=part).exists():
             continue

@@ -16,7 +16,7 @@ from chatapp.project.sentences import translate as _
 # Bytes of the longest body that any page takes, with what a form puts around its files.
 LARGEST_BODY = 256 * 1024 * 1024
 # Bytes that the application is handed at once.
-PIECE = 64 * 1024
+BODY_PIECE = 64 * 1024
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -82,7 +82,7 @@ async def _messages(body: io.BufferedIOBase, receive: Receive) -> AsyncIterator[
     message = await receive()
     if message["type"] == "http.request":
         with body:
-            while len(piece := body.read(PIECE)) == PIECE:
+            while len(piece := body.read(BODY_PIECE)) == BODY_PIECE:
                 yield {"type": "http.request", "body": piece, "more_body": True}
         message = {"type": "http.request", "body": piece, "more_body": False}
     while True:

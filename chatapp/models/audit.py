@@ -30,7 +30,7 @@ from chatapp.models.errors import AppendOnly
 from chatapp.models.messages import Message
 
 # Stands in all that is hashed; another way to hash gets another name.
-FORMAT = "palimpsest audit 1"
+CHAIN_FORMAT = "palimpsest audit 1"
 
 
 def written(value: Any) -> str:
@@ -45,7 +45,7 @@ def moment(at: datetime) -> str:
 
 def beginning(conversation: str) -> str:
     """Return the stand-in for a hash before the first entry of a conversation's chain."""
-    return hashed(written([FORMAT, conversation]))
+    return hashed(written([CHAIN_FORMAT, conversation]))
 
 
 def commit(salt: str, content: Any) -> str:
@@ -133,7 +133,7 @@ class AuditEntry(models.Model):
     @property
     def expected_hash(self) -> str:
         """The hash of the entry's place, kind, moment, payload and predecessor."""
-        place = [FORMAT, str(self.conversation_id), self.number]
+        place = [CHAIN_FORMAT, str(self.conversation_id), self.number]
         told = [self.kind, moment(self.at), self.payload, self.previous]
         return hashed(written([*place, *told]))
 

@@ -22,7 +22,7 @@ from chatapp.models.questions import Review
 from chatapp.models.turns import Turn
 
 # The newest calls of all, among which those of one profile are looked for.
-LOOKED_AT = 1_000
+CALLS_LOOKED_AT = 1_000
 # The tokens of a call's prompt, as far as its provider reported them.
 PROMPT = models.F("tokens_input") + models.F("tokens_cache_read") + models.F("tokens_cache_write")
 # The number of calls, and the tokens that they read and wrote.
@@ -206,7 +206,7 @@ def pace_of(profile: int) -> SqlStatement:
         known = [seconds / read for seconds, read in rows if read]
         return median(known) if known else None
 
-    return SqlStatement(sql, (LOOKED_AT, profile), take)
+    return SqlStatement(sql, (CALLS_LOOKED_AT, profile), take)
 
 
 @StatementFunction

@@ -155,4 +155,4 @@ _POSTGRESQL = IndexLanguage(
     both=" & ",
     either=" | ",
 )
-LANGUAGES = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}
+INDEX_LANGUAGES = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}

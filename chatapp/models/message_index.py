@@ -23,7 +23,7 @@ import condense
 from chatapp.models.conversations import Conversation
 from chatapp.models.database import SqlStatement, execute, is_shared, piece, together
 from chatapp.models.errors import IndexDamaged
-from chatapp.models.index_languages import LANGUAGES, PART, IndexLanguage, vector
+from chatapp.models.index_languages import INDEX_LANGUAGES, PART, IndexLanguage, vector
 from chatapp.project.search import Query
 
 log = logging.getLogger(__name__)
@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 # So many of the newest messages that have the words are compared by how much they are about them.
 COMPARED = 1_000
 # Letters of a beginning that so many words have that other words say better where to look.
-BEGINNING = 1
+SHORTEST_PREFIX = 1
 # Messages that are read at once where the index is made anew; each may hold images.
-BATCH = 50
+INDEXED_AT_ONCE = 50
 # Pages of the index that are written in one transaction where it is merged.
 MERGED = 500
 
@@ -135,7 +135,7 @@ def _texts(block: Any) -> Iterator[str]:
 
 
 def _language() -> IndexLanguage:
-    return LANGUAGES[connection.vendor]
+    return INDEX_LANGUAGES[connection.vendor]
 
 
 @receiver(connection_created)
@@ -277,8 +277,8 @@ def rebuild() -> None:
     for statement in _language().rebuild:
         execute(statement)
     if _language().insert:
-        messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=BATCH)
-        for rows in batched(messages, BATCH):
+        messages = apps.get_model("chatapp", "Message").objects.iterator(chunk_size=INDEXED_AT_ONCE)
+        for rows in batched(messages, INDEXED_AT_ONCE):
             add(rows)
 
 
@@ -314,7 +314,7 @@ def _select(statement: str, query: Query, **values: Any) -> list[tuple[Any, ...]
     whole = [[(one, False)] for one in phrases[:-1]]
     values["asked"] = language.expression([*whole, [(phrases[-1], True)]])
     match = language.matches("%(asked)s")
-    if whole and len(phrases[-1]) <= BEGINNING and language.afterwards:
+    if whole and len(phrases[-1]) <= SHORTEST_PREFIX and language.afterwards:
         values["whole"] = language.expression(whole)
         match = f"{language.matches('%(whole)s')} AND {language.afterwards}"
     parts = {name: getattr(language, name) for name in ("chat", "own", "fit", "badness", "join")}

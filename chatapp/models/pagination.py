@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-SEPARATOR = "_"
+CURSOR_SEPARATOR = "_"
 # Digits; what is counted or numbered here has fewer.
 LONGEST_NUMBER = 9
 
@@ -19,12 +19,12 @@ def read_number(text: str) -> int | None:
 
 def write_cursor(row: Any, when: datetime) -> str:
     """Return the cursor of the page after ``row``."""
-    return f"{when.isoformat()}{SEPARATOR}{row.pk}"
+    return f"{when.isoformat()}{CURSOR_SEPARATOR}{row.pk}"
 
 
 def read_cursor(text: str) -> tuple[datetime, str] | None:
     """Return the moment and key in a cursor; anything else means the first page."""
-    stamp, found, pk = text.partition(SEPARATOR)
+    stamp, found, pk = text.partition(CURSOR_SEPARATOR)
     try:
         when, key = parse_datetime(stamp), uuid.UUID(pk)
     except ValueError:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
-from chatapp.tools.command_syntax import LONGEST_TEXT, NAME
+from chatapp.tools.command_syntax import COMMAND_NAME, LONGEST_TEXT
 
 # Characters; a prompt goes with every request, the condensing prompt with every summary.
 LONGEST_PROMPT = 200_000
@@ -218,7 +218,7 @@ class SavedCommand(models.Model):
         max_length=40,
         validators=[
             RegexValidator(
-                rf"\A{NAME.pattern}\Z",
+                rf"\A{COMMAND_NAME.pattern}\Z",
                 _("A name has small letters, digits, hyphens and underscores, and at most 40."),
             )
         ],

@@ -44,7 +44,7 @@ LOCK = 5_013_072_171
 # Seconds between two signs of life, and between two looks while somebody gives none.
 INTERVAL, HURRY = 2.0, 0.5
 # Seconds without a new sign, by the database's clock, after which a process is watched …
-SILENT = 4.0
+SILENT_SECONDS = 4.0
 # … and for which it then has to give none, as this process sees it, to be gone …
 WATCHED = 2.5
 # … which begin anew after a look that failed or came so late: others may have waited as well.
@@ -210,7 +210,7 @@ class Observer:
     def look(self) -> list[str]:
         """Sign, look at the others, and return those that are gone since."""
         before, self._looked = self._looked, -LATE
-        was_known, found = Process.objects.sign(self._kind, workers(), SILENT)
+        was_known, found = Process.objects.sign(self._kind, workers(), SILENT_SECONDS)
         if not was_known and self._has_signed:
             log.warning("others took this process for gone, and may have ended what it works on")
         self._has_signed = True

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from chatapp.project.installation import PROGRAM, how_to_install
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 # A disk without room, and a user's share of one that is used up.
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -23,7 +23,7 @@ def main() -> int:
     try:
         return _run()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
 
 
 def _speak_utf8() -> None:

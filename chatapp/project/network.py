@@ -41,17 +41,17 @@ PROXIED = noop(
     "The proxy of this server did not let the call through, or did not reach the address. "
     "The operator names it in HTTPS_PROXY."
 )
-SILENT = noop("It does not answer in time.")
+HOST_SILENT = noop("It does not answer in time.")
 BROKE_OFF = noop("The connection broke off before there was an answer.")
 # Reasons that may be gone at the next try.
-PASSING = frozenset({NOBODY, NO_NAME, PROXIED, SILENT, BROKE_OFF})
+PASSING = frozenset({NOBODY, NO_NAME, PROXIED, HOST_SILENT, BROKE_OFF})
 # OpenSSL's numbers: not yet or no longer valid, and another host or address.
 _CERTIFICATES = {9: NOT_NOW, 10: NOT_NOW, 62: NOT_PROVEN, 64: NOT_PROVEN}
 # The first kind counts.
 _REASONS: tuple[tuple[type[BaseException] | UnionType, str], ...] = (
     (ssl.SSLError, NO_TLS),
     (socket.gaierror, NO_NAME),
-    (TimeoutError | httpx2.TimeoutException, SILENT),
+    (TimeoutError | httpx2.TimeoutException, HOST_SILENT),
     (ConnectionResetError | BrokenPipeError, BROKE_OFF),
     (OSError | httpx2.ConnectError, NOBODY),
 )

@@ -10,7 +10,7 @@ from typing import Self
 from condense import UNSPACED, fold, is_unspaced, space_out
 
 # Longer ones are cut: nobody types that much to find something.
-LONGEST = 200
+LONGEST_QUERY = 200
 # Characters of an excerpt, and how many of them stand before what was found.
 EXCERPT, BEFORE = 160, 40
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
@@ -38,7 +38,7 @@ class Query:
     @classmethod
     def read(cls, text: str) -> Self:
         """Return the query of a text; any text is a valid one."""
-        composed = unicodedata.normalize("NFC", text[:LONGEST])
+        composed = unicodedata.normalize("NFC", text[:LONGEST_QUERY])
         chunks = (quoted or bare for quoted, bare in _PHRASE.findall(composed))
         phrases = (tuple(_WORD.findall(space_out(chunk))) for chunk in chunks)
         return cls(tuple(filter(None, phrases)))

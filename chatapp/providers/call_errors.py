@@ -10,11 +10,11 @@ from email.utils import parsedate_to_datetime
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.project.network import HOST_SILENT as NOT_IN_TIME
 from chatapp.project.network import PASSING, PROXIED, host_of, why_unreached
-from chatapp.project.network import SILENT as NOT_IN_TIME
 from condense import noop, say
 
-SILENT = noop("The provider stopped answering.")
+PROVIDER_SILENT = noop("The provider stopped answering.")
 BROKE_OFF = noop("The stream broke off before the reply was complete.")
 DECLINED = noop("The model declined to answer this.")
 NO_MODEL = noop("{host} answered, but not as a model does. Check the base URL in Profiles.")
@@ -149,7 +149,7 @@ def explain_loss(error: Exception, asked: CallTarget, *, started: bool) -> Provi
     details = "\n".join([f"model: {asked.model}", f"host: {asked.host}", *lines])
     why = why_unreached(error, asked.proxy)
     if why == NOT_IN_TIME:
-        return ProviderError(SILENT, retryable=True, details=details)
+        return ProviderError(PROVIDER_SILENT, retryable=True, details=details)
     if started:
         return ProviderError(BROKE_OFF, retryable=True, details=details)
     if isinstance(error, ValueError):

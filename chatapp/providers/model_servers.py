@@ -13,7 +13,7 @@ from chatapp.providers import create_provider, provider_specs
 from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset
 
-PATIENCE = 60.0
+PROBE_TIMEOUT = 60.0
 # For a server of this machine: it answers at once, or it is not there.
 LOCAL_PATIENCE = 1.0
 _OF_THE_KEY = {401, 403}
@@ -66,7 +66,7 @@ async def probe(provider: ResilientProvider) -> ServerReport:
         return report
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
         try:
-            async with asyncio.timeout(PATIENCE), aclosing(provider.stream(asked)) as stream:
+            async with asyncio.timeout(PROBE_TIMEOUT), aclosing(provider.stream(asked)) as stream:
                 heard = [event async for event in stream]
         except TimeoutError:
             return replace(report, failure=condense.noop("The model did not answer in time."))
@@ -80,7 +80,7 @@ async def probe(provider: ResilientProvider) -> ServerReport:
             *_, body = [one.body for one in heard if isinstance(one, events.SentRequest)]
             counted = None
             with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(PROBE_TIMEOUT):
                     counted = await provider.count_tokens(_WITHOUT_TOOL)
             return replace(
                 report,
@@ -99,7 +99,7 @@ async def probe(provider: ResilientProvider) -> ServerReport:
 async def list_models(provider: ResilientProvider) -> ServerReport:
     """Return a report from the list of models alone, without a call to a model."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(PROBE_TIMEOUT):
             models = await provider.list_models()
     except TimeoutError:
         return ServerReport(failure=condense.noop("The server did not answer."))

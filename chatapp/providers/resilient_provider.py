@@ -18,12 +18,12 @@ from chatapp.providers.reasoning import stamped
 from chatapp.providers.specs import ListedModel
 from condense import noop
 
-UNREADABLE = noop("The provider's answer could not be understood. What came of it is kept.")
+ANSWER_UNREADABLE = noop("The provider's answer could not be understood. What came of it is kept.")
 BLOTTED = "[key]"
 # Tokens; what is less is no window.
 LEAST_WINDOW = 1_000
 # Fewer characters of a key in a row give nothing away.
-PIECE = 8
+TELLING_KEY_CHARS = 8
 SHORTEST_KEY = 4
 LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
 
@@ -152,7 +152,7 @@ class ResilientProvider:
         """Return the error for people, in which the key is blotted out."""
         if not isinstance(error, ProviderError):
             log.error("a provider failed in a way it should not", exc_info=error)
-            error = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
+            error = ProviderError(ANSWER_UNREADABLE, details=f"{type(error).__name__}: {error}")
         said = condense.change_texts(str(error), lambda text: text[:LONGEST_SENTENCE])
         error.args = (condense.change_texts(said, partial(scrub, key=self._key)),)
         error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
@@ -163,7 +163,7 @@ def scrub(text: str, key: str) -> str:
     """Return the text with the key, and every longer piece of it, blotted out."""
     if len(key) < SHORTEST_KEY:
         return text
-    size = min(len(key), PIECE)
+    size = min(len(key), TELLING_KEY_CHARS)
     pieces = {re.escape(key[start : start + size]) for start in range(len(key) - size + 1)}
     parts, end = [], 0
     # Pieces overlap: one is looked for from every character on.

@@ -37,7 +37,7 @@ from chatapp.providers.formats import Json, at, listed
 from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.request_bytes import read_events
 from chatapp.providers.specs import ListedModel, ProviderSpec
-from chatapp.providers.stream_errors import REFUSED, refusal_of
+from chatapp.providers.stream_errors import REFUSED_END, refusal_of
 from chatapp.providers.thinking_tags import ThinkTags, parted
 from condense import noop, say
 
@@ -45,14 +45,14 @@ LONGEST_NAME, LONGEST_REASON = 100, 40
 # Where servers have their list of models.
 _LISTS = ("data", "models", "result")
 # No prompt has more tokens: a larger number is a mistake, and no column could hold it.
-MOST_TOKENS = 2**31 - 1
+MOST_REPORTED_TOKENS = 2**31 - 1
 
 
 def as_tokens(value: object, least: int = 1) -> int | None:
     """Return a number of tokens that can be meant, None for anything else."""
     if isinstance(value, str | float) and re.fullmatch(r"[0-9]{1,9}(\.0+)?", str(value)):
         value = int(float(value))
-    return value if type(value) is int and least <= value <= MOST_TOKENS else None
+    return value if type(value) is int and least <= value <= MOST_REPORTED_TOKENS else None
 
 
 class StreamedReply(ABC):
@@ -351,7 +351,7 @@ def _usable(reply: StreamedReply, asked: CallTarget) -> events.ReplyCompleted:
     if reply.stop_reason == "model_context_window_exceeded":
         said = noop("The reply did not fit into what is left of the context window.")
         raise ContextOverflow(said)
-    if REFUSED.search(reply.stop_reason):
+    if REFUSED_END.search(reply.stop_reason):
         why = str(reply.stop_details.get("explanation") or "")
         details = str(dict(reply.stop_details)) if reply.stop_details else ""
         said = say("The model declined to answer this. {said}", said=why) if why else DECLINED

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 
 # Ends of an answer that are failures, and those that are refusals, however a server names them.
-FAILED = re.compile(
+FAILED_END = re.compile(
     r"(?i)error|fail|abort|cancel|network|malformed|time.?out|insufficient|overload"
 )
-REFUSED = re.compile(
+REFUSED_END = re.compile(
     r"(?i)content|safety|sensitiv|refus|recitation|prohibit|block|spii|moderat|guard"
 )
 # The status that an error's code, type or sentence stands for.
@@ -47,7 +47,7 @@ def error_in(said: object) -> object:
     if isinstance(base, dict) and isinstance(code := base.get("status_code"), int) and code:
         return base
     end = choice.get("finish_reason") or (isinstance(delta, dict) and delta.get("stop_reason"))
-    if isinstance(end, str) and FAILED.search(end):
+    if isinstance(end, str) and FAILED_END.search(end):
         return {"message": f"finish_reason: {end}"}
     if _KEYS.isdisjoint(said) or choices or str(said.get("code")) in {"0", "200"}:
         return None

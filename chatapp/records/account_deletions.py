@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 # Seconds between two looks for accounts that are due.
 AGAIN = 600.0
 # Seconds between two tries to have that done.
-PAUSE = 10.0
+RETRY_PAUSE = 10.0
 # So long what is on record as running is waited for.
-PATIENCE = timedelta(days=1)
+LONGEST_RUN = timedelta(days=1)
 
 
 def look_for_due(after: float = 0.0) -> None:
@@ -42,7 +42,7 @@ async def try_to_look_for_due(after: float = 0.0) -> None:
             log.warning("accounts that are due can't be looked for yet: %s", error)
         else:
             return
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(RETRY_PAUSE)
 
 
 async def delete_accounts() -> None:
@@ -74,7 +74,7 @@ def delete_due(is_stopped: Callable[[], bool] = lambda: False) -> None:
     for one in due.select_related("user"):
         try:
             _close(one.user)
-            if _is_at_rest(one.user) or one.due_at < now() - PATIENCE:
+            if _is_at_rest(one.user) or one.due_at < now() - LONGEST_RUN:
                 for _piece in erasure.erase(one.user, Path(settings.WORKSPACES_ROOT)):
                     if is_stopped():
                         return

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 # Seconds before each new try: a lock is soon given back, and a disk may get room again.
 WAITS = (0.5, 2.0, 5.0, 10.0)
 UNSAVED = noop("The server could not save what was written. {why}")
-UNREAD = noop("The server could not read what is stored. {why}")
+STORED_UNREAD = noop("The server could not read what is stored. {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class RetriedWrites:
 
     async def read[**P, T](self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of ``read``, as ``reading`` does; raise as ``save`` does."""
-        return await self._retry(partial(reading(read), *args, **kwargs), UNREAD)
+        return await self._retry(partial(reading(read), *args, **kwargs), STORED_UNREAD)
 
     async def _retry[T](self, work: Callable[[], Awaitable[T]], told: str) -> T:
         for attempt, seconds in enumerate(WAITS, 2):
@@ -77,7 +77,7 @@ class RetriedWrites:
 
 
 # Seconds from a change to its write, so that with the write itself it takes less than half a one …
-PAUSE = 0.3
+WRITE_PAUSE = 0.3
 # … and from one write to the next where something began that should be known at once.
 SHORTEST_PAUSE = 0.03
 
@@ -146,7 +146,7 @@ class PartialReplyWriter:
         try:
             while self._changed:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._hurry.wait(), PAUSE)
+                    await asyncio.wait_for(self._hurry.wait(), WRITE_PAUSE)
                 self._hurry.clear()
                 changed, self._changed = self._changed, set()
                 kept = [(number, self._open.get(number)) for number in changed]
@@ -164,7 +164,7 @@ class PartialReplyWriter:
                     self._is_failing = True
                     self._changed |= changed
                     # What is slow to fail should not be asked again at once.
-                    await asyncio.sleep(max(PAUSE, time.monotonic() - started))
+                    await asyncio.sleep(max(WRITE_PAUSE, time.monotonic() - started))
                 await asyncio.sleep(SHORTEST_PAUSE)
         finally:
             self.task = None

@@ -30,7 +30,7 @@ register.filter("in_words", languages.in_words)
 register.filter("browser", browser)
 
 # Words that scripts put on the page: of each a text, or the singular and the plural.
-TEXTS = tomllib.loads(Path(__file__).with_name("script_texts.toml").read_text("utf-8"))
+SCRIPT_TEXTS = tomllib.loads(Path(__file__).with_name("script_texts.toml").read_text("utf-8"))
 # Those that the server says, too, and those for calls of a tool that has none of its own.
 _SHARED = {
     "condensesAt": CONDENSES,
@@ -163,6 +163,6 @@ def script_texts() -> SafeString:
     tallies = {f"tally.{one.name}": one.tally for one in TOOL_SPECS.values() if one.tally}
     words = {
         name: gettext(one) if isinstance(one, str) else forms_of(*one)
-        for name, one in (TEXTS | tallies).items()
+        for name, one in (SCRIPT_TEXTS | tallies).items()
     }
     return json_script(_SHARED | words, "script-texts")

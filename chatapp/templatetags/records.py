@@ -11,7 +11,7 @@ register = template.Library()
 
 register.filter("strategy", strategy_name)
 
-LONGEST = 120  # characters of an excerpt
+LONGEST_RECORD_EXCERPT = 120  # characters of an excerpt
 # How lines of a difference begin that are no lines of a file.
 _HEADS = ("--- ", "+++ ", "diff --git ", "index ")
 # The old side of a new file's difference.
@@ -42,7 +42,7 @@ def new_lines(text: str) -> int | None:
 def excerpt(content: Any) -> str:
     """Return the beginning of a message's text, or the kind of its content."""
     line = " ".join(_words(content).split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return line if len(line) <= LONGEST_RECORD_EXCERPT else line[: LONGEST_RECORD_EXCERPT - 1] + "…"
 
 
 def _words(content: Any) -> str:

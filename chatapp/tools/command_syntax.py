@@ -20,9 +20,9 @@ SUFFIX = ".md"
 # Characters of a text, and of what is said about it; commands of one workspace.
 LONGEST_TEXT = 20_000
 LONGEST_LINE = 200
-MOST = 100
+MOST_COMMANDS = 100
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+COMMAND_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 # More of a path follows in "/usr/bin", and the end of a sentence in "/etc.": neither is a command.
 _CALL = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_-]{0,39})(?:\s+(.*))?", re.DOTALL)
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -93,8 +93,12 @@ def commands_in(workspace: Workspace) -> Iterator[SlashCommand]:
         return
     sources = (one.path for one in entries if one.kind == "file" and one.size <= LONGEST_TEXT)
     named = ((path.rpartition("/")[2].removesuffix(SUFFIX), path) for path in sources)
-    known = [(name, path) for name, path in named if NAME.fullmatch(name) and path.endswith(SUFFIX)]
-    for name, path in known[:MOST]:
+    known = [
+        (name, path)
+        for name, path in named
+        if COMMAND_NAME.fullmatch(name) and path.endswith(SUFFIX)
+    ]
+    for name, path in known[:MOST_COMMANDS]:
         try:
             command = read_command(name, workspace.read_text(path))
         except ToolError:

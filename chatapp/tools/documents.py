@@ -24,9 +24,9 @@ EDGE, MOST_PIXELS = 1_999, 64_000_000
 
 # Pages that are read, and characters in all.
 MAX_PAGES = 500
-MAX_TEXT = 5_000_000
+MAX_DOCUMENT_CHARS = 5_000_000
 # Seconds of a processor that a document is worth.
-PATIENCE = 20
+PARSE_SECONDS = 20
 
 # Characters of base64 that tell an image's type.
 _BEGINNING = 32
@@ -36,7 +36,7 @@ _OFFICE = {"docx": b"word/document", "xlsx": b"xl/workbook", "pptx": b"ppt/prese
 _READER = f"""
 import anytomd, html, io, re, resource, sys, zipfile
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-resource.setrlimit(resource.RLIMIT_CPU, ({PATIENCE}, {PATIENCE}))
+resource.setrlimit(resource.RLIMIT_CPU, ({PARSE_SECONDS}, {PARSE_SECONDS}))
 limits = dict(format=sys.argv[1], max_zip_bytes=100_000_000, ocr=False)
 data = sys.stdin.buffer.read()
 text = anytomd.convert(data, **limits).markdown
@@ -44,10 +44,10 @@ text = anytomd.convert(data, **limits).markdown
 package = zipfile.ZipFile(io.BytesIO(data))
 for name in ("footnotes", "endnotes", "comments"):
     if f"word/{{name}}.xml" in package.namelist():
-        xml = package.open(f"word/{{name}}.xml").read({MAX_TEXT}).decode(errors="replace")
+        xml = package.open(f"word/{{name}}.xml").read({MAX_DOCUMENT_CHARS}).decode(errors="replace")
         said = ("".join(re.findall("<w:t(?: [^>]*)?>([^<]*)", one)) for one in xml.split("</w:p>"))
         text += "".join([f"\\n[{{name}}]", *(f"\\n{{html.unescape(one)}}" for one in said if one)])
-print(text[:{MAX_TEXT}])
+print(text[:{MAX_DOCUMENT_CHARS}])
 """
 
 # Some programs leave a mark of byte order or an empty line before it.
@@ -174,9 +174,9 @@ def read_pdf(data: bytes) -> tuple[str, int]:
         for page in pages[:MAX_PAGES]:
             texts.append(page.extract_text())
             size += len(texts[-1])
-            if size > MAX_TEXT:
+            if size > MAX_DOCUMENT_CHARS:
                 break
-            if time.thread_time() - began > PATIENCE:
+            if time.thread_time() - began > PARSE_SECONDS:
                 raise Unreadable(
                     noop("This PDF can't be read: its pages are too complicated."), "slow"
                 )
@@ -192,7 +192,7 @@ def read_pdf(data: bytes) -> tuple[str, int]:
     if not any(text.strip() for text in (*texts, form)):
         raise Unreadable(noop("This PDF holds no text, only pictures of pages."), "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    return "\n".join([*named, *filter(None, [form])])[:MAX_TEXT], len(pages)
+    return "\n".join([*named, *filter(None, [form])])[:MAX_DOCUMENT_CHARS], len(pages)
 
 
 def _form_of(reader: Any) -> str:

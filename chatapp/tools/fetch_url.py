@@ -21,12 +21,12 @@ from chatapp.tools.text_encodings import decode
 from chatapp.tools.workspace import WritableWorkspace
 
 # Characters of a page, and of an address.
-MAX_TEXT = 60_000
+MAX_PAGE_CHARS = 60_000
 MAX_URL = 2_000
 
 # Redirects that are followed, bytes that are read, and seconds for all of it.
 MAX_REDIRECTS = 5
-MAX_BYTES = 5 * 1024 * 1024
+MAX_PAGE_BYTES = 5 * 1024 * 1024
 TIMEOUT = 30.0
 
 _AGENT = "Palimpsest (a person's assistant; fetches one page at a time)"
@@ -74,7 +74,7 @@ def preview(_workspace: WritableWorkspace, arguments: Arguments) -> str:
 
 
 async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
-    """Return the page's text, cut at ``MAX_TEXT`` characters."""
+    """Return the page's text, cut at ``MAX_PAGE_CHARS`` characters."""
     if len(arguments.url) > MAX_URL:
         raise ToolError(f"An address has at most {MAX_URL:,} characters.")
     try:
@@ -87,19 +87,19 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
     if kind and not _TEXTS.fullmatch(kind):
         raise ToolError(f"This address is {kind}, and only text can be read.")
     try:
-        text, _, _ = decode(body[:MAX_BYTES])
+        text, _, _ = decode(body[:MAX_PAGE_BYTES])
     except UnicodeError as error:
         raise ToolError("This address is no text.") from error
     if kind in {"text/html", "application/xhtml+xml"}:
         text = await asyncio.to_thread(text_of_html, text)
     note = f"[{url}, HTTP {response.status_code}, {kind or 'of no type'}]"
-    if len(body) > MAX_BYTES or len(text) > MAX_TEXT:
-        note += f"\n[Only the first {min(len(text), MAX_TEXT):,} characters.]"
-    return ToolOutcome(f"{note}\n{text[:MAX_TEXT]}", is_error=response.status_code >= _FAILED)
+    if len(body) > MAX_PAGE_BYTES or len(text) > MAX_PAGE_CHARS:
+        note += f"\n[Only the first {min(len(text), MAX_PAGE_CHARS):,} characters.]"
+    return ToolOutcome(f"{note}\n{text[:MAX_PAGE_CHARS]}", is_error=response.status_code >= _FAILED)
 
 
 async def _fetch(url: str, guard: Guard) -> tuple[str, httpx2.Response, bytes]:
-    """Return the last address with its response and body, which is over ``MAX_BYTES`` if cut.
+    """Return the last address with its response and body, which is over ``MAX_PAGE_BYTES`` if cut.
 
     Raises ToolError, AddressRefused, or OSError if a name has no address.
     """
@@ -126,7 +126,7 @@ async def _read(response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > MAX_BYTES:
+        if len(body) > MAX_PAGE_BYTES:
             break
     return bytes(body)
 

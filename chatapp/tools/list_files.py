@@ -9,8 +9,8 @@ from chatapp.tools.arguments import argument
 from chatapp.tools.workspace import SKIPPED, Workspace, show_size
 
 # Lines, and characters in all: a listing is for finding the way, not for reading.
-MAX_LINES = 500
-MAX_TEXT = 50_000
+MAX_LISTED_LINES = 500
+MAX_LISTED_CHARS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
     entries = workspace.walk(arguments.path, recursive=arguments.recursive)
     lines: list[str] = []
     length = 0
-    for entry in itertools.islice(entries, MAX_LINES + 1):
+    for entry in itertools.islice(entries, MAX_LISTED_LINES + 1):
         line = f"{entry.path}/" if entry.kind == "folder" else f"{entry.path} ({entry.kind})"
         if entry.kind == "file":
             line = f"{entry.path} ({show_size(entry.size)})"
         elif entry.closed and arguments.recursive:
             line += " (not listed)"
         length += len(line) + 1
-        if len(lines) == MAX_LINES or length > MAX_TEXT:
+        if len(lines) == MAX_LISTED_LINES or length > MAX_LISTED_CHARS:
             lines.append(f"[Only the first {len(lines):,} entries. List a folder inside instead.]")
             break
         lines.append(line)

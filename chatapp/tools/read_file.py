@@ -10,9 +10,9 @@ from chatapp.tools.documents import image_of, read_document
 from chatapp.tools.workspace import Workspace, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.
-MAX_LINES = 2_000
-MAX_TEXT = 100_000
-MAX_LINE = 2_000
+MAX_READ_LINES = 2_000
+MAX_READ_CHARS = 100_000
+MAX_READ_LINE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ SPEC = ToolSpec(
     name="read_file",
     description=(
         "Read a text file, the text of a PDF, .docx, .xlsx or .pptx, or an image. Each line comes "
-        f"with its number and a tab before it. One call returns at most {MAX_LINES:,} lines or "
-        f"{MAX_TEXT:,} characters and says how to read on."
+        "with its number and a tab before it. One call returns at most "
+        f"{MAX_READ_LINES:,} lines or {MAX_READ_CHARS:,} characters and says how to read on."
     ),
     tally=condense.plural("Read {count} file", "Read {count} files"),
 )
@@ -55,11 +55,11 @@ def _lines(lines: list[str], arguments: Arguments) -> str:
     if first > last:
         raise ToolError("The argument 'end_line' must not be before 'start_line'.")
     numbered: list[str] = []
-    room = MAX_TEXT
-    for number, line in enumerate(lines[first - 1 : last][:MAX_LINES], start=first):
-        rest = len(line) - MAX_LINE
+    room = MAX_READ_CHARS
+    for number, line in enumerate(lines[first - 1 : last][:MAX_READ_LINES], start=first):
+        rest = len(line) - MAX_READ_LINE
         more = f"… [{rest:,} more characters in this line]" if rest > 0 else ""
-        one = f"{number:>6}\t{line[:MAX_LINE]}{more}"
+        one = f"{number:>6}\t{line[:MAX_READ_LINE]}{more}"
         room -= len(one) + 1
         if room < 0 and numbered:
             break

@@ -9,7 +9,7 @@ from chatapp.tools.arguments import argument
 from chatapp.tools.search_history import HiddenMessages
 
 # Characters of one call.
-MAX_TEXT = 30_000
+MAX_MESSAGE_CHARS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ async def run(history: HiddenMessages, arguments: Arguments) -> str:
     text = await history.read(arguments.number)
     if text is None:
         raise ToolError(f"This conversation has no message {arguments.number}.")
-    part = text[arguments.start : arguments.start + MAX_TEXT]
+    part = text[arguments.start : arguments.start + MAX_MESSAGE_CHARS]
     if not part:
         raise ToolError(f"Message {arguments.number} has only {len(text):,} characters.")
     reached = arguments.start + len(part)

@@ -9,7 +9,7 @@ from chatapp.tools.arguments import argument
 from chatapp.tools.long_outputs import Outputs, find_output, plain
 
 # Bytes of one call.
-MOST = 40_000
+MOST_OUTPUT_BYTES = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ def run(outputs: Outputs, arguments: Arguments) -> str:
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(arguments.start)
-        text = plain(file.read(MOST))
-    reached = arguments.start + MOST
+        text = plain(file.read(MOST_OUTPUT_BYTES))
+    reached = arguments.start + MOST_OUTPUT_BYTES
     if arguments.start >= size:
         raise ToolError(f"This output has only {size:,} bytes.")
     if reached < size:

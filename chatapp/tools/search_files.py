@@ -22,12 +22,12 @@ from chatapp.tools.workspace import Workspace
 
 # One call's share of the context: matching lines, characters in all and of one line.
 MAX_MATCHES = 200
-MAX_TEXT = 50_000
-MAX_LINE = 300
+MAX_FOUND_CHARS = 50_000
+MAX_SHOWN_LINE = 300
 
 # One call's share of the machine: seconds, and bytes read.
 MAX_SECONDS = 10.0
-MAX_BYTES = 500 * 1024 * 1024
+MAX_SEARCHED_BYTES = 500 * 1024 * 1024
 
 # Lines shown before and after a match.
 CONTEXT = 1
@@ -116,9 +116,9 @@ class _Used:
     @property
     def stopped(self) -> str:
         """The reason to stop the search, "" while it goes on."""
-        if self.matches >= MAX_MATCHES or self.text >= MAX_TEXT:
+        if self.matches >= MAX_MATCHES or self.text >= MAX_FOUND_CHARS:
             return f"{self.matches:,} matching lines were found"
-        if self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
+        if self.bytes >= MAX_SEARCHED_BYTES or time.monotonic() - self.started > MAX_SECONDS:
             return f"{self.files:,} files were searched"
         return ""
 
@@ -135,7 +135,7 @@ def _search(pattern: _Pattern, workspace: Workspace, path: str, used: _Used) -> 
     numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - used.matches))
     if numbers:
         block = "\n".join([path, *_with_context(data.decode().split("\n"), numbers)])
-        used.found.append(block[:MAX_TEXT])
+        used.found.append(block[:MAX_FOUND_CHARS])
         used.text += len(block)
         used.matches += len(numbers)
 
@@ -165,6 +165,6 @@ def _with_context(lines: list[str], numbers: list[int]) -> Iterator[str]:
         if shown >= 0 and first > shown + 1:
             yield "--"
         for one in range(first, min(number + CONTEXT, last) + 1):
-            more = "…" if len(lines[one]) > MAX_LINE else ""
-            yield f"{one + 1}{':' if one in matching else '-'} {lines[one][:MAX_LINE]}{more}"
+            more = "…" if len(lines[one]) > MAX_SHOWN_LINE else ""
+            yield f"{one + 1}{':' if one in matching else '-'} {lines[one][:MAX_SHOWN_LINE]}{more}"
             shown = one

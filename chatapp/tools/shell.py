@@ -37,7 +37,7 @@ MAX_OUTPUTS, MAX_ALL = 50, 1024 * 1024 * 1024
 SHOWN, PAUSE = 8_000, 0.25
 
 # Seconds that a supervisor has, after the time is up, to end all that it watches over.
-PATIENCE = 1.0
+SUPERVISOR_SECONDS = 1.0
 
 # Folders of the system that a command sees.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
@@ -74,7 +74,7 @@ class Shell:
         clearing = asyncio.create_task(clear_up(process))
         try:
             # The supervisor is faster, unless the command has ended or halted it.
-            async with asyncio.timeout(seconds + PATIENCE):
+            async with asyncio.timeout(seconds + SUPERVISOR_SECONDS):
                 await self._keep(process, output)
                 code = await process.wait()
         except TimeoutError:

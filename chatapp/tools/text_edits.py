@@ -27,9 +27,9 @@ MAX_COMPARED = 2_000_000
 MAX_ALIGNED = 500_000
 # Lines, and characters of one; what is longer is said in numbers.
 MAX_SHOWN = 2_000
-MAX_LINE = 1_000
+MAX_COMPARED_LINE = 1_000
 # Lines that are compared; beyond, the work grows with their square.
-MAX_LINES = 10_000
+MAX_COMPARED_LINES = 10_000
 
 SHAPE = (
     f"{_SEARCH}\n:start_line:N (optional)\n-------\nlines as they are\n{_MIDDLE}\n"
@@ -258,10 +258,10 @@ def show_difference(path: str, before: str | None, after: str) -> str:
     old, new = (before or "").splitlines(), after.splitlines()
     if before is not None and before == after:
         return ""
-    if len(old) + len(new) > MAX_LINES:
+    if len(old) + len(new) > MAX_COMPARED_LINES:
         return f"--- {path}\n+++ {path}\n[{len(old):,} lines become {len(new):,}.]"
     was = path if before is not None else "/dev/null"
     lines = list(islice(difflib.unified_diff(old, new, was, path, lineterm=""), MAX_SHOWN + 1))
     if len(lines) > MAX_SHOWN:
         lines[MAX_SHOWN:] = [f"[Only the first {MAX_SHOWN:,} lines of the difference.]"]
-    return "\n".join(line[:MAX_LINE] for line in lines) or f"--- {was}\n+++ {path}"
+    return "\n".join(line[:MAX_COMPARED_LINE] for line in lines) or f"--- {was}\n+++ {path}"

@@ -34,7 +34,7 @@ from condense import noop, open_folder, say
 MAX_FILE = 10 * 1024 * 1024
 
 # Levels below the folder that is walked, and entries of one folder.
-MAX_DEPTH = 40
+MAX_FOLDER_DEPTH = 40
 MAX_ENTRIES = 20_000
 
 # Folders that are not walked into unless they are named: thousands of files nobody wrote.
@@ -138,7 +138,7 @@ class Workspace:
             with self._opened(names) as found:
                 info = os.fstat(found)
                 if stat.S_ISDIR(info.st_mode):
-                    yield from _walk(found, here, MAX_DEPTH if recursive else 0, without)
+                    yield from _walk(found, here, MAX_FOLDER_DEPTH if recursive else 0, without)
                 else:
                     yield FolderEntry(here, "file", info.st_size)
 

@@ -21,7 +21,7 @@ from condense import noop
 log = logging.getLogger(__name__)
 
 # Turns that are closed in one go, so that pages see the first ones soon.
-MOST = 20
+CLOSED_AT_ONCE = 20
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Recovered:
 
 
 def recover(
-    most: int | None = MOST, *, enqueue: Callable[[Turn], None] = enqueue_turn
+    most: int | None = CLOSED_AT_ONCE, *, enqueue: Callable[[Turn], None] = enqueue_turn
 ) -> Recovered:
     """Close turns of processes that are gone; those that wait for a person go on waiting.
 

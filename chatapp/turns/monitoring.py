@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNREADABLE = "The database can't be read."
+DATABASE_UNREADABLE = "The database can't be read."
 WITHOUT_REDIS = "ok, but Redis can't be used: what other processes do shows late."
 
 # Seconds that Redis has for an answer, and the key that it keeps as long.
@@ -52,7 +52,7 @@ def answer(path: str, authorization: str) -> HttpResponse:
     match path:
         case "/healthz":
             # A restart may help where the database's file can't be read.
-            return _say("ok") if is_shared() or _is_readable() else _say(UNREADABLE, 503)
+            return _say("ok") if is_shared() or _is_readable() else _say(DATABASE_UNREADABLE, 503)
         case "/readyz":
             return _ready()
         case "/metrics":
@@ -77,7 +77,7 @@ def _ready() -> HttpResponse:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         log.exception("the database can't be read")
-        return _say(UNREADABLE, 503)
+        return _say(DATABASE_UNREADABLE, 503)
     if missing:
         return _say("The database has to be migrated.", 503)
     if folder_problem("DATA_DIR", settings.DATA_DIR):
@@ -124,7 +124,7 @@ def _redis(address: str) -> "Redis":
     )
 
 
-PREFIX = "palimpsest"
+METRIC_PREFIX = "palimpsest"
 # Outcomes that there will be: a number that is not there yet can't be seen to grow.
 _ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CAUSES = (Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
@@ -177,15 +177,15 @@ class _Now(Collector):
                 yield from self._shared()
         for name, says, value in self._gauges():
             if value is not None:
-                yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)
+                yield GaugeMetricFamily(f"{METRIC_PREFIX}_{name}", says, value=value)
 
     def _shared(self) -> Iterator[Metric]:
         """Yield the metrics that the processes of a cluster share."""
         told = {queue: numbers for queue, *numbers in execute(_SHARED)}
         says, age = "Oldest sign of life of all.", told[""][1] or 0
-        yield GaugeMetricFamily(f"{PREFIX}_oldest_heartbeat_seconds", says, value=age)
+        yield GaugeMetricFamily(f"{METRIC_PREFIX}_oldest_heartbeat_seconds", says, value=age)
         for place, (name, says) in enumerate(_OF_QUEUES):
-            gauge = GaugeMetricFamily(f"{PREFIX}_{name}", says, labels=("queue",))
+            gauge = GaugeMetricFamily(f"{METRIC_PREFIX}_{name}", says, labels=("queue",))
             for queue in ("turns", "background", "long"):
                 gauge.add_metric((queue,), float(told.get(queue, (0, 0))[place]))
             yield gauge

@@ -266,7 +266,7 @@ class RunningTurns:
             await recovering(crash_recovery.enqueue_unclaimed)()
             await give_back_idle()
 
-    async def _recover(self, most: int | None = crash_recovery.MOST) -> None:
+    async def _recover(self, most: int | None = crash_recovery.CLOSED_AT_ONCE) -> None:
         """Close the turns of processes that are gone, and continue those that wait."""
         gone, self._recovered = self._gone, -1
         done = await recovering(crash_recovery.recover)(most)
@@ -300,7 +300,7 @@ class RunningTurns:
             sizes.warm_up()
             await recovering(processes.begin)()
             # What only one process can use is left by all others, and closed before anybody comes.
-            await self._recover(crash_recovery.MOST if settings.CLUSTER else None)
+            await self._recover(crash_recovery.CLOSED_AT_ONCE if settings.CLUSTER else None)
             self.cleared_up = True
 
     def open(self) -> None:

@@ -50,7 +50,7 @@ def _read_run(turn: str) -> TurnContext | None:
 # Characters of the question and of the answer that are shown, and of a title.
 SHOWN, LONGEST = 2_000, 80
 # Tokens: a title is short, but some models think before they write it.
-MOST_TOKENS = 1_000
+MOST_TITLE_TOKENS = 1_000
 
 _AROUND = " \t\"'`*_#“”„«»."
 
@@ -81,7 +81,7 @@ async def name_conversation(run: TurnContext) -> bool:
     if not (question.strip() and answer.strip()):
         return False
     try:
-        provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
+        provider = await reading(provider_for)(run.profile, most=MOST_TITLE_TOKENS)
         # The turn is over, and half a title is none.
         calls = Calls(goes_on=False, keeps_parts=False)
         journal = ConversationJournal(run, Scale(overhead=0), RetriedWrites(Nobody()), calls)

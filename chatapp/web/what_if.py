@@ -31,7 +31,7 @@ from chatapp.project.sentences import translate as _
 
 ZERO = Decimal(0)
 # Messages that are gone through to see how often it would have condensed; the newest ones.
-MOST = 2_000
+MOST_MESSAGES = 2_000
 # Facts that are listed of those that are lost, and of those that are not in the originals.
 LISTED = 50
 
@@ -86,7 +86,7 @@ def read_baseline(terms: TurnSettings, seen: Sequence[condense.Message] = ()) ->
 
 def read_written(conversation: Conversation) -> Sequence[condense.Message]:
     """Return the newest messages that were not taken back, as if nothing had been condensed."""
-    rows = conversation.messages.written().in_force().order_by("-seq")[:MOST]
+    rows = conversation.messages.written().in_force().order_by("-seq")[:MOST_MESSAGES]
     messages = map(message_store.to_engine, reversed(rows))
     return [
         replace(one, position=None, tags=condense.Tags(pinned=one.tags.pinned)) for one in messages

@@ -22,7 +22,7 @@ BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
 INHERIT = -1  # as a profile's threshold: that of the settings holds
 
-OUT_OF_RANGE = "The %s threshold of %g %% is not between %s and %s: not used"
+THRESHOLD_OUT_OF_RANGE = "The %s threshold of %g %% is not between %s and %s: not used"
 LATEST_TURNS = 5  # as many as the next one may be like
 
 Rule = Literal["threshold", "allowed"]
@@ -189,7 +189,9 @@ def with_threshold(budget: Budget, resolvers: Iterable[Resolver], **asked: Any) 
 # A page asks for every conversation's threshold: each is complained of once.
 @lru_cache(maxsize=256)
 def _warn(found: Threshold) -> None:
-    logger.warning(OUT_OF_RANGE, found.source, found.percent, MIN_THRESHOLD, MAX_THRESHOLD)
+    logger.warning(
+        THRESHOLD_OUT_OF_RANGE, found.source, found.percent, MIN_THRESHOLD, MAX_THRESHOLD
+    )
 
 
 def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:

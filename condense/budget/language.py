@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from condense.messages import Message
 
-LOOKED_AT = 2_000  # characters of a message
+SAMPLE_CHARS = 2_000  # characters of a message
 NEWEST = 10  # messages that are looked at
 FEWEST = 2  # common words; one may be a name
 # A script that one language of many has to itself, or nearly; Japanese is written in Han, too.
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def language_of(text: str) -> str:
     """Return the code of a text's language, "" if it is unclear."""
-    text = text[:LOOKED_AT]
+    text = text[:SAMPLE_CHARS]
     words = _WORD.findall(text.casefold())
     for code, script in () if text.isascii() else _SCRIPTS.items():
         # Kana are in every Japanese sentence; else it is what most letters are of.

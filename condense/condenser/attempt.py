@@ -45,7 +45,7 @@ WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 # For the server's log: never what a message, a summary or an error says.
 STARTED = "attempt %s: %s, %s, %d tokens"
 SUCCEEDED = "attempt %s: %d → %d tokens (%+.0f %%), %d hidden, cost %s"
-FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
+ATTEMPT_FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 
 # Above this share of the size before, a condensation gained little for what it cost.
 LITTLE = 0.8
@@ -154,7 +154,7 @@ class AttemptRunner:
         following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
         told, name = following or "nothing", type(error).__name__
-        logger.info(FAILED, self.attempt.id, name, error.calls, error.cost, told)
+        logger.info(ATTEMPT_FAILED, self.attempt.id, name, error.calls, error.cost, told)
         self.hooks.tell(AttemptFailed(self.attempt, error))
         if following:
             self.hooks.tell(FellBack(self.attempt, following))

@@ -13,10 +13,10 @@ from condense.reduction.carryover import facts_of
 from condense.sentences import noop, say
 from condense.summaries.summarizer import Kit, SummaryRequest, budget_of, ignore, transcribe
 
-NAME = noop("contradictions")
+VALIDATOR_NAME = noop("contradictions")
 CONTRADICTS = noop("The summary says “{said}”, the facts say “{fact}”")
-UNREADABLE = noop("The check's answer could not be read")
-FAILED = noop("The check failed: {error}")
+CHECK_UNREADABLE = noop("The check's answer could not be read")
+CHECK_FAILED = noop("The check failed: {error}")
 LONGEST, MOST = 200, 20  # characters of a quote; contradictions that are told
 # Models put their JSON into a block of code.
 _ANSWER = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?", re.DOTALL)
@@ -30,7 +30,7 @@ async def find_contradictions(made: Reduction, situation: Situation, kit: Kit) -
     """
     blocks = await facts_of(made.hidden_among(situation.effective), situation)
     if not (facts := "\n\n".join([block.text for block in blocks])):
-        return Verdict(name=NAME)
+        return Verdict(name=VALIDATOR_NAME)
     asked = f"<facts>\n{facts}\n</facts>\n\n<summary>\n{made.summary}\n</summary>"
     request = SummaryRequest(
         load_prompt("contradictions"),
@@ -41,12 +41,12 @@ async def find_contradictions(made: Reduction, situation: Situation, kit: Kit) -
     try:
         answer = await transcribe(request, replace(kit, on_text=ignore))
     except CondenseError as error:
-        return Verdict(name=NAME, issues=(FAILED.format(error=error),))
+        return Verdict(name=VALIDATOR_NAME, issues=(CHECK_FAILED.format(error=error),))
     whole = "" if answer.is_cut or answer.called else answer.text
     issues = _issues_in(whole, made.summary, facts)
     if issues is None:
-        return Verdict(name=NAME, issues=(UNREADABLE,))
-    return Verdict(name=NAME, issues=issues, rejects=bool(issues))
+        return Verdict(name=VALIDATOR_NAME, issues=(CHECK_UNREADABLE,))
+    return Verdict(name=VALIDATOR_NAME, issues=issues, rejects=bool(issues))
 
 
 def _issues_in(answer: str, summary: str, facts: str) -> tuple[str, ...] | None:

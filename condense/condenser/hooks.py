@@ -223,7 +223,7 @@ _HEADING = re.compile(
 _SECTION = re.compile(r"^ {0,3}(\d{1,2})[.)] +([^:\n]{2,80}):", re.MULTILINE)
 _FORM = re.compile(r"<summary>\n([^<]{1,5000})</summary>")
 # A model that leaves out every second section did not follow the form.
-SECTIONS = 0.5
+LEAST_SECTIONS_SHARE = 0.5
 # In the languages that most models answer in; a refusal says nothing else, so it is short.
 _REFUSAL = re.compile(
     r"\b(?:I(?: am|\Wm) (?:sorry|unable|not able)|I (?:cannot|can\Wt|won\Wt)|as an AI\b"
@@ -241,9 +241,9 @@ DENSITY_FROM = 400  # characters; below that the ratio says little
 # So many places of a summary are looked for in what it hides; nearly all there is a copy.
 PROBES, PROBE, COPIED = 40, 60, 0.9
 # Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
-KEPT = 0.5
+LEAST_READABLE_SHARE = 0.5
 FEWEST = 3  # facts of a kind; a share of fewer is chance
-NAMED = 20  # missing facts, for the repair
+MISSING_NAMED = 20  # missing facts, for the repair
 _KEPT_KINDS = ("edited_files", "constraints")
 
 
@@ -305,7 +305,7 @@ async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
         return Verdict(name=noop("sections"))
     found = len(_HEADING.findall(reduction.summary))
     score = min(1.0, found / len(asked))
-    if score >= SECTIONS:
+    if score >= LEAST_SECTIONS_SHARE:
         return Verdict(name=noop("sections"), score=score)
     missing = [one for one in asked if one.casefold() not in reduction.summary.casefold()]
     issue = say(
@@ -357,10 +357,10 @@ async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
     tallies = [tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS]
     score = min([tally.score for tally in tallies if tally.total >= FEWEST], default=1.0)
-    if score >= KEPT:
+    if score >= LEAST_READABLE_SHARE:
         return Verdict(name=noop("facts"), score=score)
     gone = found.of("lost", "changed", "recoverable")
-    missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:NAMED]
+    missing = [one.text for one in gone if one.kind in _KEPT_KINDS][:MISSING_NAMED]
     issue = say("It leaves out: {missing}", missing="; ".join(missing))
     return Verdict(name=noop("facts"), score=score, issues=(issue,), rejects=True)
 

@@ -35,8 +35,8 @@ SHORTEST_CHARS, LONGEST_CHARS = 3, 100  # of a name; a longer URL is cut
 FEWEST_WORDS, MOST_WORDS, BESIDE_WORDS = 3, 10, 4  # of a quote; on each side in a long sentence
 SENTENCE_CHARS = 200  # on each side that are searched for the ends of the sentence
 TYPED_CHARS = 600  # numbers of a longer message may be a log's
-READ_CHARS = 100_000  # of a message
-MOST = 1_000  # of a message
+QUOTED_CHARS_READ = 100_000  # of a message
+MOST_FIGURES = 1_000  # of a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
     """Yield a quote for each name, once, and for each figure; no numbers of a longer text."""
     found: dict[str, Quote] = {}
     for at, figure in _figures_in(text):
-        if figure in found or len(found) == MOST:
+        if figure in found or len(found) == MOST_FIGURES:
             continue
         quoted = Quote(quote(text, at, at + len(figure)), figure)
         is_typed = len(text) <= most_numbers or not _FIGURE.fullmatch(figure)
@@ -83,7 +83,7 @@ def quotes_in(text: str, *, most_numbers: int = TYPED_CHARS) -> Iterator[Quote]:
 
 def _figures_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield the figures and names in a text, each after its start."""
-    for match in _NAMED.finditer(text, 0, READ_CHARS):
+    for match in _NAMED.finditer(text, 0, QUOTED_CHARS_READ):
         figure = match[0].rstrip(".,:;!?()-/")[:LONGEST_CHARS]
         is_quoted = (
             match[0].startswith(("http", "#")) or text[match.start() - 1 : match.start()] == "`"

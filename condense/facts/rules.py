@@ -14,7 +14,7 @@ from condense.messages import Message
 LONGEST_CHARS = 300  # a longer sentence is no rule but a text
 CLAUSE_CHARS = 160  # of a long sentence or a question, from the clause that has the rule
 CLAUSES_CHARS = 2_000  # of a sentence whose clauses are looked at
-READ_CHARS = 50_000  # of a text; nobody writes so many rules
+RULE_CHARS_READ = 50_000  # of a text; nobody writes so many rules
 QUESTION_MARKS = ("?", "؟", "\uff1f")
 _STOPS = " ,;:\u060c\u2013\u2014\u3001\uff0c\uff1b\uff1a"
 _CLAUSE = re.compile(r"[,;:\u060c\u2013\u2014]\s+|[\u3001\uff0c\uff1b\uff1a]")
@@ -49,7 +49,7 @@ def own_sentences(
 
     What is pasted, or only supposed, is left out.
     """
-    text = _pattern("others", "pasted").sub("\n", text[:READ_CHARS])
+    text = _pattern("others", "pasted").sub("\n", text[:RULE_CHARS_READ])
     masked = _pattern("others", "quoted").sub(lambda one: "\u00b7" * len(one[0]), text)
     end = 0
     for one in sentences(masked):

@@ -9,7 +9,7 @@ from itertools import islice
 
 from condense.budget.language import language_of
 from condense.facts.quotes import quotes_in
-from condense.facts.rules import READ_CHARS, is_rule, may_back_rule
+from condense.facts.rules import RULE_CHARS_READ, is_rule, may_back_rule
 from condense.facts.texts import Shown, plain_text, sentences
 from condense.messages import Message
 from condense.recall.ranking import MemoryRecall
@@ -65,7 +65,7 @@ class _Originals:
         self._shown = cache(lambda number: Shown(self._texts[number]))
         # Sentences of a summary are about the same things.
         self._numbers_of = cache(self._index.numbers_of)
-        self._sentences = cache(lambda number: [*sentences(self._texts[number][:READ_CHARS])])
+        self._sentences = cache(lambda number: [*sentences(self._texts[number][:RULE_CHARS_READ])])
         # Words of another language than the originals' stand in none of them.
         self._is_same = not language or language in map(language_of, self._texts)
 

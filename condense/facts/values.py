@@ -11,7 +11,7 @@ from condense.facts.texts import Shown, plain, plain_text
 from condense.messages import Message, TextBlock
 from condense.recall.words import terms_in
 
-READ_CHARS = 30_000  # of a summary
+VALUE_CHARS_READ = 30_000  # of a summary
 SHARED = 0.5  # of the words that a figure was quoted with, for another to stand in its place
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _ABOUT = re.compile(
@@ -29,9 +29,11 @@ class Values:
         made = [one for one in others if one.is_summary or isinstance(kept, str)]
         blocks = [block for one in made for block in one.blocks]
         texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-        written = "\n".join([one for one in texts if not one.startswith(_COPIED)])[:READ_CHARS]
+        written = "\n".join([one for one in texts if not one.startswith(_COPIED)])[
+            :VALUE_CHARS_READ
+        ]
         self._prose, self._stated = Shown(written), defaultdict[str, list[Quote]](list)
-        for quote in quotes_in(written, most_numbers=READ_CHARS):
+        for quote in quotes_in(written, most_numbers=VALUE_CHARS_READ):
             self._stated[_shape(quote)].append(quote)
         self._messages = [*hidden, *[one for one in others if one not in made]]
 

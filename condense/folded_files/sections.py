@@ -14,7 +14,7 @@ from condense.folded_files.workspace import Ignore, VisibleFolder
 
 LIMIT = 50_000
 # Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.
-SECONDS = 20.0
+FOLD_SECONDS = 20.0
 # With less room left, a file and all that follow are left out.
 _LEAST_ROOM = 200
 _RESERVED = 100
@@ -30,7 +30,7 @@ def fold_files(
     *,
     limit: int = LIMIT,
     ignore: Ignore | None = None,
-    seconds: float = SECONDS,
+    seconds: float = FOLD_SECONDS,
 ) -> Folded:
     """Return the signatures of files in a workspace, the most important path first.
 

@@ -23,7 +23,7 @@ MARKDOWN = "markdown"
 _WORKER = Path(__file__).with_name("worker.py")
 
 # The endings of file names, by language.
-LANGUAGES: dict[str, list[str]] = tomllib.loads(
+ENDINGS_BY_LANGUAGE: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("languages.toml").read_text("utf-8")
 )
 # Roo Code shows nothing shorter. Here that holds for what has no signature: objects, elements,
@@ -77,7 +77,9 @@ parser = ParserProcess()
 def language_of(path: str) -> str | None:
     """Return the language of a file by its name, None if there is no grammar for it."""
     suffix = PurePosixPath(path).suffix.lower().removeprefix(".")
-    return next((name for name, extensions in LANGUAGES.items() if suffix in extensions), None)
+    return next(
+        (name for name, extensions in ENDINGS_BY_LANGUAGE.items() if suffix in extensions), None
+    )
 
 
 def read_definitions(path: str, source: bytes) -> str:

@@ -10,7 +10,7 @@ from condense.errors import SkipReason, Unfoldable
 from condense.folders import open_file
 
 RULES = ".rooignore"
-LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
+LARGEST_FILE = 1_000_000  # bytes, of a source file and of the ignore rules
 
 Ignore = Callable[[str], bool]
 
@@ -45,7 +45,7 @@ class VisibleFolder:
         try:
             with open_file(real) as file:
                 found = os.fstat(file.fileno())
-                source = file.read(LARGEST) if stat.S_ISREG(found.st_mode) else None
+                source = file.read(LARGEST_FILE) if stat.S_ISREG(found.st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
             raise Unfoldable(SkipReason.GONE) from None
         except IsADirectoryError:
@@ -54,7 +54,7 @@ class VisibleFolder:
             raise Unfoldable(SkipReason.UNREADABLE) from None
         if source is None:
             raise Unfoldable(SkipReason.NOT_A_FILE)
-        if found.st_size > LARGEST:
+        if found.st_size > LARGEST_FILE:
             raise Unfoldable(SkipReason.TOO_LARGE)
         if b"\0" in source:
             raise Unfoldable(SkipReason.BINARY)
@@ -68,7 +68,7 @@ def _read_rules(root: Path) -> Ignore:
     """
     try:
         with open_file(os.path.realpath(root / RULES)) as file:
-            text = file.read(LARGEST)
+            text = file.read(LARGEST_FILE)
     except FileNotFoundError:
         return lambda _path: False
     except OSError:

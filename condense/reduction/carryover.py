@@ -20,13 +20,15 @@ from condense.tokens.counters import TokenCounter
 Section = tuple[str, list[Block]]
 
 REQUEST = "## Newest Request, Verbatim"
-FIRST = "## First Message, Verbatim"
+FIRST_MESSAGE_TITLE = "## First Message, Verbatim"
 ANSWERED = "## Newest Request, Answered Already"
 IMAGES_HIDDEN = noop("The {what}'s images ({count}) did not fit and are hidden.")
 # Of a request that was answered, no more is needed than to know what it was about.
 ANSWERED_TOKENS = 200
-BEGINNING = 60  # characters that tell one request from another
-LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
+REQUEST_TELLING_CHARS = 60  # characters that tell one request from another
+CHARACTERS_LEFT_OUT = (
+    "\n[… {count} characters left out here; search the history for the whole request …]\n"
+)
 PIN = "## Pinned Message, Verbatim ("
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
@@ -40,7 +42,7 @@ WORKFLOWS = (
     "The following directives must be maintained across all future condensings:\n"
     "{blocks}\n</system-reminder>"
 )
-UNREAD = (
+UNREAD_REMINDER = (
     "The newest {messages} messages (about {tokens} tokens, {results} tool results among them) do "
     "not fit into the context and are hidden before they were read. Run a tool again in a way "
     "that answers less, or search the history."
@@ -72,10 +74,10 @@ def carry_answered(
 
     Such a request was answered; one that is worked on is carried already.
     """
-    message, request = newest_request(effective, (REQUEST, FIRST, ANSWERED))
+    message, request = newest_request(effective, (REQUEST, FIRST_MESSAGE_TITLE, ANSWERED))
     text = " ".join([block.text for block in request if isinstance(block, TextBlock)]).strip()
     told = "\n".join([block.text for block in left_out if isinstance(block, TextBlock)])
-    beginning = text[:BEGINNING]
+    beginning = text[:REQUEST_TELLING_CHARS]
     is_hidden = message is not None and message.id in made.hidden
     if not is_hidden or beginning in made.message.text or beginning not in told:
         return ()
@@ -86,11 +88,16 @@ def carry_first(effective: Sequence[Message], room: float, counter: TokenCounter
     """Carry the conversation's first message, which an earlier summary may carry already."""
     first = effective[0]
     made = first.is_summary or first.is_marker
-    return carry(_found_under(first, FIRST) if made else _said_in(first), room, counter, FIRST)
+    return carry(
+        _found_under(first, FIRST_MESSAGE_TITLE) if made else _said_in(first),
+        room,
+        counter,
+        FIRST_MESSAGE_TITLE,
+    )
 
 
 def newest_request(
-    effective: Sequence[Message], headings: Sequence[str] = (REQUEST, FIRST)
+    effective: Sequence[Message], headings: Sequence[str] = (REQUEST, FIRST_MESSAGE_TITLE)
 ) -> tuple[Message | None, Sequence[Block]]:
     """Return the newest request and its message, None if there is none.
 
@@ -157,7 +164,7 @@ def carry(
     text = "\n".join([block.text for block in request if isinstance(block, TextBlock)])
     images = tuple([block for block in request if isinstance(block, ImageBlock)])
     notes: list[str] = []
-    name = noop("first message") if heading == FIRST else noop("newest request")
+    name = noop("first message") if heading == FIRST_MESSAGE_TITLE else noop("newest request")
     if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
         notes.append(IMAGES_HIDDEN.format(what=name, count=len(images)))
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
@@ -171,16 +178,19 @@ def carry(
 
 
 def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> str:
-    """Return beginning and end of the text, as much as fits; ``BEGINNING`` characters at least."""
+    """Return beginning and end of the text, as much as fits.
+
+    They have ``REQUEST_TELLING_CHARS`` characters at least.
+    """
     kept, shortened = len(text), text
     while (
-        kept > BEGINNING
+        kept > REQUEST_TELLING_CHARS
         and (tokens := counter.count((TextBlock(f"{heading}\n{shortened}"),))) > room
     ):
         # A tenth less than the proportion: text is not equally dense everywhere.
-        kept = max(BEGINNING, min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens)))
+        kept = max(REQUEST_TELLING_CHARS, min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens)))
         end = kept // 2
-        gap = LEFT_OUT.format(count=len(text) - kept)
+        gap = CHARACTERS_LEFT_OUT.format(count=len(text) - kept)
         shortened = text[: kept - end] + gap + text[len(text) - end :]
     return min(text, shortened, key=len)
 
@@ -248,7 +258,7 @@ def tell_unread(unread: Sequence[Message], gauge: Gauge) -> Addition:
         return Addition()
     results = [result for message in unread for result in message.tool_results]
     tokens = gauge.size(unread)
-    text = UNREAD.format(messages=len(unread), tokens=tokens, results=len(results))
+    text = UNREAD_REMINDER.format(messages=len(unread), tokens=tokens, results=len(results))
     reminder = TextBlock(f"<system-reminder>\n{text}\n</system-reminder>")
     return Addition(blocks=(reminder,), notes=(text,))
 

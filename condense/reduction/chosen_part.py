@@ -24,9 +24,9 @@ from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 from condense.tokens.counters import TokenCount
 
-NAME = 60  # characters of a tool's name
+CONDENSED_NAME_CHARS = 60  # characters of a tool's name
 CONDENSED_TEXT = "[Tool output condensed: the summary of 1 result stands in its place]"
-LINE = "[Output of {name}, {size:,} characters, condensed. What it said:]\n{summary}"
+CONDENSED_LINE = "[Output of {name}, {size:,} characters, condensed. What it said:]\n{summary}"
 
 
 class ChosenMessages(ByModel):
@@ -154,8 +154,8 @@ class ChosenResult(ByModel):
         shown = message.with_content((answer.result,))
         written = await Writer(gauge, kit).write((shown,), prompt)
         size = len(str(content_to_api(answer.result.content or "")))
-        name = one_line(answer.call.name, NAME)
-        line = LINE.format(name=name, size=size, summary=written.summary)
+        name = one_line(answer.call.name, CONDENSED_NAME_CHARS)
+        line = CONDENSED_LINE.format(name=name, size=size, summary=written.summary)
         tags = Tags(clear_id=kit.new_id(), cleared={message.id: {answer.call.id: line}})
         content = (TextBlock(CONDENSED_TEXT),)
         made = make_reduction(self, (message,), content, tags, gauge=gauge, kit=kit)

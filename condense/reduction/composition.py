@@ -39,7 +39,7 @@ _BEGINNINGS = {
     "<system-reminder>\n## File Context: ": PartKind.FILES,
     carryover.REMINDER: PartKind.WORKFLOWS,
     f"{carryover.REQUEST}\n": PartKind.REQUEST,
-    f"{carryover.FIRST}\n": PartKind.REQUEST,
+    f"{carryover.FIRST_MESSAGE_TITLE}\n": PartKind.REQUEST,
     f"{carryover.ANSWERED}\n": PartKind.REQUEST,
     carryover.PIN: PartKind.PINS,
     "<environment_details>": PartKind.ENVIRONMENT,

@@ -22,7 +22,7 @@ SUMMARY_SHARE = 0.1
 LENGTH, WORDS = 0.04, 0.75
 FEWEST_WORDS = 150  # so that every section has a line or two
 # An analysis comes before the summary, and is about as long.
-TEXTS = 2
+TEXTS_PER_SUMMARY = 2
 
 
 class Strategy(Protocol):
@@ -94,7 +94,7 @@ def expected_usage(
     effective, budget = situation.effective, budget_of(summarizer, situation.budget)
     shown = situation.picked if situation.chosen else effective[: unread_tail(effective)]
     read = gauge.scale * gauge.size(shown)
-    asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
+    asked, output = counter.count(prompt), int(TEXTS_PER_SUMMARY * words_for(situation) / WORDS)
     output = min(output, budget.reserved)
     same = round(read + gauge.scale * gauge.fixed)
     caches = not situation.chosen and getattr(summarizer, "caches_prompts", False)

@@ -25,8 +25,8 @@ from condense.messages import (
 from condense.requests.tools_as_text import orphan_to_blocks, tool_to_text
 
 # The Messages API takes 32 MB; the rest is room for system prompt, tools and what a proxy adds.
-MAX_BYTES = 30_000_000
-LEFT_OUT = "[{kind} left out here: with it, the request would be too large]"
+MAX_REQUEST_BYTES = 30_000_000
+MEDIA_LEFT_OUT = "[{kind} left out here: with it, the request would be too large]"
 OPENING = "[The conversation continues from here.]"
 IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
@@ -37,7 +37,7 @@ _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def shape_request(
-    messages: Sequence[Message], *, supports_images: bool = True, max_bytes: int = MAX_BYTES
+    messages: Sequence[Message], *, supports_images: bool = True, max_bytes: int = MAX_REQUEST_BYTES
 ) -> tuple[Message, ...]:
     """Return an effective history as messages that the Messages API accepts.
 
@@ -91,7 +91,7 @@ def _merged(run: list[Message]) -> Message:
     return replace(run[0], content=content, tokens=tokens)
 
 
-def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Message, ...]:
+def lighten(messages: Sequence[Message], max_bytes: int = MAX_REQUEST_BYTES) -> tuple[Message, ...]:
     """Return the messages with text for as many of the oldest images and documents as must go."""
     # Text alone never fills half of it.
     if sum([_weight(message.content) for message in messages]) <= max_bytes / 2:
@@ -105,7 +105,7 @@ def lighten(messages: Sequence[Message], max_bytes: int = MAX_BYTES) -> tuple[Me
         weight = _weight((block,)) if excess > 0 else 0
         if not weight:
             return block
-        text = LEFT_OUT.format(kind=str(block.to_api()["type"]).capitalize())
+        text = MEDIA_LEFT_OUT.format(kind=str(block.to_api()["type"]).capitalize())
         excess -= weight - len(text)
         return TextBlock(text)
 

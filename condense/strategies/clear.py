@@ -18,10 +18,10 @@ from condense.summaries.summarizer import Kit
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10
 CLEARED_TEXT = "[Tool output cleared: {count} results hidden to reduce context]"
-LINE = "[Output of {name} cleared, {size:,} characters: {reason}]"
+CLEARED_LINE = "[Output of {name} cleared, {size:,} characters: {reason}]"
 SUPERSEDED = "the same was read again later"
 OLD = "run the tool again if you need it"
-NAME = 60  # characters of a tool's name
+TOOL_NAME_CHARS = 60  # characters of a tool's name
 # A result that is hardly longer than its line is left as it is.
 WORTH = 2
 
@@ -65,8 +65,11 @@ class Clear(ByRule):
                 continue
             # Images count by their data.
             size = len(str(content_to_api(answer.result.content or "")))
-            name, reason = one_line(answer.call.name, NAME), SUPERSEDED if index in again else OLD
-            line = LINE.format(name=name, size=size, reason=reason)
+            name, reason = (
+                one_line(answer.call.name, TOOL_NAME_CHARS),
+                SUPERSEDED if index in again else OLD,
+            )
+            line = CLEARED_LINE.format(name=name, size=size, reason=reason)
             if size > WORTH * len(line):
                 lines[effective[answer.answered_at].id][answer.call.id] = line
         return dict(lines)

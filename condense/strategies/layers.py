@@ -14,7 +14,7 @@ from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
 # full window hides; and words of the first hour are written again three times in 32 condensations.
-MOST = 5
+MOST_LAYERS = 5
 NOT_MERGED = noop("There are {count} parts of the summary: merging two of them failed. {error}")
 
 
@@ -28,7 +28,7 @@ class Layers(ByModel):
     label = noop("stacked summaries")
     description = noop("older summaries are kept, until the oldest two merge")
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST_LAYERS) -> None:
         self.most = most
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

@@ -8,7 +8,9 @@ from condense.sentences import noop
 from condense.summaries.summarizer import Kit
 from condense.summaries.writer import Writer
 
-UNREAD = noop("What the model has not read does not fit, and a provider's compaction would hide it")
+MODEL_UNREAD = noop(
+    "What the model has not read does not fit, and a provider's compaction would hide it"
+)
 
 
 class ProviderCompaction(strategy.ByModel):
@@ -35,7 +37,7 @@ class ProviderCompaction(strategy.ByModel):
         gauge = Gauge(situation, kit.counter)
         split = strategy.split_at(gauge)
         if len(split.kept) < len(split.unread):
-            raise NothingToCondense(UNREAD)
+            raise NothingToCondense(MODEL_UNREAD)
         prompt = strategy.instruction(self, split, gauge, kit)
         written, block = await Writer(gauge, kit).compact(split.hidden, prompt)
         made = strategy.carrying_reduction(self, split, gauge, kit, (block, strategy.opening()))

@@ -22,7 +22,7 @@ _SECRETS = (
     re.compile(r"""(?i)(?<=["']x-api-key["']: ["'])[^"']+"""),
     re.compile(r"""(?i)(?<=["']api_key["']: ["'])[^"']+"""),
 )
-MAX_DEPTH = 6
+MAX_ERROR_DEPTH = 6
 BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 _STATUS = re.compile(r"\d{3}", re.ASCII)
@@ -89,7 +89,7 @@ def _gather(error: object) -> _Facts:
     facts, seen, layers = _Facts(), set[int](), [(error, 0)]
     while layers:
         layer, depth = layers.pop(0)
-        if isinstance(layer, _SCALARS) or id(layer) in seen or depth > MAX_DEPTH:
+        if isinstance(layer, _SCALARS) or id(layer) in seen or depth > MAX_ERROR_DEPTH:
             continue
         seen.add(id(layer))
         _note(layer, facts)

@@ -37,12 +37,12 @@ LARGEST_SUMMARY = 0.9
 CALLED_A_TOOL = noop(
     "The model called a tool instead of summarising; it was asked again without tools."
 )
-CUT = noop("The summary was cut off: it reached the most tokens that an answer may take")
+SUMMARY_CUT = noop("The summary was cut off: it reached the most tokens that an answer may take")
 NO_COMPACTION = noop("This model's provider makes no compactions of its own")
 NO_ROOM = noop("The history does not fit into one call, so the provider cannot compact it")
 NO_BLOCK = noop("The provider's answer held no compaction")
 IN_PARTS = noop("The history did not fit into one call and was summarised in {count} parts.")
-LEFT_OUT = noop(
+MESSAGES_LEFT_OUT = noop(
     "The history was too long to be summarised whole: {count:,} messages after its first part were "
     "left out. They are hidden, and can still be read and found."
 )
@@ -284,7 +284,7 @@ class Writer:
         pairs = zip(parts, asking, strict=True)
         answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
         if beyond:
-            notes.append(LEFT_OUT.format(count=left_out))
+            notes.append(MESSAGES_LEFT_OUT.format(count=left_out))
             answers.insert(1, WrittenSummary(GAP.format(count=left_out)))
         analyses = [answer.analysis for answer in answers]
         merging = framed("merge", instruction)
@@ -316,7 +316,7 @@ class Writer:
 
         Only the end of a summary has the current work and the next step.
         """
-        parsed, said, details = answer.parsed, CUT, answer.text
+        parsed, said, details = answer.parsed, SUMMARY_CUT, answer.text
         if parsed.summary and not answer.is_cut:
             return WrittenSummary(parsed.summary, parsed.analysis, notes)
         if not answer.is_cut:

@@ -41,7 +41,7 @@ EncodingName = Literal["o200k_base", "cl100k_base"]
 URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
 # Characters per piece of a long text, and twice as many at most: enough to be worth a thread, and
 # few enough for the tokenizer, which panics over a million spaces.
-PIECE = 65_536
+TEXT_PIECE = 65_536
 # Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
 # these are of the size that short requests show, and calibration does the rest.
 FRAME, TOOL_FRAME = 4, 16
@@ -62,7 +62,7 @@ def count_text(text: str, name: EncodingName) -> int:
     The tokenizer releases the interpreter's lock, so a thread that counts holds up no other.
     """
     encoding = load_encoding(name)
-    if len(text) <= PIECE:
+    if len(text) <= TEXT_PIECE:
         return len(encoding.encode_ordinary(text))
     threads, tokens = os.cpu_count() or 1, 0
     # No more is held at once than is counted.
@@ -72,7 +72,7 @@ def count_text(text: str, name: EncodingName) -> int:
     return tokens
 
 
-def split_text(text: str, size: int = PIECE) -> Iterator[str]:
+def split_text(text: str, size: int = TEXT_PIECE) -> Iterator[str]:
     """Yield pieces of ``size`` to ``2 * size`` characters; only the last may be shorter.
 
     They are cut at places that no token can span, and elsewhere only if there is no such place.

@@ -15,7 +15,7 @@ UNKNOWN_IMAGE = 300
 # down first until its longer edge (pixels) and its tokens are within these limits.
 PATCH, MAX_EDGE, MAX_TOKENS = 28, 2_576, 4_784
 # Anthropic's PDF guide: 1,500 to 3,000 tokens of text per page, and an image of each page.
-PAGE = 3_000
+TOKENS_PER_PAGE = 3_000
 # Bytes of a file that are looked at for its size: camera metadata stand before a JPEG's.
 _HEAD = 262_144
 
@@ -50,7 +50,7 @@ def image_tokens(size: Size) -> int:
 
 def count_pdf(source: Json) -> int:
     """Return the tokens of a PDF from its pages; one that hides them counts as one page."""
-    return PAGE * max(1, len(_PAGE_OBJECT.findall(_decode(source))))
+    return TOKENS_PER_PAGE * max(1, len(_PAGE_OBJECT.findall(_decode(source))))
 
 
 def _decode(source: Json, size: int | None = None) -> bytes:

@@ -131,6 +131,6 @@ def _measure_drafts(turn: float) -> Row:
         await writer.task
 
     seconds = min(once(lambda: asyncio.run(store())) for _ in range(5)) / len(numbers)
-    times = WORDS * EVERY / (partial_replies.PAUSE + partial_replies.SHORTEST_PAUSE)
+    times = WORDS * EVERY / (partial_replies.WRITE_PAUSE + partial_replies.SHORTEST_PAUSE)
     here = 1_000 * times * seconds
     return Row("… drafts of a turn", here, "ms", 0.05, "all that the turn takes", turn)

@@ -8,6 +8,7 @@ import pytest
 
 from chatapp.project.network import (
     BROKE_OFF,
+    HOST_SILENT,
     NO_NAME,
     NO_TLS,
     NOBODY,
@@ -15,7 +16,6 @@ from chatapp.project.network import (
     NOT_PROVEN,
     NOT_TRUSTED,
     PROXIED,
-    SILENT,
     Guard,
     PinnedTransport,
     proxy_of,
@@ -75,8 +75,8 @@ def test_each_failure_is_a_sentence() -> None:
         (httpx2.ConnectError("no"), unproven(10), NOT_NOW),
         (httpx2.ConnectError("no"), unproven(18), NOT_TRUSTED),
         (httpx2.ConnectError("no"), ssl.SSLError("wrong version number"), NO_TLS),
-        (httpx2.ConnectTimeout("no"), None, SILENT),
-        (httpx2.ReadTimeout("no"), None, SILENT),
+        (httpx2.ConnectTimeout("no"), None, HOST_SILENT),
+        (httpx2.ReadTimeout("no"), None, HOST_SILENT),
         (httpx2.ReadError("no"), None, BROKE_OFF),
         (httpx2.ReadError("no"), ConnectionResetError(104, "reset"), BROKE_OFF),
         (httpx2.RemoteProtocolError("no"), None, BROKE_OFF),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from chatapp.providers.offline.summary import SECTIONS
+from chatapp.providers.offline.summary import SUMMARY_SECTIONS
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.rules import blocks_of
 
@@ -39,7 +39,7 @@ def summarise(body: Body) -> str:
     details = {"Primary Request and Intent": "\n".join(f"   - {text}" for text in said[-10:])}
     sections = "\n\n".join(
         f"{number}. {title}:\n{details.get(title, '   - None noted.')}"
-        for number, title in enumerate(SECTIONS, start=1)
+        for number, title in enumerate(SUMMARY_SECTIONS, start=1)
     )
     analysis = f"The user wrote {len(said)} messages."
     return f"<analysis>\n{analysis}\n</analysis>\n\n<summary>\n{sections}\n</summary>"

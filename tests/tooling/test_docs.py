@@ -136,8 +136,8 @@ def test_the_numbers_of_the_ladder_and_of_a_crash_are_those_of_the_code() -> Non
     assert "Each rung must take a tenth of the history away" in text
     assert (policy.distance_messages, policy.distance_share) == (2, 0.05)
     assert "the next try waits for two messages and 5 % of the window" in text
-    assert (processes.INTERVAL, processes.SILENT, processes.WATCHED) == (2, 4, 2.5)
-    assert partial_replies.PAUSE < 0.5
+    assert (processes.INTERVAL, processes.SILENT_SECONDS, processes.WATCHED) == (2, 4, 2.5)
+    assert partial_replies.WRITE_PAUSE < 0.5
     for told in ("a sign of life every two seconds", "silent for 4 seconds", "half a second old"):
         assert told in text
 

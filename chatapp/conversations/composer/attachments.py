@@ -38,7 +38,7 @@ MOST_WAITING = 100
 KEPT_FOR = timedelta(days=7)
 
 MEGABYTE = 1024 * 1024
-LONGEST_NAME = 120
+LONGEST_FILE_NAME = 120
 
 # Of a document, by why it can't be read.
 _UNREADABLE = {
@@ -174,10 +174,10 @@ def clean_name(name: str) -> str:
     seen = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in last)
     seen = " ".join(unicodedata.normalize("NFC", seen).split())
     stem, dot, ending = seen.rpartition(".")
-    if len(seen) > LONGEST_NAME and stem and len(ending) < LONGEST_NAME // 2:
-        room = LONGEST_NAME - len(ending) - 2
+    if len(seen) > LONGEST_FILE_NAME and stem and len(ending) < LONGEST_FILE_NAME // 2:
+        room = LONGEST_FILE_NAME - len(ending) - 2
         seen = f"{stem[:room]}…{dot}{ending}"
-    return seen[:LONGEST_NAME] or _("File")
+    return seen[:LONGEST_FILE_NAME] or _("File")
 
 
 def _image(name: str, data: bytes) -> condense.ImageBlock:

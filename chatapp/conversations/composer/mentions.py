@@ -75,13 +75,13 @@ def _rank(path: str, wanted: str) -> _Rank | None:
 
 
 # Paths of one message, and characters that they add in all.
-MOST = 20
+MOST_PATHS = 20
 MOST_TEXT = 200_000
 
 # What keeps files from the model, beside what a person asks for.
 MENTION_RULES = (".rooignore",)
 
-LEFT_OUT = (
+FILE_LEFT_OUT = (
     "[Left out: the message holds {size:,} characters of files already. Read it with read_file.]"
 )
 
@@ -111,8 +111,10 @@ def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterato
             if kept_away("/".join(parts)):
                 said = condense.noop("{path} is kept from the model by {file}.")
                 raise ToolError(said.format(path=quote(path), file=MENTION_RULES[0]))
-            if len(seen) == MOST:
-                raise ToolError(condense.say("A message can name at most {most} files.", most=MOST))
+            if len(seen) == MOST_PATHS:
+                raise ToolError(
+                    condense.say("A message can name at most {most} files.", most=MOST_PATHS)
+                )
             block = _block(workspace, path, room)
         except ToolError:
             if strict:
@@ -131,7 +133,7 @@ def missing_in(workspace: Workspace, text: str) -> list[str]:
         with suppress(ToolError):
             if written.strip("./") and not _path_in(workspace, quoted or bare):
                 missing[written] = None
-        if len(missing) == MOST:
+        if len(missing) == MOST_PATHS:
             break
     return [*missing]
 
@@ -165,5 +167,5 @@ def _block(workspace: Workspace, path: str, room: int) -> condense.Block:
         if isinstance(read, ToolOutcome):
             return image_block(path, read.images[0], mention="image")
         text = read
-    shown = text if len(text) <= room else LEFT_OUT.format(size=MOST_TEXT - room)
+    shown = text if len(text) <= room else FILE_LEFT_OUT.format(size=MOST_TEXT - room)
     return file_block(path, shown, mention=what)

@@ -26,7 +26,7 @@ from chatapp.tools.command_syntax import SlashCommand, called_in, commands_in, r
 from chatapp.tools.workspace import Workspace
 
 # Paths that a sentence names.
-MOST_NAMED = 3
+MOST_PATHS_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ async def missing_from(conversation: Conversation, text: str) -> str:
     """Return a sentence on the paths in a message that lead nowhere, "" without any."""
     read = reading(lambda: missing_in(Workspace(folder_of(conversation)), text))
     missing = await read()
-    named = in_a_row([f"@{path}" for path in missing[:MOST_NAMED]])
-    if len(missing) > MOST_NAMED:
+    named = in_a_row([f"@{path}" for path in missing[:MOST_PATHS_NAMED]])
+    if len(missing) > MOST_PATHS_NAMED:
         return _("The workspace has no {paths} and others: it was sent as text.", paths=named)
     return _("The workspace has no {paths}: it was sent as text.", paths=named) if named else ""
 

@@ -37,10 +37,10 @@ NO_PROFILE = condense.noop("This conversation has no profile. Choose one in its 
 PROJECT_FILE = "AGENTS.md"
 
 # Characters: they go along with every request.
-LONGEST = 32_000
+LONGEST_PROJECT_FILE = 32_000
 
 # The latest calls that are looked at: a rewind may have taken some back.
-LOOKED_AT = 5
+LATEST_CALLS = 5
 
 # Entries of the workspace's folder; the agent can list the rest.
 MOST_FILES = 60
@@ -67,14 +67,14 @@ class TodoList:
 def read_todo(conversation: Conversation) -> TodoList | None:
     """Return the latest list of a conversation, None without one."""
     runs = ToolRun.objects.filter(turn__conversation=conversation.pk, name=SPEC.name)
-    good = runs.filter(is_error=False).exclude(finished_at=None).order_by("-pk")[:LOOKED_AT]
+    good = runs.filter(is_error=False).exclude(finished_at=None).order_by("-pk")[:LATEST_CALLS]
     return next(filter(None, map(_call_of, good)), None)
 
 
 def _call_of(run: ToolRun) -> TodoList | None:
     """Return the list that a run was called with, None if its call was taken back."""
     said = Message.objects.filter(turn=run.turn_id, role=Message.Role.ASSISTANT, rewind_parent=None)
-    for row in said.filter(created_at__lte=run.started_at).order_by("-seq")[:LOOKED_AT]:
+    for row in said.filter(created_at__lte=run.started_at).order_by("-seq")[:LATEST_CALLS]:
         for call in message_store.to_engine(row).tool_uses:
             if call.id == run.call_id and isinstance(call.input, dict):
                 try:
@@ -227,9 +227,9 @@ class TurnSettings:
                 text = Workspace(self.folder).read_text(PROJECT_FILE).strip()
         if not text:
             return told
-        if len(text) > LONGEST:
+        if len(text) > LONGEST_PROJECT_FILE:
             rest = f"[The rest of {PROJECT_FILE} is left out here: read the file.]"
-            text = f"{text[:LONGEST]}\n{rest}"
+            text = f"{text[:LONGEST_PROJECT_FILE]}\n{rest}"
         return f"{told}\n\n" + PROJECT.format(text=CLOSING.sub(BROKEN, text))
 
     @cached_property

@@ -29,7 +29,7 @@ _WORKER = Path(__file__).with_name("e5_worker.py")
 # passages. They share the weights.
 PASSAGES = condense.WorkerProcess(_WORKER, "60", "10", seconds=120)
 QUESTIONS = condense.WorkerProcess(_WORKER, "900", "0", seconds=10)
-LONGEST = 2_000  # characters of a text that are embedded
+LONGEST_EMBEDDED = 2_000  # characters of a text that are embedded
 
 
 @dataclass
@@ -43,7 +43,9 @@ class PackagedModel:
         """Return vectors; raise EmbedderUnavailable if the process ends."""
         # The C ends at a NUL, and writes beyond its buffer for U+FDFA, which NFKC replaces.
         harmless = [unicodedata.normalize("NFKC", one.replace("\0", " ")) for one in texts]
-        request = json.dumps([[condense.well_formed(one)[:LONGEST] for one in harmless], asks])
+        request = json.dumps(
+            [[condense.well_formed(one)[:LONGEST_EMBEDDED] for one in harmless], asks]
+        )
         try:
             answer = (QUESTIONS if asks else PASSAGES).ask(f"{request}\n".encode())
         except OSError as ended:
@@ -63,7 +65,10 @@ class ModelAtAddress:
     def embed(self, texts: Sequence[str], *, asks: bool = False) -> "condense.Vectors":
         """Return vectors; raise EmbedderUnavailable, or SpendingLimitReached before a call."""
         url, began = httpx2.URL(f"{settings.EMBEDDINGS_URL}/embeddings"), time.monotonic()
-        body = {"model": self.name, "input": [condense.well_formed(one)[:LONGEST] for one in texts]}
+        body = {
+            "model": self.name,
+            "input": [condense.well_formed(one)[:LONGEST_EMBEDDED] for one in texts],
+        }
         proxy = proxy_of(str(url))
         options: dict[str, Any] = {"timeout": 3 if asks else 60, "verify": tls(), "proxy": proxy}
         options["headers"] = {"Authorization": f"Bearer {settings.EMBEDDINGS_KEY}"}

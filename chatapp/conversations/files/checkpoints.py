@@ -27,7 +27,7 @@ from condense import open_folder
 log = logging.getLogger(__name__)
 
 # Seconds for one command of git.
-PATIENCE = 60
+GIT_TIMEOUT = 60
 
 # Characters of a difference that are shown.
 MAX_SHOWN = 100_000
@@ -69,7 +69,7 @@ class Checkpoints:
         places = {folder.resolve() for folder in folders}
         for repository in (Path(settings.DATA_DIR) / "checkpoints").glob("*"):
             asked = ["git", "config", "--file", str(repository / "config"), "core.worktree"]
-            said = subprocess.run(asked, capture_output=True, check=False, timeout=PATIENCE)  # noqa: S603 - git, with arguments of our own
+            said = subprocess.run(asked, capture_output=True, check=False, timeout=GIT_TIMEOUT)  # noqa: S603 - git, with arguments of our own
             of = Path(os.fsdecode(said.stdout.removesuffix(b"\n")))
             if not places.isdisjoint((of, *of.parents)):
                 yield repository
@@ -150,7 +150,7 @@ class Checkpoints:
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
-                    timeout=PATIENCE,
+                    timeout=GIT_TIMEOUT,
                     check=True,
                     pass_fds=(found,),
                 )

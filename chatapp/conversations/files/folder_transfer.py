@@ -27,7 +27,7 @@ from chatapp.tools.workspace import MAX_FILE, FolderEntry, Workspace, WritableWo
 
 # Files of one upload, bytes of all of them, and files that are listed or packed.
 MAX_FILES = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-MAX_BYTES = 200 * 1024 * 1024
+MAX_TRANSFER_BYTES = 200 * 1024 * 1024
 MAX_LISTED = 5_000
 
 # Entries of archives, with the folders and links that are left out.
@@ -62,7 +62,7 @@ def too_much() -> Refused:
     words = _(
         "This is too much at once: at most {files:,} files and {size:,} MB.",
         files=MAX_FILES,
-        size=MAX_BYTES // 1024**2,
+        size=MAX_TRANSFER_BYTES // 1024**2,
     )
     return Refused(words)
 
@@ -80,7 +80,7 @@ class _Total:
         self.files += files
         self.entries += entries
         self.size += size
-        if self.files > MAX_FILES or self.entries > _MAX_ENTRIES or self.size > MAX_BYTES:
+        if self.files > MAX_FILES or self.entries > _MAX_ENTRIES or self.size > MAX_TRANSFER_BYTES:
             raise too_much()
 
 
@@ -136,7 +136,7 @@ class _Bounded:
 def _from_zip(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
     bounded: Any = _Bounded(file, _MAX_CONTENTS)
     with zipfile.ZipFile(bounded) as archive:
-        bounded.left = MAX_BYTES
+        bounded.left = MAX_TRANSFER_BYTES
         for info in archive.infolist():
             total.add(entries=1)
             # The upper half has the file's type where a Unix packed it: a link is 0o12.
@@ -183,7 +183,7 @@ def pack_workspace(folder: Path) -> bytes:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry in list_files(workspace):
             size += entry.size
-            if size > MAX_BYTES:
+            if size > MAX_TRANSFER_BYTES:
                 raise Refused(
                     _("The files are too large for one download. Download them one by one.")
                 )

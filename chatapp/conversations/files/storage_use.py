@@ -18,7 +18,7 @@ from chatapp.operations.errors import LimitReached
 from condense import say
 
 # Seconds after which folders are measured again, whatever is put there meanwhile.
-FRESH = 600
+MEASUREMENT_LIFETIME = 600
 
 
 def check_room(owner: User, more: int = 0) -> None:
@@ -36,7 +36,7 @@ def check_room(owner: User, more: int = 0) -> None:
         workspaces, outputs = folders_of(owner, Path(settings.WORKSPACES_ROOT).resolve())
         earlier = [Checkpoints(folder).repository for folder in workspaces]
         in_folders = sum(map(_size_of, (*workspaces, *earlier, *outputs)))
-        known.set(key, in_folders, FRESH)
+        known.set(key, in_folders, MEASUREMENT_LIFETIME)
     used = attached + in_folders
     if used + more <= most:
         return

@@ -18,7 +18,7 @@ from chatapp.conversations.toolbox.toolbox import OWN, SAMPLES, may_read, no_fol
 from chatapp.models import Conversation
 from condense import open_folder
 
-LONGEST = 400
+LONGEST_WORKSPACE_PATH = 400
 
 # With system prompt and tools the last file fills the offline stand-in's window; all of them and
 # the answer fit after an undo.
@@ -40,7 +40,7 @@ def _find(owner: User, folder: str) -> str:
     """Return the path below WORKSPACES_ROOT of the user's own or a shared folder."""
     for path in (f"{OWN}/{owner.pk}/{folder}", folder):
         found = os.path.normpath(path)
-        if len(found) <= LONGEST and may_read(owner.pk, found):
+        if len(found) <= LONGEST_WORKSPACE_PATH and may_read(owner.pk, found):
             with suppress(OSError, ValueError), open_folder(place_of(found)):
                 return found
     raise no_folder(owner.pk, folder)

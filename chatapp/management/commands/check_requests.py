@@ -11,7 +11,7 @@ from chatapp.models import Manifest
 from chatapp.project.sentences import translate as _
 from chatapp.storage.request_reader import find_changed
 
-MOST_NAMED = 10
+MOST_CHANGED_NAMED = 10
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         """Print that all are the same; raise CommandError with those that are not."""
         try:
             changed = find_changed()
-            named = [*islice(changed, MOST_NAMED)]
+            named = [*islice(changed, MOST_CHANGED_NAMED)]
             others = sum(1 for _ in changed)
             total = Manifest.objects.count()
         except DatabaseError as error:

@@ -12,7 +12,7 @@ from chatapp.operations import errors, processes
 from chatapp.page.transcript import pinned
 from chatapp.project.languages import in_words
 from chatapp.project.sentences import translate as _
-from chatapp.records.importers import UNKNOWN, list_formats, read_file, recognise
+from chatapp.records.importers import UNKNOWN_FORMAT, list_formats, read_file, recognise
 from chatapp.records.transfer.record_import import load_conversations
 from chatapp.records.transfer.transcript_files import digest_of
 
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         except errors.Refused as reason:
             raise CommandError(str(reason)) from reason
         if form is None:
-            raise CommandError(str(UNKNOWN))
+            raise CommandError(str(UNKNOWN_FORMAT))
         source = Source(form=form, name=file.name, digest=digest_of(file))
         pieces, owner = read_file(form, file), find_user(user)
         refusals = list[str]()
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 else:
                     self._tell(one.source, one.source.conversation)
         if all(refusals):
-            raise CommandError(in_words(refusals[0]) if refusals else str(UNKNOWN))
+            raise CommandError(in_words(refusals[0]) if refusals else str(UNKNOWN_FORMAT))
 
     def _tell(self, source: Source, made: Conversation) -> None:
         said = _(

@@ -42,7 +42,7 @@ OUTAGE, RETRY = 60.0, 0.5
 # Seconds that jobs have to be stored once they had to come to a safe point.
 STORING = 25
 # Seconds until a worker that stopped by itself is started again.
-PAUSE = 1.0
+RESTART_PAUSE = 1.0
 # Seconds between two clearings, and hours for which a job is kept that did not succeed.
 CLEARING, KEPT = 3_600.0, 24
 # Seconds between two looks of a queue for what no notice tells of: jobs that are due, or run again.
@@ -246,7 +246,7 @@ class _Workers:
             if not stop.is_set():
                 log.warning("the worker of queue %s is started again", queue)
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), PAUSE)
+                await asyncio.wait_for(stop.wait(), RESTART_PAUSE)
 
     async def _note(
         self, process: Callable[[], Awaitable[Any]], context: JobContext, _worker: Worker

@@ -254,7 +254,7 @@ def _short(html: str) -> str:
 # Frames and characters that are kept for pages that are behind or come back; a fast reply makes
 # some 15 frames a second.
 BACKLOG = 500
-KEPT = 2_000_000
+BACKLOG_CHARS = 2_000_000
 
 # Seconds for which the frames go on after the last page left: it may come back.
 LINGER = 15.0
@@ -294,7 +294,7 @@ class Watchers:
             self.change += 1
             self._recent.append(text)
             self._kept += len(text)
-            while self._kept > KEPT or len(self._recent) > BACKLOG:
+            while self._kept > BACKLOG_CHARS or len(self._recent) > BACKLOG:
                 self._kept -= len(self._recent.popleft())
         for news in self._watching:
             news.set()

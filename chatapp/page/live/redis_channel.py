@@ -41,7 +41,7 @@ SHORTEST, AGAIN, BLOCK, ANSWER, KEPT = 0.03, 0.5, 5.0, 10.0, 3600
 Entry = tuple[bytes, dict[bytes, bytes]]
 
 # Before the first entry of a stream.
-BEGINNING = b"0-0"
+BEFORE_FIRST_ENTRY = b"0-0"
 
 
 def _place(id_: bytes) -> tuple[int, int]:
@@ -314,7 +314,7 @@ class RedisChannel(Channel):
     @override
     @asynccontextmanager
     async def read(self, turn: uuid.UUID) -> AsyncIterator[Events]:
-        follower, key, begin = Follower(), f"{TURN}{turn}", BEGINNING
+        follower, key, begin = Follower(), f"{TURN}{turn}", BEFORE_FIRST_ENTRY
         followers = self._followers.setdefault(key, set())
         followers.add(follower)
         try:
@@ -322,7 +322,7 @@ class RedisChannel(Channel):
             with contextlib.suppress(RedisError, OSError):
                 entries: Any = await self._redis.xrange(key)
                 follower.take(entries)
-                begin = entries[-1][0] if entries else BEGINNING
+                begin = entries[-1][0] if entries else BEFORE_FIRST_ENTRY
             self._positions[key] = min(begin, self._positions.get(key, begin), key=_place)
             try:
                 await self._wake_up()

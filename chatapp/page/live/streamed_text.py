@@ -30,7 +30,7 @@ class StreamedText:
     """
 
     def __init__(self, id_: str = "streaming-0", *, thought_since: float | None = None) -> None:
-        async_tasks.TEXTS.add(self)
+        async_tasks.STREAMED_TEXTS.add(self)
         self.id = id_
         self.thought = ThoughtPart(since=thought_since, id=id_) if thought_since else None
         self.is_over = False
@@ -62,7 +62,7 @@ class StreamedText:
 
     def end(self, seconds: int | None = None) -> None:
         """Close the part; ``seconds`` is the duration of a thought."""
-        async_tasks.TEXTS.discard(self)
+        async_tasks.STREAMED_TEXTS.discard(self)
         self.is_over = True
         if self.thought:
             self.thought = replace(

@@ -16,7 +16,7 @@ from pygments.util import ClassNotFound
 # Characters: code is coloured in parts, so that its length does not matter. A line that is longer
 # than most code's stays plain.
 MAX_PART = 10_000
-MAX_LINE = 2_000
+MAX_COLORED_LINE = 2_000
 
 # Most lexers need quadratic time for some text: of processor time they get several times what code
 # takes, in seconds for a part and for each of its characters.
@@ -27,7 +27,7 @@ _SECONDS_EACH = 0.000_02
 _PLAIN = {"", "n", "nx", "o", "p", "pm", "w"}
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
-_LONG_LINE = re.compile(rf"^([^\n]{{{MAX_LINE + 1},}}\n?)", re.MULTILINE)
+_LONG_LINE = re.compile(rf"^([^\n]{{{MAX_COLORED_LINE + 1},}}\n?)", re.MULTILINE)
 # Something new begins here more often than within a text of several lines.
 _BREAK = re.compile(r"\n\n(?=\S)")
 
@@ -75,7 +75,7 @@ def _cut(code: str) -> Iterator[str]:
 @functools.lru_cache(maxsize=128)
 def _highlight(part: str, lexer: Lexer) -> str | None:
     """Return a part as HTML, None if it takes too long to colour."""
-    if len(part) > MAX_LINE and "\n" not in part[:-1]:
+    if len(part) > MAX_COLORED_LINE and "\n" not in part[:-1]:
         return escape(part)
     html: list[str] = []
     end = time.thread_time() + _SECONDS + len(part) * _SECONDS_EACH

@@ -10,7 +10,7 @@ from chatapp.models import AuditEntry, Condensation, Question, Review, Rewind
 from chatapp.models.audit import AuditEntryQuerySet
 from chatapp.project.sentences import translate as _
 
-PAGE = 50
+ENTRIES_PER_PAGE = 50
 # Raised by values that this software never stores, which the verdict reports.
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -35,9 +35,9 @@ def audit_lines(entries: AuditEntryQuerySet, after: int | None) -> dict[str, Any
     found = list[AuditEntry]()
     with suppress(*_UNREADABLE):
         newest = older.defer("openings").select_related("conversation__owner").order_by("-pk")
-        found = list(newest[: PAGE + 1])
-    more = found[PAGE - 1].pk if len(found) > PAGE else None
-    return {"lines": [_line(entry) for entry in found[:PAGE]], "more": more}
+        found = list(newest[: ENTRIES_PER_PAGE + 1])
+    more = found[ENTRIES_PER_PAGE - 1].pk if len(found) > ENTRIES_PER_PAGE else None
+    return {"lines": [_line(entry) for entry in found[:ENTRIES_PER_PAGE]], "more": more}
 
 
 def _line(entry: AuditEntry) -> AuditLine:

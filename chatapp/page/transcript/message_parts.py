@@ -15,14 +15,14 @@ from chatapp.project.sentences import translate as _
 from chatapp.tools import TOOL_SPECS
 from chatapp.tools.documents import is_image
 from chatapp.tools.long_outputs import kept_name
-from chatapp.tools.mcp.servers import SEPARATOR
+from chatapp.tools.mcp.servers import TOOL_SEPARATOR
 
 # Characters of a file, of a call's input and of its result on the page; the rest is fetched.
 SHOWN = 10_000
 # Characters of a tool's result that are worth a summary by itself.
 LONG_RESULT = 4_000
 # What is larger was never counted.
-MOST = 2**53
+LARGEST_COUNT = 2**53
 
 RUN_COMMAND = "run_command"
 _WRITTEN = re.compile(r"(?:Made|Replaced) the file; it has ([\d,]+) lines")
@@ -294,7 +294,7 @@ def _name(said: Mapping[str, Any], default: str) -> str:
 
 def _number(said: Mapping[str, Any], name: str) -> int | None:
     value = said.get(name)
-    return value if type(value) is int and 0 < value <= MOST else None
+    return value if type(value) is int and 0 < value <= LARGEST_COUNT else None
 
 
 def unfinished_parts(draft: str) -> Iterator[Part]:
@@ -346,7 +346,7 @@ def _card(
     written = input_text(call) if call.input else ""
     spec = TOOL_SPECS.get(call.name)
     # The long results of commands and of MCP servers are kept whole.
-    may_be_kept = call.name == RUN_COMMAND or SEPARATOR in call.name
+    may_be_kept = call.name == RUN_COMMAND or TOOL_SEPARATOR in call.name
     return ToolCard(
         id=call.id,
         name=condense.upright(call.name),

@@ -24,8 +24,8 @@ from chatapp.page.transcript.row_builder import SHOWN_WITH, Builder
 from chatapp.page.transcript.rows import MessageRow, Row
 from chatapp.project.sentences import translate as _
 
-PAGE = 30
-LINE = 160  # characters
+ORIGINALS_PER_PAGE = 30
+EXCERPT_CHARS = 160  # characters
 _CALLS = {"tool", "thought"}
 # Sentences of a summary that are compared, and characters that are shown of one.
 MAX_SENTENCES = 1_000
@@ -67,7 +67,7 @@ class Original:
         """The beginning of the words in plain text, "" without any."""
         texts = [strip_tags(one.html) for one in self.words if isinstance(one, TextPart)]
         texts += [getattr(one, "name", "") for one in self.words if not isinstance(one, TextPart)]
-        return " ".join(unescape(" ".join(texts)).split())[:LINE]
+        return " ".join(unescape(" ".join(texts)).split())[:EXCERPT_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
     keys = list(hidden.values_list("pk", "holds_results"))
     places = {pk: place for place, (pk, _results) in enumerate(keys)}
     first = places.get(start or 0, 0)
-    end = first + PAGE
+    end = first + ORIGINALS_PER_PAGE
     # Results stand in the row of their calls.
     while first and keys[first][1]:
         first -= 1
@@ -131,7 +131,7 @@ def read_originals(attempt: Condensation, start: int | None = None) -> Originals
             shown[-1].missing.extend(missing[message.pk])
     return Originals(
         shown,
-        earlier=keys[max(0, first - PAGE)][0] if first else None,
+        earlier=keys[max(0, first - ORIGINALS_PER_PAGE)][0] if first else None,
         later=keys[end][0] if end < len(keys) else None,
         left=max(0, len(keys) - end),
     )

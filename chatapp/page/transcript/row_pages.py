@@ -41,7 +41,7 @@ def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str
     return next((result_text(pair.result) for pair in own if pair.call.id == call), None)
 
 
-PAGE = 50
+ROWS_PER_PAGE = 50
 _CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
@@ -50,21 +50,21 @@ def revision(conversation_id: uuid.UUID) -> int:
     return Conversation.objects.values_list("revision", flat=True).get(pk=conversation_id)
 
 
-def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> RowPage:
+def page(conversation: Conversation, *, before: str = "", limit: int = ROWS_PER_PAGE) -> RowPage:
     """Return the rows before a cut, or the newest."""
     upper = parse_cursor(before)
     messages, older = _read(_rows(conversation, upper=upper), limit, back=True)
     return _page(conversation, messages, older, _cut(upper))
 
 
-def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> RowPage:
+def page_after(conversation: Conversation, cut: str, *, limit: int = ROWS_PER_PAGE) -> RowPage:
     """Return the rows from a cut on."""
     lower = parse_cursor(cut)
     messages, newer = _read(_rows(conversation, lower=lower), limit, back=False)
     return _page(conversation, messages, _cut(lower), newer)
 
 
-def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) -> RowPage:
+def page_around(conversation: Conversation, place: str, *, limit: int = ROWS_PER_PAGE) -> RowPage:
     """Return the rows around a position or cut, twice as many from it on as before it."""
     middle = parse_cursor(place)
     if not middle:

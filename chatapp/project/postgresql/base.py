@@ -15,7 +15,7 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Seconds for one that does not wait.
-AT_ONCE = 0.001
+NO_WAIT = 0.001
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):
@@ -126,7 +126,7 @@ def connect_anew(pool: ConnectionPool) -> None:
     """
     if pool.get_stats().get("requests_waiting"):
         with suppress(PoolTimeout):
-            pool.putconn(pool.getconn(timeout=AT_ONCE))
+            pool.putconn(pool.getconn(timeout=NO_WAIT))
 
 
 @atexit.register

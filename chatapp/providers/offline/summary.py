@@ -20,7 +20,7 @@ from chatapp.providers.offline.answer import (
 )
 
 # Of a summary: the nine sections that are asked for.
-SECTIONS = (
+SUMMARY_SECTIONS = (
     "Primary Request and Intent",
     "Constraints and Preferences",
     "Decisions and Refusals",
@@ -130,7 +130,7 @@ def _replies(message: condense.Message) -> bool:
 
 def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
     """Return the items of earlier summaries, except their last two sections: they are outdated."""
-    sections: list[list[str]] = [[] for _ in SECTIONS]
+    sections: list[list[str]] = [[] for _ in SUMMARY_SECTIONS]
     for text in [text for one in talk for who, text in told_in(one) if who == SUMMARY]:
         before, *found = _SECTION.split(text)
         for number, body in zip(found[::2], found[1::2], strict=True):
@@ -148,7 +148,7 @@ def _items(text: str) -> list[str]:
 def _written(sections: Sequence[Sequence[str]], messages: int, items: int, characters: int) -> str:
     """Return the form, with the first and the last of each section's items."""
     parts = []
-    for number, (title, found) in enumerate(zip(SECTIONS, sections, strict=True), start=1):
+    for number, (title, found) in enumerate(zip(SUMMARY_SECTIONS, sections, strict=True), start=1):
         lines = [f"   - {clip(item, characters)}" for item in found]
         if len(lines) > items:
             head, between = (items + 1) // 2, len(lines) - items

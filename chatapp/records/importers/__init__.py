@@ -22,7 +22,7 @@ from chatapp.records.transfer.chats import read_chats
 from chatapp.records.transfer.import_jobs import run_import
 from chatapp.records.transfer.transcript_files import Sample, take_sample
 
-UNKNOWN = gettext_lazy("This file's format is not known here.")
+UNKNOWN_FORMAT = gettext_lazy("This file's format is not known here.")
 
 # What others begin with as well is asked last.
 LAST = "messages"

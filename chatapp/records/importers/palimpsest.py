@@ -16,7 +16,7 @@ LABEL = "Palimpsest"
 WHERE = gettext_lazy("A conversation's menu > Share or export > JSON.")
 
 DAMAGED = noop("The file is damaged: {section} is not what it has to be.")
-UNKNOWN = say("The file is of no form that is known here: that is “{form}”.", form=FORMAT)
+UNKNOWN_FORM = say("The file is of no form that is known here: that is “{form}”.", form=FORMAT)
 
 # What is no list of objects.
 _SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
@@ -43,7 +43,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
                 transcript_files.BoundedFile(file, transcript_files.LARGEST), simply=simply
             ):
                 if section == "format" and item != FORMAT:
-                    raise Unusable(UNKNOWN)
+                    raise Unusable(UNKNOWN_FORM)
                 if section in _SINGLE:
                     told[section] = item
                 elif section == "messages":
@@ -55,7 +55,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     except transcript_files.DAMAGED as error:
         raise Unusable(noop("The compressed file is damaged or cut off.")) from error
     if "format" not in told:
-        raise Unusable(UNKNOWN)
+        raise Unusable(UNKNOWN_FORM)
     if "conversation" not in told:
         raise Unusable(DAMAGED.format(section="conversation"))
     yield Beside("conversation", told["conversation"])
@@ -77,12 +77,12 @@ def _items(file: transcript_files.BoundedFile, *, simply: bool) -> Iterator[tupl
     depth, level, section, values = 0, 0, "", 0
     builder: Any = None
     for event, value in transcript_files.limit_depth(
-        ijson.basic_parse(file, use_float=simply, buf_size=transcript_files.AT_ONCE)
+        ijson.basic_parse(file, use_float=simply, buf_size=transcript_files.PARSED_AT_ONCE)
     ):
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
             if depth == 0 and event != "start_map":
-                raise Unusable(UNKNOWN)
+                raise Unusable(UNKNOWN_FORM)
             in_object = depth == 1 and section not in _SINGLE
             if depth == 0 or closes or (in_object and event == "start_array"):
                 depth += opens - closes

@@ -302,7 +302,7 @@ def chain_of(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, without the contents behind its digests."""
     entries = conversation.audit_entries.in_order()
     return {
-        "format": audit.FORMAT,
+        "format": audit.CHAIN_FORMAT,
         "conversation": str(conversation.pk),
         "entries": [
             {"at": audit.moment(one.at), **{name: getattr(one, name) for name in _EXPORTED}}

@@ -28,7 +28,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import audit_check
 from chatapp.records.maintenance.backups import SEAL_KEY, dated_file
 
-FORMAT = "palimpsest seal 1"
+SEAL_FORMAT = "palimpsest seal 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def make_seal(owner: User | None = None) -> str:
         if locked and locked.audit_number:
             heads[str(pk)] = {"number": locked.audit_number, "hash": locked.audit_hash}
     seal: dict[str, object] = {
-        "format": FORMAT,
+        "format": SEAL_FORMAT,
         "sealed_at": audit.moment(timezone.now()),
         "public_key": public_key(),
         "heads": heads,
@@ -123,7 +123,7 @@ def read_seal(text: str, key: str) -> list[Head]:
     try:
         seal = json.loads(text)
         signature = bytes.fromhex(seal.pop("signature"))
-        if seal["format"] != FORMAT:
+        if seal["format"] != SEAL_FORMAT:
             raise BadSeal(_("The seal was made by another version."))
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
             signature, audit.written(seal).encode()

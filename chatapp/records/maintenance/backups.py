@@ -35,7 +35,7 @@ from chatapp.records.maintenance import row_copy
 from condense import open_file
 
 # The newest form of archive that can be read.
-FORMAT = 1
+ARCHIVE_FORMAT = 1
 DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
 SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
@@ -190,7 +190,7 @@ class _ArchiveWriter:
 
     def close(self) -> None:
         """Write the table of contents."""
-        text = json.dumps({"format": FORMAT, "files": self.backup.files}).encode()
+        text = json.dumps({"format": ARCHIVE_FORMAT, "files": self.backup.files}).encode()
         info = tarfile.TarInfo(_CONTENTS)
         info.size = len(text)
         self.archive.addfile(info, io.BytesIO(text))
@@ -212,7 +212,7 @@ def unpack(path: Path, folder: Path) -> Backup:
                     backup.left_out.append(str(error))
         contents = json.loads((folder / _CONTENTS).read_bytes())
         backup.files = dict(contents["files"])
-        newer = contents["format"] > FORMAT
+        newer = contents["format"] > ARCHIVE_FORMAT
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
         said = _("{path} is damaged, or no backup: {error}.", path=path, error=error)
         raise BadArchive(said) from error

@@ -14,7 +14,7 @@ from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import EncryptedField, is_encrypted, renew
 
 # Rows that one transaction takes: others write between two.
-PIECE = 100
+ROWS_AT_ONCE = 100
 
 type Column = tuple[type[models.Model], Any]
 # Where a secret is, in a sentence's words: ``what`` it is, of what ``kind`` of ``row``.
@@ -34,7 +34,7 @@ def rotate() -> Rotation:
     done = Rotation()
     for model, column in encrypted_columns():
         rows = model._base_manager  # noqa: SLF001 - Django's documented API
-        for pks in batched(rows.order_by("pk").values_list("pk", flat=True), PIECE):
+        for pks in batched(rows.order_by("pk").values_list("pk", flat=True), ROWS_AT_ONCE):
             with transaction.atomic():
                 # What the server writes meanwhile waits, and is written with the newest key.
                 for row in rows.select_for_update().filter(pk__in=pks):
@@ -48,7 +48,7 @@ def find_unreadable() -> Iterator[Place]:
     """Yield the places of secrets that no key opens."""
     found = Rotation()
     for model, column in encrypted_columns():
-        for row in model._base_manager.iterator(chunk_size=PIECE):  # noqa: SLF001 - as above
+        for row in model._base_manager.iterator(chunk_size=ROWS_AT_ONCE):  # noqa: SLF001 - as above
             _renewed(row, column, found)
     yield from found.unreadable
 

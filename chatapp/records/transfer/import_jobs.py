@@ -38,7 +38,7 @@ REMEMBERED = timedelta(days=7)
 # Reasons told of each conversation that can't be imported, beside the first.
 FEW = 3
 
-INTERRUPTED = noop("The import was interrupted: the server was stopped meanwhile.")
+IMPORT_INTERRUPTED = noop("The import was interrupted: the server was stopped meanwhile.")
 
 # One at a time: a large file takes as much as a machine has.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="import")
@@ -70,7 +70,7 @@ def start_import(run: ImportRun, *, form: str, name: str) -> None:
         run.worker = ""
     with errors.saving(), transaction.atomic():
         if not run.start():
-            raise errors.Refused(INTERRUPTED)
+            raise errors.Refused(IMPORT_INTERRUPTED)
         enqueue("import_files", run=str(run.pk))
 
 
@@ -97,7 +97,7 @@ def close_left(*owners: User) -> None:
     runs = ImportRun.objects.unfinished()
     for run in runs.filter(owner__in=owners) if owners else runs:
         if run.is_left:
-            run.finish(INTERRUPTED)
+            run.finish(IMPORT_INTERRUPTED)
 
 
 def start_clearing() -> None:

@@ -16,7 +16,7 @@ from chatapp.providers import request_bytes
 from chatapp.records.maintenance import audit_check
 from chatapp.records.transfer import FORMAT
 from chatapp.records.transfer.record_rows import empty
-from chatapp.records.transfer.record_tables import MESSAGES, TABLES, Table, renamed
+from chatapp.records.transfer.record_tables import MESSAGES_KEY, TABLES, Table, renamed
 from chatapp.records.transfer.request_records import write_requests
 
 BATCH = 200
@@ -36,7 +36,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
     """
     words = dict[str, str]()
     numbers = {table.section: _numbers(table, conversation) for table in TABLES}
-    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
+    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES_KEY].items()}
     head = {
         "format": FORMAT,
         "exported_at": column_to_json(timezone.now()),
@@ -76,7 +76,7 @@ def _in_words(item: Mapping[str, Any]) -> dict[str, str]:
 def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
     """Return the number that each row has in the file: a message its own, the others from 1."""
     rows = table.rows_of(conversation)
-    if table.section == MESSAGES:
+    if table.section == MESSAGES_KEY:
         return dict(rows.values_list("pk", "seq"))
     return {pk: number for number, pk in enumerate(rows.values_list("pk", flat=True), 1)}
 
@@ -90,7 +90,7 @@ def _items(
     for row in rows.iterator(chunk_size=BATCH):
         if row["pk"] not in known:
             continue
-        told = {} if table.section == MESSAGES else {"number": known[row["pk"]]}
+        told = {} if table.section == MESSAGES_KEY else {"number": known[row["pk"]]}
         for name, column in table.columns.items():
             value = column_to_json(row[name])
             if value != empty(column):

@@ -40,7 +40,7 @@ from chatapp.providers import keyless_spec
 from chatapp.records.transfer import Begin, Beside, Piece, Problem, Unusable
 from chatapp.records.transfer.import_spool import Spool
 from chatapp.records.transfer.record_rows import WRONG_MESSAGE, Column, Rows, as_own, read
-from chatapp.records.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
+from chatapp.records.transfer.record_tables import BY_SECTION, MESSAGES_KEY, TABLES
 from chatapp.records.transfer.request_records import store_requests
 from chatapp.records.transfer.transcript_files import TOO_LARGE
 from chatapp.turns import lifecycle
@@ -133,10 +133,10 @@ def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
                     spool.add(one.section, one.item)
             case dict():
                 if is_too_large(one.get("content")):
-                    number = spool.counts[MESSAGES] + 1
+                    number = spool.counts[MESSAGES_KEY] + 1
                     raise Unusable(WRONG_MESSAGE.format(number=number, problem=TOO_LARGE))
-                spool.add(MESSAGES, as_own(one))
-    if not spool.counts[MESSAGES]:
+                spool.add(MESSAGES_KEY, as_own(one))
+    if not spool.counts[MESSAGES_KEY]:
         raise errors.Refused(noop("The file holds no message that can be used."))
 
 
@@ -189,7 +189,7 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _store("rewinds", spool, rows)
     wishes = _store_messages(spool, rows, source)
     for table in TABLES:
-        if table.section not in {MESSAGES, "turns", "rewinds"}:
+        if table.section not in {MESSAGES_KEY, "turns", "rewinds"}:
             _store(table.section, spool, rows)
     for keys in itertools.batched(rows.messages.values(), BATCH):
         with piece():
@@ -245,7 +245,7 @@ def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
     """Store messages, each batch with its entry in the chain; return the seqs to pin."""
     conversation, wishes = rows.conversation, list[int]()
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
-    for batch in spool.batches(MESSAGES):
+    for batch in spool.batches(MESSAGES_KEY):
         with piece():
             for part in _without_own_names(batch):
                 made = [rows.message(item) for item in part]

@@ -21,7 +21,7 @@ from chatapp.conversations.context import sizes
 from chatapp.models import Conversation, Message, fields, message_store
 from chatapp.models.audit import column_to_json
 from chatapp.records.transfer import Unusable
-from chatapp.records.transfer.record_tables import BY_SECTION, MESSAGES, Table, renamed
+from chatapp.records.transfer.record_tables import BY_SECTION, MESSAGES_KEY, Table, renamed
 from condense import noop, say
 
 type Column = "models.Field[Any, Any]"
@@ -236,7 +236,9 @@ class Rows:
         least = self.last_seq + 1
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item}
-        values = self._values(BY_SECTION[MESSAGES], told, partial(WRONG_MESSAGE.format, number=seq))
+        values = self._values(
+            BY_SECTION[MESSAGES_KEY], told, partial(WRONG_MESSAGE.format, number=seq)
+        )
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:
@@ -289,7 +291,7 @@ class Rows:
             return None
         if type(number) is not int or number <= 0:
             raise Unusable(say("what it names of {section} is no number.", section=section))
-        if section == MESSAGES:
+        if section == MESSAGES_KEY:
             key: Any = self.messages.get(number)
         else:
             key = self._key(number) if number <= self._counts[section] else None

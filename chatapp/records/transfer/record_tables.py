@@ -13,7 +13,7 @@ from django.db.models import Field, Model, QuerySet
 import condense
 from chatapp import models
 
-MESSAGES = "messages"
+MESSAGES_KEY = "messages"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def with_names(content: Any, names: Mapping[str, str]) -> Any:
 
 TABLES = (
     Table(
-        MESSAGES,
+        MESSAGES_KEY,
         models.Message,
         order=("seq",),
         left_out=frozenset({"results", "holds_results", "claimed"}),

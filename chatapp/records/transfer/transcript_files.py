@@ -30,7 +30,7 @@ LARGEST, MOST_HELD, MAX_GAP = 256 << 20, 128 << 20, 64 << 20
 MOST_VALUES, MOST_TEXT, LONGEST_TEXT, BESIDES = 1_000_000, 64 << 20, 28 << 20, 1_000
 # Bytes that the parser takes at once. It copies a text of which only a part is there at each of
 # them, and holds up all other threads for the time that their values take.
-AT_ONCE = 256 << 10
+PARSED_AT_ONCE = 256 << 10
 # Levels; what lies deeper could be neither stored nor sent, but messages may lie in each other.
 MAX_DEPTH, DEEPEST = 200, 20_000
 # Of a sample: items, and bytes, which the first of them may exceed.
@@ -156,7 +156,7 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
 
 
 def _parse(file: "BoundedFile", beside: dict[str, Any], *, partly: bool = False) -> Iterator[Any]:
-    parts = limit_depth(ijson.basic_parse(file, use_float=True, buf_size=AT_ONCE), DEEPEST)
+    parts = limit_depth(ijson.basic_parse(file, use_float=True, buf_size=PARSED_AT_ONCE), DEEPEST)
     first = next(parts)
     if first[0] == "start_map":
         named = _noting(ijson.parse(itertools.chain([first], parts)), beside)
@@ -169,7 +169,7 @@ def _parse(file: "BoundedFile", beside: dict[str, Any], *, partly: bool = False)
 
 
 def _parse_whole(file: BinaryIO, deepest: int = DEEPEST) -> Iterator[Any]:
-    parts = ijson.basic_parse(BoundedFile(file), use_float=True, buf_size=AT_ONCE)
+    parts = ijson.basic_parse(BoundedFile(file), use_float=True, buf_size=PARSED_AT_ONCE)
     return _built(limit_depth(parts, DEEPEST), deepest)
 
 

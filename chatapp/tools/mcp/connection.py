@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 # Seconds to open and to list, to answer or at least to say how far it is, in all, and to close.
 OPENING, SILENCE, LONGEST, CLOSING = 30.0, 120.0, 1_800.0, 10.0
 # Seconds between two signs of progress that are shown.
-PAUSE = 0.25
+PROGRESS_PAUSE = 0.25
 # Seconds for which a listing is believed: a server may become another meanwhile.
-FRESH = 30.0
+LISTING_LIFETIME = 30.0
 # Pages of a listing.
 MAX_PAGES = 20
 # Images of one result.
@@ -109,13 +109,13 @@ class Connection:
         loop, until, shown = asyncio.get_running_loop(), time.monotonic() + LONGEST, 0.0
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            """Extend the time limit of a call, and show its progress once in each ``PAUSE``."""
+            """Extend the time limit of a call, and show progress once in ``PROGRESS_PAUSE``."""
             nonlocal shown
             with suppress(RuntimeError):
                 # It raises where the call is over by now.
                 left = min(self.silence, until - time.monotonic())
                 timeout.reschedule(loop.time() + left)
-            if time.monotonic() - shown > PAUSE:
+            if time.monotonic() - shown > PROGRESS_PAUSE:
                 shown = time.monotonic()
                 share = f"{progress:g} / {total:g}" if total else f"{progress:g}"
                 show(self.server.hide(f"{share} {message or ''}".strip()[:1_000]))
@@ -129,7 +129,7 @@ class Connection:
 
     async def refresh(self) -> None:
         """Read the list of tools again, unless it is fresh."""
-        if time.monotonic() - self._listed > FRESH:
+        if time.monotonic() - self._listed > LISTING_LIFETIME:
             await self._list()
 
     async def _list(self) -> None:

@@ -29,11 +29,11 @@ TOO_MUCH = condense.noop("It sends more than this server takes. Ask it for less 
 MAX_TOOLS = 100
 MAX_DESCRIPTION = 2_000
 MAX_SCHEMA = 20_000
-MAX_DEPTH = 20
+MAX_SCHEMA_DEPTH = 20
 
 # What providers take as a tool's name. None of our own tools has the separator in its name.
 MAX_NAME = 64
-SEPARATOR = "__"
+TOOL_SEPARATOR = "__"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST = 8
 
@@ -138,7 +138,7 @@ def listing_of(server: Server, tools: "Iterable[Tool]") -> Listing:
 def name_for(server: str, tool: str, taken: Iterable[str] = ()) -> str:
     """Return a name that every provider takes, and that no other tool has."""
     fit = _UNFIT.sub("_", tool)
-    name = f"{server}{SEPARATOR}{fit}"
+    name = f"{server}{TOOL_SEPARATOR}{fit}"
     if fit == tool and len(name) <= MAX_NAME and name not in taken:
         return name
     digest = hashlib.sha256(tool.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
@@ -186,7 +186,7 @@ def _hidden(part: Any, server: Server) -> Any:
 
 def _is_simple(part: Any, depth: int = 0) -> bool:
     """Return True if a schema's depth is limited and all its references are inside it."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_SCHEMA_DEPTH:
         return False
     if isinstance(part, dict):
         target = part.get("$ref", "#")

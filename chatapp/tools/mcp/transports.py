@@ -24,7 +24,7 @@ from chatapp.agent.errors import ServerFailed
 from chatapp.project.network import AddressRefused, Guard
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
-from chatapp.tools.shell import PATIENCE, clear_up, start_supervised
+from chatapp.tools.shell import SUPERVISOR_SECONDS, clear_up, start_supervised
 from condense import noop, say
 
 # Seconds to be connected, and for an answer that says nothing; a call has a time of its own.
@@ -158,7 +158,7 @@ class CommandTransport:
             with anyio.move_on_after(TO_END):
                 await process.wait()
             os.close(self._lifeline)
-            with anyio.move_on_after(PATIENCE):
+            with anyio.move_on_after(SUPERVISOR_SECONDS):
                 await process.wait()
             if process.returncode is None:
                 process.kill()

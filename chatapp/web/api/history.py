@@ -24,7 +24,7 @@ from chatapp.web.api.pagination import Part, by_moment, by_number
 
 router, records, everywhere = (Router(tags=[one]) for one in ("History", "Record", "Record"))
 
-Later = Annotated[int, Field(ge=0, le=schemas.LARGEST)]
+Later = Annotated[int, Field(ge=0, le=schemas.LARGEST_NUMBER)]
 
 
 @router.get("/rewinds", response=schemas.page(schemas.RewindShape))

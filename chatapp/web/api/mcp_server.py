@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 SERVER = {"name": "palimpsest", "version": api.version}
 OFFER = {"capabilities": {"tools": {}}, "serverInfo": SERVER, "instructions": INSTRUCTIONS}
 HINTS = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}
-UNKNOWN = {"code": -32601, "message": "This server has no such method."}
+UNKNOWN_METHOD = {"code": -32601, "message": "This server has no such method."}
 
 router = Router(auth=Bearer(*ApiToken.Scope))
 
@@ -54,7 +54,7 @@ def _answer(owner: User, message: Any, *, several: bool = False) -> Any:
         case {"jsonrpc": "2.0", "method": str(method), "id": str() | int() as id_}:
             params = message.get("params")
             result = _result(owner, method, params if isinstance(params, dict) else {})
-            told = {"error": UNKNOWN} if result is None else {"result": result}
+            told = {"error": UNKNOWN_METHOD} if result is None else {"result": result}
             return {"jsonrpc": "2.0", "id": id_, **told}
         case {"jsonrpc": "2.0", "method": str()} if "id" not in message:
             return None

@@ -19,9 +19,9 @@ from chatapp.conversations.context.condense_requests import LONGEST_FOCUS
 from chatapp.providers.specs import PRICED
 from chatapp.web.forms.preferences import PreferencesForm
 
-LARGEST = 1_000_000_000
+LARGEST_NUMBER = 1_000_000_000
 
-Key = Annotated[int | None, Field(ge=0, le=LARGEST)]
+Key = Annotated[int | None, Field(ge=0, le=LARGEST_NUMBER)]
 # Without an exponent, and zero without the places of its column.
 Usd = Annotated[Decimal, PlainSerializer(lambda usd: f"{usd:f}" if usd else "0", str)]
 _TYPES: dict[str, Any] = {**TYPES, "JSONField": Any, "DecimalField": Usd}
@@ -316,7 +316,7 @@ class NewPin(Schema):
     """A ``rule`` of one's own, or message ``seq``, or a passage ``selected`` of its text."""
 
     rule: str | None = None
-    seq: int | None = Field(None, ge=1, le=LARGEST)
+    seq: int | None = Field(None, ge=1, le=LARGEST_NUMBER)
     selected: str | None = None
 
 
@@ -336,7 +336,7 @@ class GoingBack(Schema):
     With ``files``, those of the workspace are restored, too.
     """
 
-    to_seq: int = Field(ge=1, le=LARGEST)
+    to_seq: int = Field(ge=1, le=LARGEST_NUMBER)
     key: uuid.UUID = Field(default_factory=uuid.uuid4)
     files: bool = False
 

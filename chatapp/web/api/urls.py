@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from chatapp.web.api import conversations, history, mcp_server, settings, turns
 from chatapp.web.api.auth import api
 
-PREFIX = "/api/"
+API_PREFIX = "/api/"
 # How every refusal looks.
 PROBLEM = {
     "description": "Why it was not done, as a sentence.",
@@ -42,7 +42,7 @@ for router in (
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    schema = api.get_openapi_schema(path_prefix=PREFIX)
+    schema = api.get_openapi_schema(path_prefix=API_PREFIX)
     for methods in schema["paths"].values():
         for operation in methods.values():
             operation["responses"]["default"] = PROBLEM

@@ -22,7 +22,7 @@ from chatapp.models import ApiToken, CondensingPrompt, SavedCommand
 from chatapp.project.sentences import translate as _
 from chatapp.web.forms import ModelForm
 
-MOST = 100
+MOST_SAVED = 100
 
 
 # What a token is called, so that it is known which one to revoke, and its scope.
@@ -100,9 +100,9 @@ def forms_of_saved(data: Any, owner: User) -> dict[str, SavedTexts]:
         "prompts": (CondensingPrompt, ModelForm, {"text": text}),
     }
     same = {NON_FIELD_ERRORS: {"unique_together": _("You have another one of this name.")}}
-    limits: Any = {"extra": 0, "max_num": MOST, "validate_max": True, "error_messages": same}
+    limits: Any = {"extra": 0, "max_num": MOST_SAVED, "validate_max": True, "error_messages": same}
     # A request may say that it has thousands.
-    limits["absolute_max"] = MOST + 1
+    limits["absolute_max"] = MOST_SAVED + 1
     made: dict[str, SavedTexts] = {}
     for prefix, (model, form, widgets) in kinds.items():
         formset = forms.inlineformset_factory(

@@ -14,7 +14,7 @@ from chatapp.tools import TOOL_SPECS
 from chatapp.web.forms import ModelForm
 from chatapp.web.forms.preferences import own_prompt, prompt_field
 
-PREFIX = "tool"
+TOOL_PREFIX = "tool"
 LABELS = {ToolPolicy.ALLOW: _("Allow"), ToolPolicy.ASK: _("Ask"), ToolPolicy.DENY: _("Deny")}
 ACCESS = {
     "read": _("reads"),
@@ -89,7 +89,7 @@ class PoliciesForm(forms.Form):
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
     ) -> None:
-        super().__init__(data, prefix=PREFIX)
+        super().__init__(data, prefix=TOOL_PREFIX)
         self.denied = sorted(profile.binding.denied_tools)
         usable = toolbox_for(Path(), None, profile).usable
         for spec in specs_for(profile.mcp_servers).values():

@@ -18,7 +18,7 @@ from chatapp.project.languages import NAMES, in_words
 from chatapp.web.forms import ModelForm
 
 OWN, INHERITED = "own", "inherit"
-OUT_OF_RANGE = format_lazy(
+VALUE_OUT_OF_RANGE = format_lazy(
     _("Enter a number from {least} to {most}."),
     least=condense.MIN_THRESHOLD,
     most=condense.MAX_THRESHOLD,
@@ -31,7 +31,7 @@ def threshold_field(**kwargs: Any) -> forms.IntegerField:
         min_value=condense.MIN_THRESHOLD,
         max_value=condense.MAX_THRESHOLD,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        error_messages={"min_value": OUT_OF_RANGE, "max_value": OUT_OF_RANGE},
+        error_messages={"min_value": VALUE_OUT_OF_RANGE, "max_value": VALUE_OUT_OF_RANGE},
         **kwargs,
     )
 
@@ -73,7 +73,7 @@ class ThresholdChoice(ModelForm[Profile]):
         elif (own := cleaned.get("own_threshold")) is not None:
             self.instance.threshold = own
         elif "own_threshold" not in self.errors:
-            self.add_error("own_threshold", OUT_OF_RANGE)
+            self.add_error("own_threshold", VALUE_OUT_OF_RANGE)
         return cleaned
 
 
@@ -115,7 +115,7 @@ def prompt_field(label: Any, rows: int = 12) -> forms.CharField:
 
 
 # Settings by the section of the page that shows them, in their order.
-SECTIONS = {
+SETTINGS_SECTIONS = {
     "general": ("language", "about_me", "shortcuts", "name_conversations"),
     "context": ("auto_condense", "threshold"),
     "timing": ("adaptive", "draft_ahead", "draft_share", "condense_idle"),
@@ -136,12 +136,12 @@ PLACED = ("strategy", "messages_kept", "tokens_kept", "keep_first", "condensing_
 # Switches that say when they are off, so that one that was not sent stays as it is.
 SWITCHES = ("attach_ledger", "attach_files", "check_summaries", "find_contradictions")
 # Settings that may be missing from what is sent: the page hides them where they change nothing.
-KEPT = (
+OPTIONAL_FIELDS = (
     *("messages_kept", "review_seconds", "draft_ahead", "draft_share", "recall_tokens"),
     *("truncated_percent", "last_messages", *SWITCHES),
 )
 # The methods to choose from at once; the others are one click away.
-FIRST = ("fresh_start", "keep_recent", "ledger")
+FIRST_METHODS = ("fresh_start", "keep_recent", "ledger")
 DASH = " \N{EN DASH} "
 
 
@@ -184,7 +184,7 @@ class PreferencesForm(ModelForm[Preferences]):
 
     class Meta:
         model = Preferences
-        fields = (*chain(*SECTIONS.values()), *PLACED)
+        fields = (*chain(*SETTINGS_SECTIONS.values()), *PLACED)
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "about_me": forms.Textarea(attrs={"rows": 5}),
             "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
@@ -195,7 +195,7 @@ class PreferencesForm(ModelForm[Preferences]):
         if not self.initial.get("condensing_prompt"):
             self.initial["condensing_prompt"] = default_prompt(self.instance)
         self.fields["condensing_prompt"].validators.append(MaxLengthValidator(LONGEST_PROMPT))
-        for name in KEPT:
+        for name in OPTIONAL_FIELDS:
             self.fields[name].required = False
         for name in SWITCHES if not settings.CONDENSE_DEFAULT_HOOKS else ():
             self.fields[name].disabled = True
@@ -205,7 +205,7 @@ class PreferencesForm(ModelForm[Preferences]):
     @property
     def sections(self) -> dict[str, list[forms.BoundField]]:
         """The settings of each section, for the template."""
-        return {name: [self[one] for one in names] for name, names in SECTIONS.items()}
+        return {name: [self[one] for one in names] for name, names in SETTINGS_SECTIONS.items()}
 
     @property
     def methods(self) -> list[dict[str, Any]]:
@@ -215,7 +215,7 @@ class PreferencesForm(ModelForm[Preferences]):
         for radio in self["strategy"]:
             name = radio.data["value"]
             words = dict(zip(("label", "hint"), said[name], strict=True))
-            is_first, asks = name in FIRST, name in takers
+            is_first, asks = name in FIRST_METHODS, name in takers
             made.append({"radio": radio, "is_first": is_first, "asks": asks, **words})
         return made
 
@@ -231,6 +231,6 @@ class PreferencesForm(ModelForm[Preferences]):
     def clean(self) -> dict[str, Any]:
         """Keep the stored value of a setting that was not sent because it is hidden."""
         cleaned = super().clean() or self.cleaned_data
-        blank = [name for name in KEPT if not cleaned.get(name, True)]
+        blank = [name for name in OPTIONAL_FIELDS if not cleaned.get(name, True)]
         hidden = [name for name in blank if name not in SWITCHES or name not in self.data]
         return cleaned | {name: getattr(self.instance, name) for name in hidden}

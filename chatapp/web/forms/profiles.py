@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.accounts.accounts import LONGEST_NAME
+from chatapp.accounts.accounts import LONGEST_PROFILE_NAME
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Profile
 from chatapp.models.profiles import effort_choices, server_key
@@ -237,7 +237,7 @@ class ProfileForm(ThresholdChoice):
         name: str = self.cleaned_data["name"]
         model = self.data.get("model") or ""
         if model.startswith(name) and short_name(name) != name:
-            name = short_name(model)[:LONGEST_NAME]
+            name = short_name(model)[:LONGEST_PROFILE_NAME]
         same = Profile.objects.filter(owner=self.instance.owner, name=name)
         if same.exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("You have another profile of this name."))

@@ -12,7 +12,7 @@ from chatapp.conversations.context.trial_settings import Variant
 from chatapp.conversations.context.turn_context import TurnSettings
 from chatapp.models import Profile
 from chatapp.web.forms.preferences import (
-    OUT_OF_RANGE,
+    VALUE_OUT_OF_RANGE,
     default_prompt,
     own_prompt,
     prompt_field,
@@ -21,7 +21,7 @@ from chatapp.web.forms.preferences import (
 
 MOST_THRESHOLDS = 4
 # Of what a button stands for.
-SEPARATOR = "|"
+CHOICE_SEPARATOR = "|"
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[\s,;]+[0-9]{1,3})*")
 
 
@@ -68,10 +68,10 @@ class WhatIfForm(forms.Form):
         """Return the percentages, each once."""
         text = self.cleaned_data["thresholds"].strip()
         if not _NUMBERS.fullmatch(text):
-            raise forms.ValidationError(OUT_OF_RANGE)
+            raise forms.ValidationError(VALUE_OUT_OF_RANGE)
         numbers = [*dict.fromkeys(map(int, re.findall(r"[0-9]+", text)))]
         if not all(condense.MIN_THRESHOLD <= one <= condense.MAX_THRESHOLD for one in numbers):
-            raise forms.ValidationError(OUT_OF_RANGE)
+            raise forms.ValidationError(VALUE_OUT_OF_RANGE)
         return numbers[:MOST_THRESHOLDS]
 
     def clean_prompt(self) -> str:
@@ -93,7 +93,7 @@ class WhatIfForm(forms.Form):
 
         Return None for a variant that was not compared.
         """
-        strategy, threshold, *entered = [*button.split(SEPARATOR), ""]
+        strategy, threshold, *entered = [*button.split(CHOICE_SEPARATOR), ""]
         now: str = self.terms.configuration.prompt
         prompt: str = self.cleaned_data["prompt"] if any(entered) else now
         known = {str(one): one for one in self.cleaned_data["thresholds"]}

@@ -23,7 +23,7 @@ from chatapp.turns import actions
 from chatapp.web.views.common import UserRequest, came_from, refuse, signed_in
 
 # Bytes of an archive that are read at once.
-PIECE = 1_000_000
+ARCHIVE_PIECE = 1_000_000
 
 
 def sessions_of(request: UserRequest) -> list[UserSession]:
@@ -100,5 +100,5 @@ class _Archive(FileResponse):
         self["Content-Encoding"] = "identity"
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while piece := await asyncio.to_thread(self._file.read, PIECE):
+        while piece := await asyncio.to_thread(self._file.read, ARCHIVE_PIECE):
             yield piece

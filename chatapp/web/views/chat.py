@@ -22,7 +22,7 @@ from chatapp.project.search import Query
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.web.views.common import UserRequest, announce, in_conversation, refuse
-from chatapp.web.views.conversations import FIRST
+from chatapp.web.views.conversations import UNSENT_FIRST_MESSAGES
 
 # Places in one conversation that can be stepped through.
 PLACES = 1_000
@@ -32,7 +32,7 @@ PLACES = 1_000
 def show_chat(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Show the conversation from its newest page, or from the place ``at``."""
     preferences = accounts.preferences_of(request.user)
-    waiting = {} if conversation.last_seq else request.session.get(FIRST, {})
+    waiting = {} if conversation.last_seq else request.session.get(UNSENT_FIRST_MESSAGES, {})
     context = {
         "conversation": conversation,
         "page": read_page(request, conversation),

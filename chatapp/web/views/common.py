@@ -33,7 +33,7 @@ from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 
 # htmx shows the text of this answer instead of swapping it in.
-REFUSED = 422
+REFUSED_STATUS = 422
 
 # Bytes of a form around its files, and digits of a request's length that are looked at.
 FRAMING = 2_000_000
@@ -164,7 +164,7 @@ def refuse(request: UserRequest, reason: str) -> HttpResponse:
     """Show the reason of a refusal on the page that the user came from."""
     reason = in_words(reason)
     if request.htmx:
-        return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
+        return HttpResponse(reason, status=REFUSED_STATUS, content_type="text/plain; charset=utf-8")
     messages.error(request, reason)
     return redirect(came_from(request))
 

@@ -18,7 +18,13 @@ from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation
 from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.database import reading_damaged_text
-from chatapp.models.pagination import SEPARATOR, behind, read_cursor, read_number, write_cursor
+from chatapp.models.pagination import (
+    CURSOR_SEPARATOR,
+    behind,
+    read_cursor,
+    read_number,
+    write_cursor,
+)
 from chatapp.operations import errors
 from chatapp.page.inspector.day_strip import draw_days
 from chatapp.page.inspector.size_history import draw_size_history
@@ -27,7 +33,7 @@ from chatapp.page.transcript.summary_parts import summary_parts
 from chatapp.project.sentences import translate as _
 from chatapp.web.forms.condensation_filter import AttemptFilter
 from chatapp.web.views.common import (
-    REFUSED,
+    REFUSED_STATUS,
     UserRequest,
     View,
     announce,
@@ -42,7 +48,7 @@ from chatapp.web.views.common import (
     zone_of,
 )
 
-PAGE = 30
+CONDENSATIONS_PER_PAGE = 30
 PUT_BACK_LISTED = 200  # messages
 TABLES = {
     "csv": (condensation_page.attempts_as_csv, "text/csv; charset=utf-8"),
@@ -62,7 +68,7 @@ def show_condensations(request: UserRequest) -> HttpResponse:
         # All that the list shows, however many pages it has.
         rows = listed.select_related("conversation").only(*condensation_page.TABLE_COLUMNS)
         write, kind = TABLES[form]
-        found_rows = rows.prefetch_related("tries").iterator(chunk_size=PAGE)
+        found_rows = rows.prefetch_related("tries").iterator(chunk_size=CONDENSATIONS_PER_PAGE)
         return download(write(found_rows), f"condensations.{form}", kind)
     context = list_attempts(listed, sort, request.GET.get("after", ""))
     context |= {"filters": filters, "outcome": outcome}
@@ -84,17 +90,17 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
     """Return one page of attempts as lines with the place of each, and the next cursor."""
     # Which they are, the index tells without the rows.
     columns = ("pk", "started_at", *(("rank",) if sort else ()))
-    rank, _separator, rest = after.partition(SEPARATOR) if sort else ("0", "", after)
+    rank, _separator, rest = after.partition(CURSOR_SEPARATOR) if sort else ("0", "", after)
     place, value = read_cursor(rest), read_float(rank)
     # A cursor that cannot be read leaves out nothing.
     if place and value is not None:
         later = behind("started_at", place)
         found = found.filter(Q(rank__lt=value) | Q(rank=value) & later if sort else later)
-    places = list(found.values_list(*columns)[: PAGE + 1])
+    places = list(found.values_list(*columns)[: CONDENSATIONS_PER_PAGE + 1])
     more = ""
-    if len(places) > PAGE:
-        pk, when, *ranks = places[PAGE - 1]
-        more = SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
+    if len(places) > CONDENSATIONS_PER_PAGE:
+        pk, when, *ranks = places[CONDENSATIONS_PER_PAGE - 1]
+        more = CURSOR_SEPARATOR.join((*map(repr, ranks), write_cursor(Condensation(pk=pk), when)))
     # Those that were found, and nothing else about them: told whose they are as well, SQLite reads
     # all that the owner has instead.
     rows = (
@@ -103,7 +109,7 @@ def list_attempts(found: CondensationQuerySet, sort: str, after: str) -> dict[st
         .prefetch_related("tries")
         .select_related("conversation")
     )
-    shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
+    shown = rows.in_bulk([pk for pk, *_place in places[:CONDENSATIONS_PER_PAGE]])
     lines = [shown[pk] for pk, *_place in places if pk in shown]
     return {"lines": [*map(condensation_page.attempt_line, lines)], "more": more}
 
@@ -187,7 +193,7 @@ def _offer_ways(
     context |= {"room": undo_.room_for(attempt.conversation)}
     answer = _show(request, "chat/_undo_ways.html", attempt, **context)
     is_undo = request.method == "POST"
-    answer.status_code = REFUSED if is_undo else 200
+    answer.status_code = REFUSED_STATUS if is_undo else 200
     # An open dialog covers the row below it.
     place = "#dialog" if is_undo and problem.later else f"#ways-{attempt.pk}"
     return reswap(retarget(answer, place), "innerHTML")

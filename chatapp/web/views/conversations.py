@@ -29,7 +29,7 @@ from chatapp.turns import actions
 from chatapp.web.forms.conversations import RewindForm
 from chatapp.web.forms.profiles import connectable, remote_servers
 from chatapp.web.views.common import (
-    REFUSED,
+    REFUSED_STATUS,
     UserRequest,
     announce,
     as_uuid,
@@ -41,7 +41,7 @@ from chatapp.web.views.common import (
 )
 
 # What pages of empty conversations have yet to send, in the session.
-FIRST = "first"
+UNSENT_FIRST_MESSAGES = "first"
 
 
 @signed_in("GET")
@@ -89,7 +89,7 @@ def create_conversation(request: UserRequest) -> HttpResponse:
         return _begin(request, prompt, attached)
     except errors.Refused as refusal:
         messages.error(request, in_words(str(refusal)))
-        return _home(request, prompt, attached, status=REFUSED)
+        return _home(request, prompt, attached, status=REFUSED_STATUS)
 
 
 def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpResponse:
@@ -109,7 +109,7 @@ def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpRe
     )
     if prompt or attachments:
         # The conversation's page sends it, under one nonce; what was stored since is forgotten.
-        waiting: dict[str, Any] = request.session.get(FIRST, {})
+        waiting: dict[str, Any] = request.session.get(UNSENT_FIRST_MESSAGES, {})
         empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
         kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
         first = {
@@ -117,7 +117,7 @@ def _begin(request: UserRequest, prompt: str, attached: Sequence[str]) -> HttpRe
             "nonce": str(uuid.uuid4()),
             "attachments": [*map(str, attachments)],
         }
-        request.session[FIRST] = {**kept, str(conversation.pk): first}
+        request.session[UNSENT_FIRST_MESSAGES] = {**kept, str(conversation.pk): first}
     return redirect("chat", conversation.pk)
 
 

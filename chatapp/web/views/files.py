@@ -25,7 +25,7 @@ from chatapp.tools.long_outputs import find_output
 from chatapp.tools.workspace import FolderEntry, Workspace, WritableWorkspace
 from chatapp.turns import actions
 from chatapp.web.views.common import (
-    REFUSED,
+    REFUSED_STATUS,
     UserRequest,
     as_uuid,
     download,
@@ -39,7 +39,7 @@ from chatapp.web.views.common import (
 # What is opened by its address may be anything: it runs nothing, and reaches nothing.
 _SEALED = "default-src 'none'; sandbox"
 # What was left out is named, as far as anybody would read on.
-NAMED = 5
+LEFT_OUT_NAMED = 5
 BYTES = "application/octet-stream"
 
 
@@ -111,7 +111,7 @@ def served(block: condense.Block | None) -> HttpResponse:
     return answer
 
 
-@limited_upload(lambda: (folder_transfer.MAX_BYTES, str(folder_transfer.too_much())))
+@limited_upload(lambda: (folder_transfer.MAX_TRANSFER_BYTES, str(folder_transfer.too_much())))
 @in_conversation("GET", "POST")
 def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """List the files, or add uploaded ones."""
@@ -122,7 +122,7 @@ def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse
         except errors.Refused as reason:
             # This may be the page that one would be sent back to.
             messages.error(request, in_words(str(reason)))
-            status = REFUSED
+            status = REFUSED_STATUS
         more = len(files) >= folder_transfer.MAX_LISTED
         context = {"conversation": conversation, "files": files, "more": more}
         return render(request, "chat/files.html", context, status=status)
@@ -143,7 +143,7 @@ def show_files(request: UserRequest, conversation: Conversation) -> HttpResponse
             measure_again(request.user)
     words = _("{count:,} file uploaded.", "{count:,} files uploaded.", count=done.count)
     messages.success(request, words)
-    for path, why in done.left_out[:NAMED]:
+    for path, why in done.left_out[:LEFT_OUT_NAMED]:
         words = _("Not uploaded: {path}. {why}", path=path[:100], why=in_words(why))
         messages.error(request, words)
     return redirect("files", conversation.pk)

@@ -31,7 +31,7 @@ from chatapp.web.views.common import (
 MOST_FILES = 20
 MOST_BYTES = 250 * 1024 * 1024
 # Characters, each of up to four bytes, that a file system takes of a name, and some that it adds.
-LONGEST_NAME = 60
+LONGEST_UPLOAD_NAME = 60
 
 
 def _too_much() -> str:
@@ -67,7 +67,9 @@ def _begin(request: UserRequest) -> ImportRun:
     try:
         # Two of the same name are no files of one folder, and both are kept apart to say so.
         for name, file in zip(names, sent, strict=True):
-            FileSystemStorage(run.folder).save(name[-LONGEST_NAME:].lstrip(".") or "file", file)
+            FileSystemStorage(run.folder).save(
+                name[-LONGEST_UPLOAD_NAME:].lstrip(".") or "file", file
+            )
         if (form := importers.recognise(run.path)) is None:
             raise errors.Refused(_why_unknown(run.path))
         import_jobs.start_import(run, form=form, name=names[0])
@@ -82,7 +84,7 @@ def _why_unknown(path: Path) -> str:
         return _("These files don't belong together. Import them one by one.")
     if zipfile.is_zipfile(path):
         return _("Nothing in this ZIP can be imported. Unpack it and choose a file.")
-    return str(importers.UNKNOWN)
+    return str(importers.UNKNOWN_FORMAT)
 
 
 @signed_in("GET")

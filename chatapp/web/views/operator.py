@@ -64,8 +64,10 @@ def list_users(request: UserRequest) -> HttpResponse:
     """Show the users, a page at a time."""
     found = users.list_users(after=request.GET.get("after", ""))
     context = {
-        "users": found[: users.PAGE],
-        "more": found[users.PAGE - 1].user.username if len(found) > users.PAGE else "",
+        "users": found[: users.USERS_PER_PAGE],
+        "more": found[users.USERS_PER_PAGE - 1].user.username
+        if len(found) > users.USERS_PER_PAGE
+        else "",
         "form": InvitationForm(),
         "open_invitations": Invitation.objects.usable().select_related("invited_by"),
     }

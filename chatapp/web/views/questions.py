@@ -19,7 +19,7 @@ from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.turns.lifecycle import enqueue_turn
 from chatapp.web.forms.conversations import ConversationForm, PoliciesForm, SystemPromptForm
-from chatapp.web.views.common import REFUSED, UserRequest, done, in_conversation
+from chatapp.web.views.common import REFUSED_STATUS, UserRequest, done, in_conversation
 
 
 @in_conversation("POST")
@@ -120,4 +120,6 @@ def show_policies(request: UserRequest, conversation: Conversation) -> HttpRespo
         "effective": terms_with(conversation, profile).system if profile else "",
         "project_file": PROJECT_FILE,
     }
-    return render(request, "chat/policies.html", context, status=200 if sent is None else REFUSED)
+    return render(
+        request, "chat/policies.html", context, status=200 if sent is None else REFUSED_STATUS
+    )

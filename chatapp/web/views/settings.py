@@ -20,7 +20,12 @@ from chatapp.project import languages
 from chatapp.project.sentences import translate
 from chatapp.turns import actions
 from chatapp.web.forms.accounts import GatewayForm, TokenForm, forms_of_saved
-from chatapp.web.forms.preferences import SECTIONS, PreferencesForm, ProfileChoice, default_prompt
+from chatapp.web.forms.preferences import (
+    SETTINGS_SECTIONS,
+    PreferencesForm,
+    ProfileChoice,
+    default_prompt,
+)
 from chatapp.web.views.account import sessions_of
 from chatapp.web.views.common import UserRequest, command_mode, refuse, signed_in
 
@@ -53,7 +58,7 @@ class SentSettings:
 
     def wrong_sections(self) -> list[str]:
         """Return the sections with invalid fields; all forms are checked."""
-        places = {name: one for one in LABELS for name in SECTIONS.get(one, ())}
+        places = {name: one for one in LABELS for name in SETTINGS_SECTIONS.get(one, ())}
         places["condensing_prompt"] = "prompts"
         fields = chain(self.form.errors, *[one.errors for one in self.profiles])
         texts = [one for one in self.saved.values() if one.is_bound and not one.is_valid()]

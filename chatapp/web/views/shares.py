@@ -28,12 +28,12 @@ from chatapp.web.views.common import UserRequest, download, in_conversation
 MOST_VIEWS = 60
 MINUTE = 60
 # Seconds for which a page is kept that nothing has changed in.
-KEPT = 300
+PAGE_LIFETIME = 300
 TOO_MANY = 429
 # What nobody may do with the page, beside what it may load.
 CLOSED = ("frame-ancestors", "base-uri", "form-action")
 # Characters of a file's name.
-LONGEST_NAME = 60
+LONGEST_DOWNLOAD_NAME = 60
 # All that is on record, a copy to be read, and one that is a page and needs nothing else.
 FORMS: dict[str, tuple[Callable[[Conversation], Any], str]] = {
     "json": (write_record, "application/json"),
@@ -90,7 +90,7 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
         who = languages.reader()
         key = f"shared-page-{share.digest}-{own.revision}-{digest}-{who.language}-{who.locale}"
         write = partial(write_html, own, until=share.until, tools=share.tools)
-        answer = HttpResponse(caches["pages"].get_or_set(key, write, KEPT))
+        answer = HttpResponse(caches["pages"].get_or_set(key, write, PAGE_LIFETIME))
     add_never_cache_headers(answer)
     answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     answer["Referrer-Policy"] = "no-referrer"
@@ -101,5 +101,5 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
 def export_conversation(_request: UserRequest, own: Conversation, form: str) -> HttpResponse:
     """Return the conversation as a file."""
     write, kind = FORMS[form]
-    name = slugify(str(own))[:LONGEST_NAME] or "conversation"
+    name = slugify(str(own))[:LONGEST_DOWNLOAD_NAME] or "conversation"
     return download(write(own), f"{name}.{form}", kind)

@@ -19,14 +19,14 @@ from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, read_number, write_cursor
 from chatapp.page.transcript import search_hits
 from chatapp.project.languages import in_words
-from chatapp.project.search import LONGEST
+from chatapp.project.search import LONGEST_QUERY
 from chatapp.project.sentences import number
 from chatapp.project.sentences import translate as _
 from chatapp.turns import actions
 from chatapp.web.views.common import UserRequest, as_uuid, done, in_conversation, signed_in, zone_of
 from chatapp.web.views.settings import LABELS
 
-PAGE = 40
+CONVERSATIONS_PER_PAGE = 40
 ARCHIVE = "archive"
 # What is pinned is to be seen at a glance.
 MOST_PINNED = 100
@@ -51,7 +51,7 @@ def list_conversations(
     Without a text, those in a ``folder``, which is its number or ARCHIVE; or else those in none.
     The ``twins`` are titles that several of the page have.
     """
-    text = text.strip()[:LONGEST]
+    text = text.strip()[:LONGEST_QUERY]
     found = Conversation.objects.owned_by(request.user).present().with_waiting()
     if text:
         found = found.filter(title__icontains=condense.well_formed(text))
@@ -66,10 +66,14 @@ def list_conversations(
     if place := read_cursor(after):
         found = found.filter(behind("updated_at", place))
         last = name(place[0])
-    rows = list(found.defer("system_prompt")[: PAGE + 1])
+    rows = list(found.defer("system_prompt")[: CONVERSATIONS_PER_PAGE + 1])
     twins = {name for name, count in Counter(map(str, rows)).items() if count > 1}
-    more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
-    by_day = groupby(rows[:PAGE], key=lambda row: name(row.updated_at))
+    more = (
+        write_cursor(rows[CONVERSATIONS_PER_PAGE - 1], rows[CONVERSATIONS_PER_PAGE - 1].updated_at)
+        if len(rows) > CONVERSATIONS_PER_PAGE
+        else ""
+    )
+    by_day = groupby(rows[:CONVERSATIONS_PER_PAGE], key=lambda row: name(row.updated_at))
     days = [DayGroup(day, list(items), day == last) for day, items in by_day]
     listed = {"days": days, "more": more, "text": text, "chosen": folder, "twins": twins}
     return listed | {"narrowed": {"q": text, "folder": folder or None}}

@@ -23,7 +23,7 @@ from chatapp.turns import actions
 from chatapp.web import what_if
 from chatapp.web.forms.what_if import WhatIfForm
 from chatapp.web.views.common import (
-    REFUSED,
+    REFUSED_STATUS,
     UserRequest,
     in_conversation,
     read_float,
@@ -33,7 +33,7 @@ from chatapp.web.views.common import (
 
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")
-UNKNOWN = "unknown"
+UNKNOWN_COST = "unknown"
 # Ends in one list; who wants more condenses all, or begins further down.
 MOST_ENDS = 300
 
@@ -51,7 +51,7 @@ def show_what_if(request: UserRequest, conversation: Conversation) -> HttpRespon
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
     if sent is None or not form.is_valid():
         # htmx swaps in no refusal.
-        return show(context, status=200 if sent is None or request.htmx else REFUSED)
+        return show(context, status=200 if sent is None or request.htmx else REFUSED_STATUS)
     if button := sent.get("use") or sent.get("ask"):
         variant = form.chosen(button)
         if variant is None:
@@ -102,7 +102,7 @@ def _ask(request: UserRequest, form: WhatIfForm, variant: Variant) -> HttpRespon
     if tried.predicted is not None:
         # Somebody was told that it may cost about so much, or that nobody knows.
         cost, confirmed = tried.predicted_cost, request.POST.get("predicted", "")
-        if cost is None and confirmed != UNKNOWN:
+        if cost is None and confirmed != UNKNOWN_COST:
             raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
         if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
             said = _("It may cost {cost} now. Compare again to confirm that.", cost=money(cost))

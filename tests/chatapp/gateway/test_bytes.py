@@ -8,8 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from backports import zstd
 
-from chatapp.gateway.bodies import LARGEST
-from chatapp.gateway.recording import UNREAD
+from chatapp.gateway.bodies import LARGEST_CLIENT_BODY
+from chatapp.gateway.recording import ANSWER_UNREAD
 from chatapp.models import Manifest, Message, ModelCall
 from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.gateway.programs import Answer, visit
@@ -196,8 +196,8 @@ async def test_an_answer_that_grows_without_end_is_passed_on_unread(
     """Its copy takes no more memory than that of a request."""
     packed = {"gzip": gzip.compress, "zstd": zstd.compress, "br": brotli.compress}
     fast = {"gzip": {"compresslevel": 1}, "zstd": {"level": 1}, "br": {"quality": 1}}
-    made = packed[encoding](b" " * (LARGEST + 1), **fast[encoding])  # type: ignore[operator] # each its own
+    made = packed[encoding](b" " * (LARGEST_CLIENT_BODY + 1), **fast[encoding])  # type: ignore[operator] # each its own
     headers = ("content-type: text/event-stream", f"content-encoding: {encoding}")
     upstream.script.append(Script([made], headers=headers))
     assert (await visit("/v1/messages", token, BODIES["a talk"])).body == made
-    assert (await ModelCall.objects.aget()).error == UNREAD
+    assert (await ModelCall.objects.aget()).error == ANSWER_UNREAD

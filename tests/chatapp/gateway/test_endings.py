@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp.gateway import recording
-from chatapp.gateway.bodies import LARGEST
+from chatapp.gateway.bodies import LARGEST_CLIENT_BODY
 from chatapp.models import ApiToken, Conversation, DraftPiece, ModelCall, Preferences
 from chatapp.models.database import reading
 from chatapp.turns.crash_recovery import close_left
@@ -218,7 +218,7 @@ REFUSED = {
         *("/v1/messages", gzip.compress(ASKED) * 2, {"content_encoding": "gzip"}),
         *(400, "invalid_request_error"),
     ),
-    "too much": ("/v1/messages", b"x" * (LARGEST + 1), {}, 413, "request_too_large"),
+    "too much": ("/v1/messages", b"x" * (LARGEST_CLIENT_BODY + 1), {}, 413, "request_too_large"),
 }
 
 

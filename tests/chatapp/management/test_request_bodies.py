@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.management.request_bodies import PIECE, BodyReader, Message
+from chatapp.management.request_bodies import BODY_PIECE, BodyReader, Message
 
 DISCONNECT = {"type": "http.disconnect"}
 
@@ -46,7 +46,7 @@ async def read(body: bytes, *messages: Message) -> tuple[list[Message], list[int
     return received, places
 
 
-@pytest.mark.parametrize("size", [0, 1, PIECE, 3 * PIECE, 3 * PIECE + 1])
+@pytest.mark.parametrize("size", [0, 1, BODY_PIECE, 3 * BODY_PIECE, 3 * BODY_PIECE + 1])
 async def test_a_body_comes_in_pieces_and_no_faster_than_it_is_asked_for(size: int) -> None:
     """Whole, and what the connection says afterwards follows it."""
     received, places = await read(bytes(size), {"type": "http.request", "body": b""}, DISCONNECT)
@@ -54,7 +54,7 @@ async def test_a_body_comes_in_pieces_and_no_faster_than_it_is_asked_for(size: i
     assert last == DISCONNECT
     assert b"".join(one["body"] for one in pieces) == bytes(size)
     assert [one["more_body"] for one in pieces] == [True] * (len(pieces) - 1) + [False]
-    assert places[:-1] == [min(size, PIECE * number) for number in range(1, len(pieces) + 1)]
+    assert places[:-1] == [min(size, BODY_PIECE * number) for number in range(1, len(pieces) + 1)]
 
 
 async def test_nothing_is_read_for_a_client_that_is_gone() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, hidden_messages, message_index, message_store
-from chatapp.models.index_languages import LANGUAGES
+from chatapp.models.index_languages import INDEX_LANGUAGES
 from chatapp.project.search import Query, fold
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import append_many
@@ -189,6 +189,6 @@ def test_the_index_follows_every_change(conversation: Conversation, alice: User,
     conversation.delete()
     assert found(alice, "compass") == []
     with connection.cursor() as cursor:
-        match = LANGUAGES[connection.vendor].matches("'compass'")
+        match = INDEX_LANGUAGES[connection.vendor].matches("'compass'")
         cursor.execute(f"SELECT count(*) FROM chatapp_message_index i WHERE {match}")  # noqa: S608 - ours
         assert cursor.fetchone() == (0,)

@@ -18,7 +18,7 @@ from chatapp.models import Process
 from chatapp.models.database import execute
 from chatapp.models.processes import is_left, this_process
 from chatapp.operations import processes
-from chatapp.operations.processes import LATE, SILENT, STUCK, WATCHED, Heartbeat, Member
+from chatapp.operations.processes import LATE, SILENT_SECONDS, STUCK, WATCHED, Heartbeat, Member
 from tests.chatapp.observers import ELSEWHERE, Watch, live_elsewhere
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_a_process_that_gives_signs_is_not_even_watched() -> None:
     watch = Watch()
     assert watch.wait(0, 2, 2, 2) == []
     assert watch.silent == {}
-    later = timezone.now() + timedelta(seconds=SILENT + 60)
+    later = timezone.now() + timedelta(seconds=SILENT_SECONDS + 60)
     Process.objects.filter(pk=ELSEWHERE).update(heartbeat_at=later)
     # That clock was put back: it may not wait until the clock comes there again.
     assert watch.wait(0, 2, 2) == [ELSEWHERE]

@@ -3,7 +3,7 @@ import re
 import condense
 from chatapp.agent.ports import Model, Purpose
 from chatapp.providers.offline.provider import OfflineProvider
-from chatapp.providers.offline.summary import SECTIONS
+from chatapp.providers.offline.summary import SUMMARY_SECTIONS
 from tests.chatapp.providers.requests import assistant, call, reply, request, result, text_of, user
 
 STORY = (
@@ -54,7 +54,7 @@ async def test_a_summary_has_an_analysis_and_nine_sections() -> None:
     assert text.startswith("<analysis>\n")
     body = text.partition("<summary>")[2]
     found = re.findall(r"^(\d)\. (.+):$", body, re.MULTILINE)
-    assert found == [(str(number), title) for number, title in enumerate(SECTIONS, start=1)]
+    assert found == [(str(number), title) for number, title in enumerate(SUMMARY_SECTIONS, start=1)]
     assert text.endswith("</summary>")
     text = await summarise(*STORY, focus="the days on which we deploy")
     first = section(text, "Primary Request and Intent").splitlines()[0]
@@ -75,7 +75,7 @@ async def test_each_section_holds_what_was_said_and_done() -> None:
         assert "Question 7?" in section(text, "Primary Request and Intent")
         assert "Question 7?" in section(text, "Current Work")
         assert "The agent answered: “Word 7" in section(text, "Current Work")
-        assert "Wait for the user's next message." in section(text, SECTIONS[-1])
+        assert "Wait for the user's next message." in section(text, SUMMARY_SECTIONS[-1])
         assert "without a language model" in text.partition("</analysis>")[0]
 
 
@@ -97,7 +97,9 @@ async def test_the_instruction_is_no_message_of_the_user() -> None:
         text = await summarise(*story)
         assert "system that runs the conversation" not in text
         assert "summar" not in section(text, "Primary Request and Intent").lower()
-        assert ("Answer the user." in section(text, SECTIONS[-1])) == (len(story) > len(STORY))
+        assert ("Answer the user." in section(text, SUMMARY_SECTIONS[-1])) == (
+            len(story) > len(STORY)
+        )
 
 
 async def test_a_summary_is_bounded() -> None:

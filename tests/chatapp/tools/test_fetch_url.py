@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         pages = {
             "/page": ("text/html; charset=utf-8", HTML),
             "/json": ("application/json", b'{"a": 1}'),
-            "/large": ("text/plain", b"x" * (fetch_url.MAX_BYTES + 1_000)),
+            "/large": ("text/plain", b"x" * (fetch_url.MAX_PAGE_BYTES + 1_000)),
             "/zip": ("application/zip", b"PK"),
             "/nul": ("text/plain", b"a\0b"),
             "/gbk": ("text/html", "<p>你好世界。</p>".encode("gbk")),

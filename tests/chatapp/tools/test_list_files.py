@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.tools import list_files
-from chatapp.tools.list_files import MAX_LINES, Arguments
+from chatapp.tools.list_files import MAX_LISTED_LINES, Arguments
 from chatapp.tools.workspace import Workspace
 
 
@@ -43,17 +43,17 @@ def test_files_are_listed_with_sizes(root: Path) -> None:
 
 def test_a_long_list_is_cut_with_a_note(folder: Path) -> None:
     """The model is told how to see the rest; exactly as many as fit need no note."""
-    for number in range(MAX_LINES):
+    for number in range(MAX_LISTED_LINES):
         (folder / f"{number:04}").touch()
     assert "[" not in run(folder)
     (folder / "one more").touch()
     *lines, note = run(folder).split("\n")
-    assert len(lines) == MAX_LINES
+    assert len(lines) == MAX_LISTED_LINES
     assert note == "[Only the first 500 entries. List a folder inside instead.]"
 
 
 def test_very_long_names_are_cut_with_a_note(folder: Path) -> None:
     """The limit in characters holds too."""
-    for number in range(MAX_LINES):
+    for number in range(MAX_LISTED_LINES):
         (folder / f"{number:04}{'x' * 200}").touch()
-    assert len(run(folder)) < list_files.MAX_TEXT + 100
+    assert len(run(folder)) < list_files.MAX_LISTED_CHARS + 100

@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.agent.errors import ToolError
 from chatapp.tools import read_file
-from chatapp.tools.read_file import MAX_LINE, MAX_LINES, MAX_TEXT, Arguments
+from chatapp.tools.read_file import MAX_READ_CHARS, MAX_READ_LINE, MAX_READ_LINES, Arguments
 from chatapp.tools.workspace import Workspace
 
 
@@ -41,15 +41,15 @@ def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:
 
 def test_a_long_file_is_cut_with_a_note(folder: Path) -> None:
     """The next call goes on exactly there; so is a very long line."""
-    text = "".join(f"{n}\n" for n in range(1, 2 * MAX_LINES + 2))
+    text = "".join(f"{n}\n" for n in range(1, 2 * MAX_READ_LINES + 2))
     first = run(folder, text).split("\n")
-    assert len(first) == MAX_LINES + 1
+    assert len(first) == MAX_READ_LINES + 1
     assert first[-1] == "[Lines 1 to 2,000 of 4,001. Read on with start_line=2001.]"
     second = run(folder, text, 2001).split("\n")
     assert second[0] == "  2001\t2001"
     assert run(folder, text, 4001) == "  4001\t4001"
     text = run(folder, "x" * 1_000_000)
-    assert len(text) < MAX_LINE + 100
+    assert len(text) < MAX_READ_LINE + 100
     assert text.endswith("… [998,000 more characters in this line]")
 
 
@@ -59,7 +59,7 @@ def test_wide_lines_are_cut_by_characters(folder: Path) -> None:
     start, seen = 1, []
     while start:
         lines = run(folder, text, start).split("\n")
-        assert sum(map(len, lines)) < MAX_TEXT + 200
+        assert sum(map(len, lines)) < MAX_READ_CHARS + 200
         seen += [int(line[:6]) for line in lines if not line.startswith("[")]
         start = int(lines[-1].rpartition("=")[2].rstrip(".]")) if lines[-1][0] == "[" else 0
     assert seen == list(range(1, 301))

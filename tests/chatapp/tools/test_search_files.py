@@ -8,7 +8,7 @@ import pytest
 
 from chatapp.agent.errors import ToolError
 from chatapp.tools import search_files
-from chatapp.tools.search_files import MAX_MATCHES, MAX_TEXT, Arguments
+from chatapp.tools.search_files import MAX_FOUND_CHARS, MAX_MATCHES, Arguments
 from chatapp.tools.workspace import Workspace
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap
 
@@ -137,7 +137,7 @@ def test_many_matches_are_cut_with_a_note(folder: Path) -> None:
 def test_long_lines_are_cut(folder: Path) -> None:
     """A minified file has few lines, but long ones."""
     (folder / "min.js").write_text(("x" * 100_000 + "\n") * 300)
-    assert len(run(folder, "x")) < MAX_TEXT + 20_000
+    assert len(run(folder, "x")) < MAX_FOUND_CHARS + 20_000
 
 
 def test_a_search_stops_when_its_time_is_up_or_it_has_read_enough(
@@ -150,5 +150,5 @@ def test_a_search_stops_when_its_time_is_up_or_it_has_read_enough(
         assert "[Stopped after 0 files were searched." in run(folder, "x")
     for name in "abc":
         (folder / name).write_text("x" * 100)
-    monkeypatch.setattr(search_files, "MAX_BYTES", 150)
+    monkeypatch.setattr(search_files, "MAX_SEARCHED_BYTES", 150)
     assert "[Stopped after 2 files were searched." in run(folder, "y")

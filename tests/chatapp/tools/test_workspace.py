@@ -226,7 +226,7 @@ def test_a_very_deep_tree_is_walked_to_a_limit(root: Path) -> None:
         here = inner
     os.close(here)
     entries = list(Workspace(root).walk())
-    assert max(entry.path.count("d/") for entry in entries) == module.MAX_DEPTH
+    assert max(entry.path.count("d/") for entry in entries) == module.MAX_FOLDER_DEPTH
     assert sum(entry.closed for entry in entries) == 1
 
 

@@ -25,7 +25,9 @@ from tests.standin.server import Received, Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HEADING = "## Conversation Summary"
-SECTIONS = "\n".join(f"{number}. {title}: -" for number, title in enumerate(auto.SECTIONS, 1))
+SECTIONS = "\n".join(
+    f"{number}. {title}: -" for number, title in enumerate(auto.SUMMARY_SECTIONS, 1)
+)
 SUMMARY = Reply(
     f"<analysis>Short.</analysis><summary>The vault's word is heliotrope.\n{SECTIONS}</summary>"
 )

@@ -171,7 +171,7 @@ async def test_a_server_that_is_alone_closes_all_before_anybody_comes(
 
     await sync_to_async(leave)()
     settings.CLUSTER = is_cluster
-    monkeypatch.setattr(crash_recovery, "MOST", 1)
+    monkeypatch.setattr(crash_recovery, "CLOSED_AT_ONCE", 1)
     await RunningTurns().clear_up()
     assert await Turn.objects.unfinished().acount() == left
     assert await ModelCall.objects.filter(status="running").acount() == left

@@ -66,7 +66,7 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     """Until then it stays on every page, which says what to do; the next message is refused."""
     monkeypatch.setattr(partial_replies, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
-    monkeypatch.setattr(partial_replies, "PAUSE", 1_000.0)
+    monkeypatch.setattr(partial_replies, "WRITE_PAUSE", 1_000.0)
     text, gate = "**Well:**\n\n" + "long, " * 20_000 + "at last.", Gate()
     again = Reply("There is room again.")
     await until_written(page, anthropic_standin, Reply(text, gate=gate), again)

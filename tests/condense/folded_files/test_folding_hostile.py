@@ -9,7 +9,7 @@ import pytest
 from condense.errors import SkipReason, Unfoldable
 from condense.folded_files.sections import fold_files
 from condense.folded_files.signatures import (
-    LANGUAGES,
+    ENDINGS_BY_LANGUAGE,
     LONGEST_LINE,
     MARKDOWN,
     ParserProcess,
@@ -18,7 +18,7 @@ from condense.folded_files.signatures import (
 )
 from tests.condense.folded_files.definitions import definitions
 
-PARSED = sorted(set(LANGUAGES) - {MARKDOWN})
+PARSED = sorted(set(ENDINGS_BY_LANGUAGE) - {MARKDOWN})
 # Swift's grammar is busy for minutes with comments that open and never close.
 ENDLESS = b"/*" * 20_000
 
@@ -43,7 +43,7 @@ def test_what_stands_around_a_syntax_error_is_shown() -> None:
 def test_random_bytes_do_no_harm(language: str) -> None:
     """Whatever a file holds, its name decides which grammar reads it."""
     noise = random.Random(language).randbytes(2_000)  # noqa: S311 - the same noise each time
-    definitions(f"a.{LANGUAGES[language][0]}", noise.decode("latin-1"))
+    definitions(f"a.{ENDINGS_BY_LANGUAGE[language][0]}", noise.decode("latin-1"))
     assert parser.parse("python", b"def still_alive(): ...")[0]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from condense.folded_files.signatures import LANGUAGES, MARKDOWN, language_of
+from condense.folded_files.signatures import ENDINGS_BY_LANGUAGE, MARKDOWN, language_of
 from tests.condense.folded_files.definitions import definitions
 
 SAMPLES = sorted((Path(__file__).parent / "folded").glob("*.txt"))
@@ -29,8 +29,8 @@ def test_a_sample_folds_to_the_lines_below_it(file: Path) -> None:
 
 def test_every_language_has_a_sample_and_a_query_file() -> None:
     """None is listed that was never seen to work; Markdown needs none, TSX takes TypeScript's."""
-    assert {language_of(file.stem) for file in SAMPLES} == set(LANGUAGES)
-    assert {file.stem for file in QUERIES.iterdir()} == set(LANGUAGES) - {MARKDOWN, "tsx"}
+    assert {language_of(file.stem) for file in SAMPLES} == set(ENDINGS_BY_LANGUAGE)
+    assert {file.stem for file in QUERIES.iterdir()} == set(ENDINGS_BY_LANGUAGE) - {MARKDOWN, "tsx"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from condense import DidNotShrink, Message, Reduction, TextBlock, Trigger, safe_cuts
-from condense.reduction.carryover import FIRST
+from condense.reduction.carryover import FIRST_MESSAGE_TITLE
 from condense.strategies.keep_recent import KeepRecent
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench, talk
@@ -46,7 +46,7 @@ async def test_what_stays_is_carried_once() -> None:
     assert texts(twice.message)[1] == "## Newest Request, Verbatim\nBuild a shop."
     first = Message("user", (TextBlock("Build a shop."), IMAGE))
     once = await keep([first, *chat(10)[1:]], keep_first=True)
-    assert once.message.blocks[1:] == (TextBlock(f"{FIRST}\nBuild a shop."), IMAGE)
+    assert once.message.blocks[1:] == (TextBlock(f"{FIRST_MESSAGE_TITLE}\nBuild a shop."), IMAGE)
     twice = await keep([once.message, *chat(10)[1:]], keep_first=True)
     assert "m1" in twice.hidden
     assert twice.message.blocks[1:] == once.message.blocks[1:]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense.tokens.counters import PIECE, EncodingName, count_text, load_encoding, split_text
+from condense.tokens.counters import TEXT_PIECE, EncodingName, count_text, load_encoding, split_text
 
 NASTY = st.text(alphabet="aB\u00e9\u4e2d1'/;}.\\ \t\r\n\x0b\u2028\u0301\U0001f9e0", max_size=80)
 
@@ -67,5 +67,5 @@ def test_no_text_is_too_long_for_the_tokenizer(unit: str) -> None:
 def test_a_long_text_is_counted_as_exactly_as_a_short_one() -> None:
     """On several threads, with a result that does not depend on them."""
     text = "def f(x):\n    return x  # \u4e2d\n\nclass A:\n    pass\n" * 5_000
-    assert len(text) > 2 * PIECE
+    assert len(text) > 2 * TEXT_PIECE
     assert count_text(text, "o200k_base") == len(load_encoding("o200k_base").encode_ordinary(text))

@@ -69,7 +69,7 @@ def test_a_pdf_is_its_text_with_the_number_of_its_pages(monkeypatch: pytest.Monk
     assert isinstance(block, condense.TextBlock)
     assert "[Page 1]\nFirst words\n[Page 2]\nSecond words" in block.text
     assert condense.beside_of(block)["pages"] == 2
-    monkeypatch.setattr(documents, "PATIENCE", -1)
+    monkeypatch.setattr(documents, "PARSE_SECONDS", -1)
     with pytest.raises(Refused, match="takes too long to read"):
         block_for("a.pdf", data)
 

@@ -4,7 +4,7 @@ import condense
 from chatapp.conversations.composer import slash_commands
 from chatapp.tools.command_syntax import (
     LONGEST_TEXT,
-    MOST,
+    MOST_COMMANDS,
     SlashCommand,
     called_in,
     commands_in,
@@ -96,9 +96,9 @@ def test_a_workspace_keeps_commands_in_files(workspace: Workspace) -> None:
 
 def test_a_workspace_has_no_more_commands_than_can_be_shown(workspace: Workspace) -> None:
     """Each is read whenever somebody types a slash."""
-    for number in range(MOST + 1):
+    for number in range(MOST_COMMANDS + 1):
         put(workspace, f"c{number}.md", "x")
-    assert len([*commands_in(workspace)]) == MOST
+    assert len([*commands_in(workspace)]) == MOST_COMMANDS
 
 
 def test_a_workspace_without_commands_has_none(workspace: Workspace) -> None:

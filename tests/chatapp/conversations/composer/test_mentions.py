@@ -8,7 +8,7 @@ import pytest
 import condense
 from chatapp.agent.errors import ToolError
 from chatapp.conversations.composer.mentions import (
-    MOST,
+    MOST_PATHS,
     MOST_TEXT,
     added_by,
     find_paths,
@@ -81,7 +81,7 @@ def test_what_is_missing_is_told_as_people_wrote_it(workspace: Workspace) -> Non
     written = 'See @nope.md, @"not here", (@a.md) @nope.md! me@home.org @../out @. `@x`'
     fenced = "\n```python\n@dataclass\nclass A:\n```\n@last"
     assert missing_in(workspace, written + fenced) == ["nope.md", "not here", "last"]
-    assert len(missing_in(workspace, " ".join(f"@{n}" for n in range(99)))) == MOST
+    assert len(missing_in(workspace, " ".join(f"@{n}" for n in range(99)))) == MOST_PATHS
 
 
 def test_nothing_outside_is_added(workspace: Workspace) -> None:
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_refused(workspace: Workspace) -> None:
 
 def test_what_is_added_has_a_limit(workspace: Workspace) -> None:
     """The message says what was left out; too many paths are refused."""
-    for number in range(MOST + 1):
+    for number in range(MOST_PATHS + 1):
         (workspace.root / f"{number}.txt").write_text("word " * 300 + "\n")
     for name in "abc":
         (workspace.root / name).write_text(("x" * 990 + "\n") * 99)
@@ -123,7 +123,7 @@ def test_what_is_added_has_a_limit(workspace: Workspace) -> None:
     assert sum(map(len, added)) < MOST_TEXT + 3_000
     assert [text.count("[Left out: the message holds 19") for text in added] == [0, 0, 1, 0]
     with pytest.raises(ToolError, match="at most 20 files"):
-        names(workspace, " ".join(f"@{number}.txt" for number in range(MOST + 1)))
+        names(workspace, " ".join(f"@{number}.txt" for number in range(MOST_PATHS + 1)))
 
 
 def test_a_file_gives_no_directives(workspace: Workspace) -> None:

@@ -8,7 +8,11 @@ from django.test import Client
 
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.conversations.context.turn_context import LONGEST, PROJECT_FILE, terms_with
+from chatapp.conversations.context.turn_context import (
+    LONGEST_PROJECT_FILE,
+    PROJECT_FILE,
+    terms_with,
+)
 from chatapp.conversations.toolbox import toolbox
 from chatapp.models import Conversation, ModelCall, Question, ServerSettings, message_store
 from tests.chatapp.sockets import Page
@@ -94,12 +98,12 @@ def test_what_can_t_be_read_as_instructions_is_none(
 
 def test_long_instructions_are_cut_and_say_so(conversation: Conversation, folder: Path) -> None:
     """They go along with every request."""
-    (folder / PROJECT_FILE).write_text("x" * LONGEST)
+    (folder / PROJECT_FILE).write_text("x" * LONGEST_PROJECT_FILE)
     assert "is left out here" not in told(conversation)
-    (folder / PROJECT_FILE).write_text("x" * (LONGEST + 1))
+    (folder / PROJECT_FILE).write_text("x" * (LONGEST_PROJECT_FILE + 1))
     system = told(conversation)
     assert f"{'x' * 10}\n[The rest of AGENTS.md is left out here: read the file.]" in system
-    assert len(system) < LONGEST + 3_000
+    assert len(system) < LONGEST_PROJECT_FILE + 3_000
 
 
 def test_what_a_user_says_of_themselves_goes_with_every_prompt(

@@ -99,7 +99,7 @@ def test_what_is_no_archive_is_refused_in_words(folder: Path, name: str, data: b
 def test_as_many_files_are_put_in_as_may_be(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one more, and of no more bytes."""
     monkeypatch.setattr(module, "MAX_FILES", 2)
-    monkeypatch.setattr(module, "MAX_BYTES", 6)
+    monkeypatch.setattr(module, "MAX_TRANSFER_BYTES", 6)
     for count, size, answer in ((2, 3, "2 files"), (3, 1, "This is"), (2, 4, "This is")):
         sent = [(f"{number}.txt", b"x" * size) for number in range(count)]
         assert put(folder, *sent).startswith(answer)
@@ -133,10 +133,10 @@ def test_what_is_left_out_of_an_archive_is_counted(
     answer = put(folder, ("a.tar", tar_of((large, module.MAX_FILE + 1), last, mode=mode)))
     assert "Not uploaded: large" in answer
     assert everything(folder) == {"last": b"\0"}
-    monkeypatch.setattr(module, "MAX_BYTES", module.MAX_FILE + 2)
+    monkeypatch.setattr(module, "MAX_TRANSFER_BYTES", module.MAX_FILE + 2)
     data = tar_of((large, module.MAX_FILE + 3), last, mode=mode)
     assert "This is too much at once" in put(folder, ("a.tar", data))
-    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(module, "MAX_TRANSFER_BYTES", 1_000)
     bomb = packed({f"{number}": b"0" * 600 for number in range(5)})
     assert "This is too much at once" in put(folder, ("bomb.zip", bomb))
 

@@ -35,7 +35,7 @@ from chatapp.records.transfer import Begin, Piece, import_jobs  # noqa: E402 - t
 # Short, so that a test hears soon of a worker that is gone.
 INTERVAL = 0.3
 processes.INTERVAL = processes.HURRY = 0.2
-processes.SILENT = processes.WATCHED = 0.6
+processes.SILENT_SECONDS = processes.WATCHED = 0.6
 workers.NEW = timedelta(seconds=1)
 
 go_on = asyncio.Event()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Conversation
 from chatapp.page.live import outgoing_frames
-from chatapp.page.live.outgoing_frames import BACKLOG, KEPT, PageProgress, Watchers
+from chatapp.page.live.outgoing_frames import BACKLOG, BACKLOG_CHARS, PageProgress, Watchers
 from tests.chatapp.observers import Clock
 from tests.chatapp.sockets import PATIENCE, Page
 
@@ -148,7 +148,7 @@ async def test_what_is_kept_for_pages_that_return_has_a_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who missed more gets a snapshot."""
-    monkeypatch.setattr(outgoing_frames, "KEPT", 500)
+    monkeypatch.setattr(outgoing_frames, "BACKLOG_CHARS", 500)
     street = Street()
     for step in (("open", 0), ("open", 1), ("leave", 0), ("send", 20), ("open", 0)):
         await street.do(step)
@@ -167,7 +167,7 @@ async def nothing_yet(_place: PageProgress) -> outgoing_frames.Frame:
     return outgoing_frames.status_changed("", turn="")
 
 
-@pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (KEPT // 9)] * 9])
+@pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (BACKLOG_CHARS // 9)] * 9])
 async def test_a_watcher_that_falls_too_far_behind_is_told_to_come_back(sent: list[str]) -> None:
     """By the number of frames, and by their size; one that is not, gets all."""
     watchers = Watchers()

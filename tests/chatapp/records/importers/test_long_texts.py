@@ -72,7 +72,7 @@ def test_a_text_that_is_too_long_for_one_message_becomes_several(
 
 def test_what_a_tool_was_given_is_kept_as_text_where_reading_it_would_hold_up_all_else() -> None:
     """Millions of values in one string are read in one go."""
-    given = f'{{"a": [{"0," * (tool_arguments.LONGEST // 2)}0]}}'
+    given = f'{{"a": [{"0," * (tool_arguments.LONGEST_ARGUMENTS // 2)}0]}}'
     assert request_bytes.decode_input(given) == {request_bytes.UNPARSED: given}
     assert request_bytes.decode_input('{"a": [0]}') == {"a": [0]}
 

@@ -17,7 +17,7 @@ from chatapp.models import McpServer, Profile
 from chatapp.models.databases import tables
 from chatapp.models.errors import DecryptionFailed
 from chatapp.models.fields import EncryptedField, decrypt, encrypt
-from chatapp.records.maintenance.key_rotation import PIECE, encrypted_columns
+from chatapp.records.maintenance.key_rotation import ROWS_AT_ONCE, encrypted_columns
 from tests.chatapp.queries import statements
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_rows_are_taken_a_piece_at_a_time(settings: Settings, alice: User) -> No
     token = encrypt("sk-many")
     many = [
         Profile(owner=alice, name=f"P{number}", **MODEL, encrypted_key=token)
-        for number in range(2 * PIECE + 1)
+        for number in range(2 * ROWS_AT_ONCE + 1)
     ]
     Profile.objects.bulk_create(many)
     use(settings, NEW, FORMER)

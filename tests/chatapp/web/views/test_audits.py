@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from chatapp.models import AuditEntry, Conversation, Message, audit
 from chatapp.models.database import execute, is_shared
-from chatapp.page.transcript.audit_entries import PAGE as ENTRIES
+from chatapp.page.transcript.audit_entries import ENTRIES_PER_PAGE as ENTRIES
 from chatapp.records.maintenance import audit_seals
 from chatapp.records.maintenance.backups import dated_file
 from tests.chatapp.audited import condense_on_record, live_through, problems, raw, taken_back

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
-from chatapp.web.views.condensations import PAGE
+from chatapp.web.views.condensations import CONDENSATIONS_PER_PAGE
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.web.views.attempts import attempt
 
@@ -70,7 +70,7 @@ def test_pages_in_any_order_leave_no_gap_and_repeat_nothing(
             cost=Decimal(number % 4) / 3,
             **taking(number % 5 / 7, NOON + timedelta(seconds=number % 2)),
         )
-        for number in range(2 * PAGE + 7)
+        for number in range(2 * CONDENSATIONS_PER_PAGE + 7)
     ]
     found = read_all(browser, f"sort={sort}&strategy=ledger")
     assert sorted(found) == sorted(str(one.pk) for one in made)

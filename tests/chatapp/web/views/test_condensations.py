@@ -268,11 +268,11 @@ def test_of_thousands_that_a_condensation_hid_a_page_is_listed(
 ) -> None:
     """And how many more there are, which come when they are asked for."""
     message = condense.Message("user", "Where is the **cut**?")
-    append_many(conversation.pk, [(message, 1)] * (originals.PAGE + 2))
+    append_many(conversation.pk, [(message, 1)] * (originals.ORIGINALS_PER_PAGE + 2))
     record = attempt(conversation, message=summarise(conversation))
     address = reverse("hidden", args=[conversation.pk, record.pk])
     part = browser.get(address).text
-    assert part.count("<article") == originals.PAGE
+    assert part.count("<article") == originals.ORIGINALS_PER_PAGE
     assert re.search(r'dir="auto">Where is the cut\?\s*</span>', part)
     assert "<strong>cut</strong>" in part
     assert f"/c/{conversation.pk}/?at=1#message-1" in part
