@@ -124,7 +124,7 @@ def one_address(get_response: GetResponse) -> GetResponse:
     """Redirect requests for other names, or without TLS, to ``PUBLIC_URL``, if that is set.
 
     From here on the request has that address, and so have the links that are made of it. Without
-    one, a request for a name that is not allowed is refused.
+    one, a request for a name that is not allowed is refused, but for those of monitors.
     """
     public = urlsplit(settings.PUBLIC_URL)
     own, needs_tls = public.netloc, public.scheme == "https"
@@ -142,6 +142,9 @@ def one_address(get_response: GetResponse) -> GetResponse:
         try:
             request.get_host()
         except DisallowedHost:
+            if request.path in MONITORING:
+                request.META["HTTP_HOST"] = settings.ALLOWED_HOSTS[0].removeprefix(".")
+                return get_response(request)
             said = gettext_noop(
                 "Nobody told this server that it has this name: set PUBLIC_URL to the address that "
                 "people type, or name it in ALLOWED_HOSTS."

@@ -138,11 +138,13 @@ def test_a_name_that_nobody_allowed_is_answered_with_the_way_to_allow_it(give: G
     assert "set PUBLIC_URL to the address that people type" in answer.text
 
 
+@pytest.mark.parametrize("given", [{}, {"PUBLIC_URL": ADDRESS}, {"ALLOWED_HOSTS": ".example.org"}])
 @pytest.mark.parametrize("place", ["/healthz", "/readyz", "/metrics"])
 def test_whoever_watches_asks_by_any_name_and_without_tls(
-    public: str, settings: Settings, place: str
+    give: Give, settings: Settings, place: str, given: dict[str, str]
 ) -> None:
     """As a machine does that balances the load."""
+    give(**given)
     settings.ALLOW_METRICS = True
     assert Client().get(place, HTTP_HOST="10.0.3.7:8001").status_code == 200
 
