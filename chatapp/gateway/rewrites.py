@@ -1,6 +1,7 @@
 """Rewrites: requests as they go out, with their folds and recalled passages."""
 
 import logging
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,8 @@ Links = Sequence[HistoryLink | None]
 class Rewriter:
     """Recalls for one request and rewrites it, as its token lets it; a ``problem`` is for a row.
 
-    Its conversation is locked, unless nothing is stored. An error leaves the request as it came.
+    ``folds`` are the summaries that were put into it. Its conversation is locked, unless nothing is
+    stored. An error leaves the request as it came.
     """
 
     def __init__(self, request: GatewayRequest, conversation: Conversation) -> None:
@@ -34,6 +36,7 @@ class Rewriter:
         self.entries = request.history.entries
         self.is_wanted = request.token.mode != ApiToken.Mode.RECORD and not request.told.is_part
         self.problem = ""
+        self.folds: list[Message] = []
 
     def recall(self) -> Sequence[dict[str, Any]]:
         """Return a block of hidden passages that fit the user's newest words, or nothing."""
@@ -86,7 +89,8 @@ class Rewriter:
         request folded with the next words of the user.
         """
         links = self._links()
-        summaries = self._summaries(links) if is_folded else []
+        folds = summaries_of(self.conversation.pk) if is_folded else []
+        summaries = self._placed(folds, links)
         places = [place_of(one, is_folded=bool(summaries)) for one in links]
         if not any(one != MessageRecord() for one in places):
             return None
@@ -96,20 +100,27 @@ class Rewriter:
         is_result = self.request.told.keeps_thinking and not self.request.words
         if is_folded and is_result and any(map(made.unbound.get, last)):
             return self._rewrite(is_folded=False)
+        self.folds = folds if summaries else []
         return made
 
-    def _summaries(self, links: Links) -> list[tuple[int, str]]:
+    def _placed(self, folds: Sequence[Message], links: Links) -> list[tuple[int, str]]:
         """Return the summaries that the request goes on behind, by the last message of each."""
         numbers = {one.message_id: number for number, one in enumerate(links) if one}
         own = Message.objects.filter(conversation=self.conversation)
         linked = own.filter(hidden=True, rewind_parent=None, history_link__isnull=False)
         found = []
-        for row in own.filter(hidden=False).exclude(condense_id=None).in_reading_order():
+        for row in folds:
             last = linked.filter(seq__lte=row.position).order_by("-seq").first()
             end = numbers.get(last.pk, len(links)) if last else len(links)
             found.append((end, message_store.to_engine(row).text))
         behind = max([end for end, _text in found], default=0) + 1
         return [] if all(one.is_told for one in self.entries[behind:]) else found
+
+
+def summaries_of(conversation_id: uuid.UUID) -> list[Message]:
+    """Return the summaries that stand in a conversation's history now."""
+    shown = Message.objects.filter(conversation=conversation_id, hidden=False)
+    return [*shown.exclude(condense_id=None).in_reading_order()]
 
 
 def place_of(link: HistoryLink | None, *, is_folded: bool) -> MessageRecord:

@@ -22,7 +22,7 @@ from chatapp.gateway.bodies import read_body
 from chatapp.gateway.folds import fold_if_due
 from chatapp.gateway.naming import DigestedMessage
 from chatapp.gateway.requests import GatewayRequest
-from chatapp.gateway.rewrites import Rewriter
+from chatapp.gateway.rewrites import Rewriter, summaries_of
 from chatapp.gateway.splices import Splicer
 from chatapp.models import (
     ApiToken,
@@ -36,6 +36,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.database import changing, insert, next_key, now, together
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.processes import this_process
 from chatapp.operations.errors import Refused
 from chatapp.operations.telemetry import note_call
@@ -50,7 +51,8 @@ MOST_LOGS = 100
 class Opened:
     """A request on record, with its ``call``.
 
-    It goes out as ``sent``. Its answer has this ``view``, and a row the ``problem``.
+    It goes out as ``sent``, with the summaries ``folds``. Its answer has this ``view``, and a row
+    the ``problem``.
     """
 
     request: GatewayRequest
@@ -59,6 +61,7 @@ class Opened:
     sent: bytes
     view: bytes
     problem: str
+    folds: Sequence[Message]
 
 
 def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
@@ -70,7 +73,10 @@ def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
         aside = locked.last_seq and naming.asks_aside(request.headers, request.told)
         rewriter = Rewriter(request, locked)
         seqs = [0] * len(entries) if aside else _take(locked, rewriter, log)
-        made = rewriter.rewrite(is_folded=aside != "summary")
+        known = locked.measured_tokens or 0
+        size = max(known, _tokens_of(locked.messages.filter(hidden=False)))
+        # A program's own summary is best made of all there is.
+        made = rewriter.rewrite(is_folded=aside != "summary" or not _has_room(locked, size))
         purpose = ModelCall.Purpose.SUMMARY if aside else ModelCall.Purpose.CHAT
         call = ModelCall(
             conversation_id=locked.pk, owner=this_process(), created_at=request.arrived
@@ -78,9 +84,7 @@ def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
         call.purpose, call.model = purpose, request.model
         call.profile_name = request.profile.name if request.profile else ""
         call.provider, call.usage_measured = request.dialect.provider, False
-        sent, shown = _as_sent(request, seqs, made), locked.messages.filter(hidden=False)
-        known = locked.measured_tokens or 0
-        size = max(known, shown.aggregate(size=Sum("tokens"))["size"] or 0)
+        sent = _as_sent(request, seqs, made)
         # All that is known if nothing is reported before a crash.
         call.tokens_input, call.tokens_cache_read = size - known, known
         call.cost = _cost_of(request, call.usage)
@@ -93,7 +97,19 @@ def open_call(request: GatewayRequest, conversation: Conversation) -> Opened:
     log.written = written
     view, problem = made.view if made else b"", request.problem or rewriter.problem
     body = sent.body if made else request.raw
-    return Opened(request, locked, call, body, view, problem)
+    return Opened(request, locked, call, body, view, problem, rewriter.folds)
+
+
+def _has_room(locked: Conversation, size: int) -> bool:
+    """Return True if the model has room for all that summaries hide, too."""
+    hidden = locked.messages.in_force().filter(hidden=True, history_link__isnull=False)
+    profile = locked.answering
+    return profile is None or size + _tokens_of(hidden) <= profile.context_window
+
+
+def _tokens_of(messages: MessageQuerySet) -> int:
+    """Return the tokens of messages together."""
+    return messages.aggregate(size=Sum("tokens"))["size"] or 0
 
 
 def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int]:
@@ -117,19 +133,27 @@ def _take(locked: Conversation, rewriter: Rewriter, log: RequestLog) -> list[int
     # What a system prompt's authority adds behind an old message comes again with each request.
     is_new = not common or not all(one.is_told for one in entries[common:])
     fresh = entries[common:] if is_new else ()
+    said = [one for one in fresh if not one.is_told]
     if locked.last_seq:
-        _part(locked, entries[:common], known, len(fresh))
+        _part(locked, entries[:common], known, said)
     seqs = [
         0 if one.is_told or one.digest not in known else known[one.digest].seq
         for one in entries[:common]
     ]
-    said = [one for one in fresh if not one.is_told]
-    recalled = rewriter.recall() if said else ()
-    seqs += [
-        _append(locked, log, one, *(recalled if one in said[-1:] else ())) if one.content else 0
-        for one in fresh
-    ]
+    recalled, views = rewriter.recall() if said else (), _views_of(locked, said)
+    for one in fresh:
+        beside = recalled if one in said[-1:] else ()
+        view = views.get(one.digest)
+        seqs.append(_append(locked, log, one, view, *beside) if one.content else 0)
     return [*seqs, *[0] * (len(entries) - len(seqs))]
+
+
+def _views_of(locked: Conversation, said: Sequence[DigestedMessage]) -> dict[bytes, bytes]:
+    """Return the views of answers that another conversation of the owner's got, by digest."""
+    digests = [one.digest for one in said if one.role == "assistant"]
+    known = HistoryLink.objects.filter(message__conversation__owner=locked.owner_id)
+    known = known.filter(digest__in=digests, view__isnull=False)
+    return {bytes(one.digest): bytes(one.view or b"") for one in known} if digests else {}
 
 
 def _in_common(entries: Sequence[DigestedMessage], known: Mapping[bytes, Message]) -> int:
@@ -158,7 +182,7 @@ def _part(
     locked: Conversation,
     common: Sequence[DigestedMessage],
     known: Mapping[bytes, Message],
-    fresh: int,
+    fresh: Sequence[DigestedMessage],
 ) -> None:
     """Set aside the stored messages behind the common beginning of two histories."""
     last = known[common[-1].digest].seq if common else 0
@@ -168,23 +192,35 @@ def _part(
     if tail is None:
         return
     shares = any(one.role == "assistant" for one in common)
-    is_other = fresh > 1 and not shares and shown.filter(role="assistant").exists()
-    if not common or is_other:
+    is_other = len(fresh) > 1 and not shares and shown.filter(role="assistant").exists()
+    if not common or is_other or _has_summary(locked, fresh):
         # The rules before it were replaced, too.
         set_tail_aside(locked, behind[0].seq, last, Rewind.Cause.REPLACED)
     else:
         set_tail_aside(locked, tail.seq, last)
 
 
+def _has_summary(locked: Conversation, fresh: Sequence[DigestedMessage]) -> bool:
+    """Return True if the summary is in these messages that the program asked for last."""
+    asked = locked.calls.filter(purpose=ModelCall.Purpose.SUMMARY, message=None).exclude(draft="")
+    made = asked.order_by("-pk").values_list("draft", flat=True).first()
+    said = joined(json.loads(made)).strip() if made else ""
+    return bool(said) and said in joined([one.content for one in fresh])
+
+
 def _append(
-    locked: Conversation, log: RequestLog, entry: DigestedMessage, *recalled: dict[str, Any]
+    locked: Conversation,
+    log: RequestLog,
+    entry: DigestedMessage,
+    view: bytes | None,
+    *recalled: dict[str, Any],
 ) -> int:
     content = [*entry.content, *recalled]
     message = condense.Message.from_api({"role": entry.role, "content": content})
     row = _stored(locked, message)
     log.learn([row])
     if not entry.is_told:
-        insert(HistoryLink(message=row, digest=entry.digest))
+        insert(HistoryLink(message=row, digest=entry.digest, view=view))
     if entry.role == "user" and not locked.title and message.words:
         locked.title = title_of(message.words)
         together(changing(Conversation, locked.pk, title=locked.title))
@@ -241,11 +277,14 @@ def close_call(opened: Opened, outcome: RequestOutcome) -> None:
     """Store an answer as far as it came, its usage and cost, and the error that ended it."""
     call, columns = opened.call, dict(outcome.columns)
     with lock(opened.conversation, keeps_pins=False) as locked:
-        message = _answer(locked, opened, outcome) if outcome.blocks else None
+        # What was measured of a request without today's folds is not the size of the history.
+        is_current = opened.folds == summaries_of(locked.pk)
+        size = _size_of(outcome) if is_current else 0
+        message = _answer(locked, opened, outcome, size) if outcome.blocks else None
         if message and columns["status"] == "succeeded" and not outcome.turn:
             # Some providers report no usage unless they are asked.
-            shown = locked.messages.filter(hidden=False).values_list("tokens", flat=True)
-            fold_if_due(opened.request, locked, _size_of(outcome) or sum(shown))
+            shown = locked.messages.filter(hidden=False)
+            fold_if_due(opened.request, locked, size or _tokens_of(shown))
         if outcome.blocks and message is None:
             columns["draft"] = json.dumps([one.to_api() for one in outcome.blocks])
         cost = _cost_of(opened.request, outcome.usage)
@@ -259,7 +298,9 @@ def close_call(opened: Opened, outcome: RequestOutcome) -> None:
     note_call(call.purpose, columns["status"], outcome.usage, cost)
 
 
-def _answer(locked: Conversation, opened: Opened, outcome: RequestOutcome) -> Message | None:
+def _answer(
+    locked: Conversation, opened: Opened, outcome: RequestOutcome, size: int
+) -> Message | None:
     """Store an answer as the newest message; None if the client has gone on without it."""
     is_talk = opened.call.purpose == ModelCall.Purpose.CHAT
     request, entries = opened.request, opened.request.history.entries
@@ -268,8 +309,8 @@ def _answer(locked: Conversation, opened: Opened, outcome: RequestOutcome) -> Me
     if not is_talk or HistoryLink.newest_in(locked.pk) not in {None, digests[-1]}:
         return None
     message = condense.Message("assistant", tuple(outcome.blocks))
-    is_measured = outcome.columns["usage_measured"] and locked.profile_id
-    measured = (locked.profile_id, _size_of(outcome)) if is_measured else None
+    is_measured = outcome.columns["usage_measured"] and locked.profile_id and size
+    measured = (locked.profile_id, size) if is_measured else None
     row = _stored(locked, message, stop_reason=outcome.stop_reason, measured=measured)
     # A client that has begun the answer sends both back as one.
     begun = entries[-1].content if entries and entries[-1].role == "assistant" else ()

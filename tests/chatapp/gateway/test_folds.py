@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -21,6 +22,7 @@ from tests.chatapp.gateway.agents import (
     WINDOW,
     Agent,
     Claude,
+    Codex,
     page_of,
     press,
     start,
@@ -128,6 +130,40 @@ async def test_the_clients_own_compaction_goes_out_unfolded_and_begins_anew(
     assert len(await sync_to_async(said_in)(await talk_of(agent))) <= 3
 
 
+async def test_words_that_a_program_keeps_before_its_summary_are_no_version(
+    standin: Standin, alice: User
+) -> None:
+    """Each summary replaces the one before. A whole that is too long for the model goes folded."""
+    agent = await start(Codex, standin, alice)
+    agent.history = agent.user("The task.")
+    kept = [*agent.history]
+    for said, length in (("First summary.", 0), ("Second summary.", 11)):
+        await agent.go_on(Reply("Right."))
+        for _number in range(length):
+            await agent.say(agent.words(1_000), Reply("Noted."))
+        agent.history += agent.user("Your task is to create a detailed summary of the talk.")
+        await agent.go_on(Reply(said))
+        assert (HEADING in str(agent.requests[-1])) == (length > 0)
+        agent.history = [*kept, *agent.user(f"A model began this. {said}")]
+    await agent.go_on(Reply("Right."))
+    talk = await talk_of(agent)
+    causes = [one async for one in talk.rewinds.values_list("cause", flat=True)]
+    assert causes == ["replaced", "replaced"]
+
+
+async def test_a_session_that_begins_with_anothers_folded_history_is_refused_nothing(
+    standin: Standin, alice: User
+) -> None:
+    """Programs fork sessions; thinking behind the fold is bound to it."""
+    agent = await start(Claude, standin, alice)
+    await agent.grow()
+    await agent.say("Short.", Reply("Yes.", thinking="Behind the fold."))
+    fork = replace(agent, session="another")
+    await fork.say("Otherwise.", Reply("Well."))
+    assert "Behind the fold." not in thoughts(fork.requests[-1])
+    assert HEADING not in str(fork.requests[-1])
+
+
 @pytest.mark.parametrize("kind", AGENTS)
 @pytest.mark.parametrize("is_behind", [False, True])
 async def test_a_fork_keeps_the_fold_if_it_was_made_before(
@@ -233,6 +269,29 @@ async def test_the_program_goes_on_while_its_summary_is_written(
     assert changes(agent.requests[-2:]) == []
     made = await Condensation.objects.aget()
     assert (made.status, bool(made.error)) == (("failed", True) if forks else ("succeeded", False))
+
+
+async def test_an_answer_that_was_under_way_while_a_fold_was_made_asks_for_no_other(
+    standin: Standin, alice: User
+) -> None:
+    """Its request was as long as all that is folded by now."""
+    agent, gate, held = await start(Claude, standin, alice), Gate(), Gate()
+    written = Reply(summarise({"messages": [{"role": "user", "content": "All."}]}), hold=gate)
+    for _number in range(6):
+        await agent.say(agent.words(1_000), Reply("Noted."))
+    await agent.say(agent.words(1_000), Reply("Much."), written, waits=False)
+    await asyncio.to_thread(gate.wait_until_reached)
+    agent.history += agent.user("On.")
+    standin.reply("Late.", hold=held)
+    under_way = asyncio.ensure_future(agent.send(stream=True))
+    await asyncio.to_thread(held.wait_until_reached)
+    gate.open()
+    await background_jobs.close()
+    held.open()
+    await under_way
+    await background_jobs.close()
+    made = await Condensation.objects.aget()
+    assert (made.status, (await talk_of(agent)).measured_tokens) == ("succeeded", None)
 
 
 async def test_a_summary_that_a_crash_cut_off_is_closed_and_hides_nothing(
