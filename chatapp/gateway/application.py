@@ -19,7 +19,7 @@ from chatapp.gateway.dialects import Dialect, RefusedRequest
 from chatapp.gateway.recording import ANSWER_BROKE_OFF, GONE, UNREACHED, Recording
 from chatapp.gateway.requests import GatewayRequest
 from chatapp.gateway.sessions import find_known
-from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, sent
+from chatapp.gateway.upstream import FAILURES, HOP_BY_HOP, Upstream, find_upstream, keys_in, sent
 from chatapp.models import ApiToken, spending
 from chatapp.models.database import reading
 from chatapp.operations import errors
@@ -223,8 +223,10 @@ async def _pass_on(
     if (body := await recording.outgoing()) is not recording.request.raw:
         # What was put into it is not encoded.
         given = [one for one in given if one[0] != b"content-encoding"]
+    headers = upstream.headers(given)
+    recording.keys = keys_in(headers)
     try:
-        async with sent(upstream, url, upstream.headers(given), body) as answer:
+        async with sent(upstream, url, headers, body) as answer:
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             recording.status = answer.status
             recording.headers = {name.decode(): value.decode("latin1") for name, value in raw}

@@ -5,9 +5,10 @@ import contextvars
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from chatapp.agent import async_tasks, events
 from chatapp.agent.ports import Nobody, PartialReply
@@ -21,11 +22,12 @@ from chatapp.models import ApiToken, Turn
 from chatapp.models.database import reading
 from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import ErrorEvent
+from chatapp.providers.resilient_provider import scrub
 from chatapp.providers.sdk_provider import StreamedReply
 from chatapp.providers.stream_errors import said_in
 from chatapp.storage.partial_replies import WRITE_PAUSE, RetriedWrites, kept_draft, partial_replies
 from chatapp.turns import actions
-from condense import noop
+from condense import change_texts, noop
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +47,17 @@ STORE_TIMEOUT = 5.0
 
 @dataclass(eq=False, slots=True)
 class Recording:
-    """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts."""
+    """One request and its answer; one that is not ``is_kept`` is in no conversation, or counts.
+
+    Its ``keys`` are on record nowhere, even if the provider quotes them.
+    """
 
     request: GatewayRequest
     is_kept: bool = True
     counting: bool = False
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
+    keys: Sequence[str] = ()
     lost: str = ""
     _began: float = field(default_factory=time.monotonic)
     _first: float | None = None
@@ -199,6 +205,8 @@ class Recording:
             # Programs have to ask for it, and what is read before an answer breaks off is billed.
             usage = replace(usage, input=store.estimate_prompt(opened))
         named = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
+        for key in self.keys:
+            problem, named = change_texts(problem, partial(scrub, key=key)), scrub(named, key)
         columns = {
             "status": "succeeded" if is_whole else "failed",
             "usage_measured": is_measured,

@@ -91,6 +91,12 @@ def _credentials(provider: str, key: str) -> Headers:
     return (bearer, (b"x-api-key", key.encode())) if provider == "anthropic" else (bearer,)
 
 
+def keys_in(headers: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the keys in a request's headers."""
+    found = (value for name, value in headers if name.lower().encode() in CREDENTIALS)
+    return [one.rpartition(" ")[2] for one in found]
+
+
 class _Pinned(AbstractResolver):
     """Leads a name to the addresses that were checked for it."""
 

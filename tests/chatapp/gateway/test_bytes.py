@@ -138,7 +138,7 @@ async def test_a_stream_is_passed_on_however_it_is_cut(
 LIMITS = (
     "retry-after: 7",
     "anthropic-ratelimit-unified-status: rejected",
-    "request-id: req_1",
+    "request-id: sk-test",
     "x-request-id: abc",
     "openai-processing-ms: 5",
     "x-odd: caf\xe9",
@@ -149,8 +149,8 @@ LIMITS = (
 async def test_an_error_keeps_status_words_and_headers(
     upstream: RawServer, token: str, status: str
 ) -> None:
-    """The record says why there is no answer."""
-    said = b'{"type":"error","error":{"type":"x_error","message":"prompt is too long"}} '
+    """The record says why there is no answer, without the key that the provider quotes."""
+    said = b'{"type":"error","error":{"type":"x_error","message":"prompt is too long: sk-test"}} '
     headers = ("content-type: application/json", *LIMITS)
     upstream.script.append(Script([said[:9], said[9:]], status, headers))
     answer = await visit("/v1/messages", token, BODIES["a talk"])
@@ -159,7 +159,8 @@ async def test_an_error_keeps_status_words_and_headers(
     assert passed == [*headers]
     call = await ModelCall.objects.select_related("turn").aget()
     assert call.turn
-    assert "prompt is too long" in call.turn.error
+    assert call.turn.error.endswith("prompt is too long: [key]")
+    assert call.request_id == "[key]"
 
 
 async def test_responses_go_to_their_own_door_with_all_their_items(
