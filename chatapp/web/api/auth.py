@@ -106,8 +106,12 @@ class WellFormedParser(Parser):
 
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the body's JSON, with all its texts well-formed."""
-        return cast("dict[str, Any]", condense.well_formed_json(super().parse_body(request)))
+        """Return the body's object, with all its texts well-formed; raise ValueError for others."""
+        body = condense.well_formed_json(super().parse_body(request))
+        if not isinstance(body, dict):
+            # Of any other value the attributes would be read: a text has a title.
+            raise ValueError("no object")
+        return body
 
 
 class Api(NinjaAPI):

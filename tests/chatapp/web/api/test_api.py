@@ -224,8 +224,9 @@ def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Convers
     for kind in (begin, f"{begin}; boundary=", "multipart/form-data; boundary=\u00fc"):
         answer = client.generic("POST", "/api/attachments", b"x", kind)
         assert (answer.status_code, set(answer.json())) == (400, {"detail"})
-    answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
-    assert (answer.status_code, set(answer.json())) == (400, {"detail"})
+    for body in (b"1" * 30_000_000, b'"A text has a title, too"', b"[]", b"null"):
+        answer = client.post("/api/conversations", body, "application/json")
+        assert (answer.status_code, set(answer.json())) == (400, {"detail"})
 
 
 def test_a_failure_of_the_server_tells_nothing_of_it(
