@@ -6,7 +6,7 @@ PostgreSQL and Redis are asked over the network, as they are now, so only `manag
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's name
@@ -28,13 +28,18 @@ from chatapp.project.network import AddressRefused, Guard, proxy_of, tls, withou
 from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_specs
 
+if TYPE_CHECKING:
+    from redis import Redis
+
 # Seconds that a server has to answer.
 SERVER_TIMEOUT = 5
 # Streams with everything that is used here.
 OLDEST_REDIS = (6, 2)
+# A server that has all keys.
+STANDALONE = "standalone"
 # What may be removed to make room, so that keys without an end stay.
 SAFE_POLICIES = ("noeviction", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl")
-PROBE = "palimpsest:probe"
+PROBE, COUNT = "palimpsest:probe", "palimpsest:probe:count"
 
 
 @register("palimpsest")
@@ -251,25 +256,43 @@ def _check_migrations() -> Iterator[CheckMessage]:
 def check_redis(url: str) -> Iterator[CheckMessage]:
     """Yield the problems of a Redis or Valkey server."""
     # Comes with the extra "scale".
-    from redis import AuthenticationError, Redis, RedisError, ResponseError  # noqa: PLC0415
+    from redis import AuthenticationError, Redis, RedisError  # noqa: PLC0415
 
     try:
         with Redis.from_url(url, socket_timeout=SERVER_TIMEOUT) as server:
-            found = [*check_kind(server.info())]
-            yield from found
-            if not found:
-                # Only a write tells: it may be full, a replica, or forbid this user something.
-                server.xadd(PROBE, {"probe": b""}, maxlen=1)
-                server.expire(PROBE, 1)
+            found = [*check_kind(server.info())] or [*_check_use(server)]
+    # An address may also name a version of TLS that there is not.
+    except (RedisError, ValueError) as error:
+        text = _("REDIS_URL can't be used: {reason}.", reason=_line(error))
+        if isinstance(error, AuthenticationError):
+            text = _("REDIS_URL can't be used: it wants another user or password.")
+        found = [Error(text, _("Start Redis, or correct the address."), id="palimpsest.E015")]
+    yield from found
+
+
+def _check_use(server: "Redis") -> Iterator[CheckMessage]:
+    """Yield a problem unless Redis takes each command that is used.
+
+    Only a try tells: it may be full, a replica, or forbid this user something.
+    """
+    from redis import ResponseError  # noqa: PLC0415 - comes with the extra "scale"
+
+    try:
+        server.xadd(PROBE, {"probe": b""}, maxlen=1)
+        server.expire(PROBE, 1)
+        server.xtrim(PROBE, maxlen=1)
+        server.xrange(PROBE)
+        server.xrevrange(PROBE)
+        server.xread({PROBE: "0"})
+        server.set(COUNT, 0, ex=1)
+        server.incr(COUNT)
+        server.get(COUNT)
+        server.exists(COUNT)
+        server.delete(COUNT)
     except ResponseError as error:
         text = _("Redis takes no write: {reason}.", reason=_line(error))
         hint = _("Name one that is no replica, has memory left, and lets this user write.")
         yield Error(text, hint, id="palimpsest.E019")
-    except RedisError as error:
-        text = _("REDIS_URL can't be used: {reason}.", reason=_line(error))
-        if isinstance(error, AuthenticationError):
-            text = _("REDIS_URL can't be used: it wants another user or password.")
-        yield Error(text, _("Start Redis, or correct the address."), id="palimpsest.E015")
 
 
 def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
@@ -280,11 +303,13 @@ def check_kind(about: dict[str, Any]) -> Iterator[CheckMessage]:
         text = _("Redis {version} is too old.", version=version)
         hint = _("Use {version} or newer, or Valkey.", version=least)
         yield Error(text, hint, id="palimpsest.E016")
-    if (mode := about["redis_mode"]) != "standalone":
-        text = _("Redis runs as a {mode}, which splits keys that are read together.", mode=mode)
+    # Valkey has another name for it. A Sentinel has no memory for keys, and so no policy.
+    mode = about.get("redis_mode") or about.get("server_mode", STANDALONE)
+    if mode != STANDALONE:
+        text = _("Redis runs as a {mode}, and not as one server that has all keys.", mode=mode)
         hint = _("Name a server of its own in REDIS_URL: it needs little memory.")
         yield Error(text, hint, id="palimpsest.E017")
-    if (now := about["maxmemory_policy"]) not in SAFE_POLICIES:
+    elif (now := about.get("maxmemory_policy", SAFE_POLICIES[0])) not in SAFE_POLICIES:
         text = _("Redis may remove keys that are in use: its maxmemory-policy is {now}.", now=now)
         hint = _("Set it to noeviction, and maxmemory to 256mb or more.")
         yield Error(text, hint, id="palimpsest.E018")

@@ -219,6 +219,7 @@ IN_MEMORY = {
 IN_REDIS: dict[str, Any] = {
     "BACKEND": "chatapp.accounts.shared_counts.SharedCounts",
     "LOCATION": REDIS_URL,
+    "KEY_PREFIX": "palimpsest",
     "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
 }
 if CLUSTER:

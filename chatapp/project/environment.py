@@ -184,7 +184,7 @@ def read_redis(name: str) -> str:
         return ""
     try:
         # Comes with the extra "scale".
-        from redis import Redis  # noqa: PLC0415 - only where it is used
+        from redis import Redis, RedisError  # noqa: PLC0415 - only where it is used
     except ImportError as error:
         needed = f"{name} needs the extra `scale`: {how_to_install('scale')}."
         raise BadEnvironment(needed) from error
@@ -198,7 +198,7 @@ def read_redis(name: str) -> str:
             is_complete, number = parts.path.startswith("/"), "0"
         # It knows which options there are as soon as it makes a connection, before it is used.
         Redis.from_url(address).connection_pool.make_connection()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RedisError):
         raise wrong from None
     if not is_complete or parts.fragment or not _is_number(number):
         raise wrong

@@ -234,13 +234,42 @@ def test_a_redis_whose_keys_are_on_several_machines_is_refused(tmp_path: Path) -
     options = ("--bind", "127.0.0.1", "--cluster-enabled", "yes", "--dir", str(tmp_path))
     with running(port, need("redis-server"), "--port", str(port), "--save", "", *options):
         (said,) = told(check_redis(f"redis://127.0.0.1:{port}"))
-    assert said.startswith("Redis runs as a cluster, which splits keys that are read together.")
+    assert said.startswith("Redis runs as a cluster, and not as one server that has all keys.")
 
 
-@pytest.mark.parametrize(("version", "fits"), [("6.0.20", False), ("6.2.0", True), ("7.2.4", True)])
-def test_a_redis_that_is_too_old_is_named(version: str, *, fits: bool, redis: Redis) -> None:
-    """Debian has no such one: what this one says of itself is changed."""
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"redis_version": "6.0.20"}, ["Redis 6.0.20 is too old. Use 6.2 or newer, or Valkey."]),
+        ({"redis_version": "6.2.0"}, []),
+        ({"redis_version": "7.2.4"}, []),
+        # As Valkey says it.
+        ({"redis_mode": None, "server_mode": "standalone"}, []),
+        ({"redis_mode": None, "server_mode": "cluster"}, ["cluster"]),
+        ({"redis_mode": "sentinel", "maxmemory_policy": None}, ["sentinel"]),
+    ],
+)
+def test_other_servers_are_told_by_what_they_say(
+    changed: dict[str, str | None], said: list[str], redis: Redis
+) -> None:
+    """Debian has no such ones: what this one says of itself is changed."""
     with contextlib.closing(redis.connect()) as client:
-        about = {**client.info(), "redis_version": version}
-    found = told(check_kind(about))
-    assert found == ([] if fits else [f"Redis {version} is too old. Use 6.2 or newer, or Valkey."])
+        about = {**client.info(), **changed}
+    found = told(check_kind({name: one for name, one in about.items() if one is not None}))
+    assert len(found) == len(said)
+    assert all(part in one for part, one in zip(said, found, strict=True))
+
+
+RIGHTS = "~palimpsest:* -@all +@connection +@stream +@string +@keyspace -@dangerous +info"
+
+
+@pytest.mark.parametrize("taken", ["", "-xread", "-incrby", "-select", "-info", "resetkeys"])
+def test_a_user_of_redis_needs_the_rights_that_are_described(taken: str, redis: Redis) -> None:
+    """Without one of them no process starts, instead of hearing nothing of the others."""
+    with contextlib.closing(redis.connect()) as client:
+        client.execute_command(
+            "ACL", "SETUSER", "few", "on", ">word", *RIGHTS.split(), *taken.split()
+        )
+    found = told(check_redis(f"redis://few:word@127.0.0.1:{redis.port}/1"))
+    assert len(found) == bool(taken)
+    assert all("ermission" in one for one in found)

@@ -159,10 +159,11 @@ class RedisChannel(Channel):
         if self.loop is asyncio.get_running_loop() and self._tasks:
             return
         super().start()
-        once = Retry(NoBackoff(), 0)
         self._redis = Redis.from_url(
-            self._url, retry=once, socket_timeout=ANSWER, socket_connect_timeout=ANSWER
+            self._url, retry=Retry(NoBackoff(), 0), socket_connect_timeout=ANSWER
         )
+        # An address may name less: news may take longer than that.
+        self._redis.connection_pool.connection_kwargs["socket_timeout"] = ANSWER
         self._news = asyncio.Event()
         context = contextvars.Context()
         self._tasks = [

@@ -335,6 +335,21 @@ async def test_a_redis_that_can_be_read_but_takes_nothing_is_away_until_it_does(
     assert not web.is_away
 
 
+async def test_an_address_gives_redis_no_less_time_than_news_may_take(
+    redis: "Redis", address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing happens, it is not taken for away."""
+    monkeypatch.setattr("chatapp.page.live.redis_channel.BLOCK", 0.1)
+    async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
+        with redis.connect() as client:
+            client.flushall()
+            web = redis_channel(f"{address}?socket_timeout=0.01", stack)
+            # It writes this once nothing has come.
+            while not await asyncio.to_thread(client.keys, "palimpsest:wake:*"):
+                pass
+        assert not web.is_away
+
+
 async def test_a_reader_that_is_late_at_a_keyframe_need_not_begin_anew(
     across: "Callable[[], RedisChannel]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
