@@ -29,10 +29,13 @@ from chatapp.project.sentences import translate as _
 from chatapp.providers import provider_specs
 
 if TYPE_CHECKING:
+    from psycopg import Connection
     from redis import Redis
 
 # Seconds that a server has to answer.
 SERVER_TIMEOUT = 5
+# Of transactions, in which a write waits for another one and goes on.
+READ_COMMITTED = "read committed"
 # Streams with everything that is used here.
 OLDEST_REDIS = (6, 2)
 # A server that has all keys.
@@ -210,6 +213,7 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
                 text = _("PostgreSQL {major}.{minor} is too old.", major=major, minor=minor)
                 hint = _("Use {version} or newer.", version=least)
                 yield Error(text, hint, id="palimpsest.E010")
+            yield from check_defaults(one)
             if not _keeps_sessions(one, other):
                 text = _(
                     "The pooler in front of PostgreSQL gives each transaction another session, "
@@ -221,6 +225,27 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
         text = _("DATABASE_URL can't be used: {reason}.", reason=_line(error))
         hint = _("Start PostgreSQL, or correct the address.")
         yield Error(text, hint, id="palimpsest.E012")
+
+
+def check_defaults(one: "Connection[Any]") -> Iterator[CheckMessage]:
+    """Yield the problems of what a database was made with, and of what it begins sessions with."""
+    encoding = one.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        text = _(
+            "The database stores text as {encoding}, which lacks most letters.", encoding=encoding
+        )
+        hint = _("Name one that was made with ENCODING 'UTF8' TEMPLATE template0.")
+        yield Error(text, hint, id="palimpsest.E021")
+    ((isolation,),) = one.execute("SHOW default_transaction_isolation")
+    if isolation != READ_COMMITTED:
+        text = _(
+            "PostgreSQL isolates transactions as {level}, where writes that meet fail.",
+            level=isolation,
+        )
+        hint = _(
+            "Set default_transaction_isolation to {level} for this user.", level=READ_COMMITTED
+        )
+        yield Error(text, hint, id="palimpsest.E022")
 
 
 def _keeps_sessions(one: Any, other: Any) -> bool:

@@ -15,12 +15,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import override_settings
 
 from chatapp.checks import PROBE, check_kind, check_postgresql, check_redis, refuse_unfit
+from chatapp.models.database import execute, now
 from chatapp.models.databases import in_use, opened
 from chatapp.project.environment import BadEnvironment, database_at
 from chatapp.project.postgresql.base import DatabaseWrapper
 from tests.chatapp.server_processes import refusal as refusal_of_a_process
 from tests.cluster.services import Postgres, Redis, free_port, tied
 from tests.deployment.debian import need, running
+from tests.postgresql import database as new_database
 
 KEYS = {"SECRET_KEY": "one", "SEAL_KEY": "another"}
 POOLER = """
@@ -161,6 +163,36 @@ def test_an_old_postgresql_is_named(postgres: Postgres) -> None:
     (said,) = told_of(postgres.url, Newer)
     assert said.startswith("PostgreSQL ")
     assert said.endswith(" is too old. Use 999 or newer.")
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize(
+    ("encoding", "default", "said"),
+    [
+        ("LATIN1", "", "The database stores text as LATIN1, which lacks most letters. Name one "),
+        (
+            "UTF8",
+            "default_transaction_isolation = serializable",
+            "PostgreSQL isolates transactions as serializable, where writes that meet fail. ",
+        ),
+        # What is asked for in another form is no matter of the database's defaults.
+        ("UTF8", "datestyle = 'German, DMY'", ""),
+        ("UTF8", "standard_conforming_strings = off", ""),
+    ],
+)
+def test_the_defaults_of_a_database_fit_or_are_named(
+    encoding: str, default: str, said: str, postgres: Postgres
+) -> None:
+    """Dates are read and text is written whatever the operator's other programs prefer."""
+    with new_database(postgres.url, encoding=encoding) as url:
+        if default:
+            postgres.ask(f"ALTER DATABASE {url.rpartition('/')[2]} SET {default}")
+        found = told_of(url)
+        with process_with(url):
+            assert now().tzinfo
+            assert execute("SELECT %s", "a\\n'b") == [("a\\n'b",)]
+    assert len(found) == bool(said)
+    assert all(one.startswith(said) for one in found)
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction"])

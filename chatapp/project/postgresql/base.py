@@ -1,6 +1,7 @@
 """A connection to PostgreSQL that returns JSON as it was stored, and repairs itself."""
 
 import atexit
+import os
 import select
 from contextlib import suppress
 from types import TracebackType
@@ -16,6 +17,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 # Seconds for one that does not wait.
 NO_WAIT = 0.001
+
+# Dates come in the form that the client can read, whatever the server prefers.
+os.environ["PGDATESTYLE"] = "ISO"
 
 
 class DatabaseErrorWrapper(utils.DatabaseErrorWrapper):

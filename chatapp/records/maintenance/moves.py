@@ -4,6 +4,7 @@ from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext_noop
 
+from chatapp.checks import check_defaults
 from chatapp.models import Conversation, Manifest
 from chatapp.models.database import execute, is_shared
 from chatapp.models.databases import in_use, name_of, snapshot, tables
@@ -39,15 +40,11 @@ def check_unused(database: BaseDatabaseWrapper) -> None:
 
 
 def check_fit(database: BaseDatabaseWrapper) -> None:
-    """Raise NotCopied if a database can't hold every letter, or is not empty."""
+    """Raise NotCopied if a database can't be worked with, or is not empty."""
     with in_use(database):
-        found = execute("SHOW server_encoding")[0][0] if is_shared() else "UTF8"
-        if found != "UTF8":
-            said = gettext_noop(
-                "{database} stores text as {encoding}, which lacks most letters. Name one that "
-                "was made with ENCODING 'UTF8' TEMPLATE template0."
-            )
-            raise NotCopied(_(said, database=name_of(database), encoding=found))
+        database.ensure_connection()
+        for problem in check_defaults(database.connection) if is_shared() else ():
+            raise NotCopied(f"{problem.msg} {problem.hint}")
         row_copy.migrate()
         if table := row_copy.first_found():
             said = gettext_noop("{database} is not empty: there are rows in {table}.")
