@@ -194,7 +194,7 @@ TEMPLATES = [
 
 # One file; IMMEDIATE takes the write lock at the start, so that writers queue and never fail.
 SQLITE = {
-    "ENGINE": "django.db.backends.sqlite3",
+    "ENGINE": "chatapp.project.sqlite",
     "NAME": DATA_DIR / "palimpsest.sqlite3",
     "OPTIONS": {
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",

@@ -43,7 +43,10 @@ def _run() -> int:
     if not all(map(find_spec, _NEEDED)):
         print(f"{PROGRAM} needs the extra `app`: {how_to_install('app')}.", file=sys.stderr)
         return 1
+    from django.db import DatabaseError  # noqa: PLC0415 - after it was looked for
+
     from chatapp.project.environment import BadEnvironment  # noqa: PLC0415 - imports Django
+    from chatapp.project.sentences import translate as _  # noqa: PLC0415 - the same
     from chatapp.project.terminal import CommandLine  # noqa: PLC0415 - the same
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
@@ -51,6 +54,12 @@ def _run() -> int:
         CommandLine(sys.argv).execute()
     except BadEnvironment as error:
         print(error, file=sys.stderr)
+        return 1
+    except DatabaseError as error:
+        print(
+            _("The database can't be used: {error}.", error=str(error).strip().rstrip(".")),
+            file=sys.stderr,
+        )
         return 1
     except OSError as error:
         # A file that is another user's, or a full disk; elsewhere the traceback tells more.

@@ -30,6 +30,7 @@ from django.utils import timezone
 
 from chatapp.models.database import is_shared
 from chatapp.operations.errors import BadArchive
+from chatapp.project.environment import database_problem
 from chatapp.project.sentences import translate as _
 from chatapp.records.maintenance import row_copy
 from condense import open_file
@@ -149,6 +150,8 @@ def _fill(writer: "_ArchiveWriter", source: BackupPaths, draft: Path) -> None:
 
 def _copy_file(original: Path, snapshot: Path) -> None:
     """Copy a database as it is at one moment; writers go on meanwhile."""
+    if problem := database_problem(original):
+        raise BadArchive(problem)
     with (
         closing(sqlite3.connect(f"{original.absolute().as_uri()}?mode=ro", uri=True)) as database,
         closing(sqlite3.connect(snapshot)) as copy,

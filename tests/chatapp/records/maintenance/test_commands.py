@@ -10,10 +10,19 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from chatapp.project.environment import only_server_in
+from chatapp.models.databases import opened
+from chatapp.project.environment import database_problem, only_server_in
 from tests.chatapp.records.maintenance.installation import Installation
 
 PAGE_SIZE = 4_096  # SQLite's
+
+
+def complaint(folder: Path, command: str) -> str:
+    """Return the one line with which a command in a folder ends."""
+    with Installation(folder).start(command) as process:
+        (line,) = process.communicate()[1].splitlines()
+    assert process.returncode == 1
+    return line
 
 
 @pytest.fixture
@@ -73,11 +82,32 @@ def test_an_empty_database_becomes_no_new_installation(
     database = tmp_path / "palimpsest.sqlite3"
     database.touch()
     monkeypatch.setitem(settings.DATABASES["default"], "NAME", database)
+    said = "is empty, which no server leaves it. Restore a backup"
     for command in ("serve", "check_integrity"):
-        said = "is empty, which no server leaves it. Restore a backup"
         with pytest.raises(CommandError, match=said):
             call_command(command)
+    for command in ("backup", "rotate_keys"):
+        assert said in complaint(tmp_path, command)
     assert database.stat().st_size == 0
+
+
+def test_a_damaged_database_is_a_sentence_to_every_command(tmp_path: Path) -> None:
+    """Also to those that seldom meet one."""
+    (tmp_path / "palimpsest.sqlite3").write_bytes(b"another program's file" * 99)
+    for command in ("migrate", "rotate_keys"):
+        said = "The database can't be used: file is not a database."
+        assert complaint(tmp_path, command) == said
+
+
+@pytest.mark.usefixtures("db")
+def test_a_new_database_is_made_as_a_whole(tmp_path: Path) -> None:
+    """A kill leaves none, or one that is not taken for one that lost what it held."""
+    file = tmp_path / "new.sqlite3"
+    for _time in range(2):
+        with opened({**settings.SQLITE, "NAME": file}) as database:
+            database.ensure_connection()
+            assert database_problem(file) is None
+        assert [*tmp_path.glob("new*")] == [file]
 
 
 def test_a_key_that_is_in_no_file_is_not_promised(here: Installation) -> None:

@@ -1,0 +1,1 @@
+"""Django's backend for SQLite, as this project needs it."""

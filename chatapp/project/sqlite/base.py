@@ -1,0 +1,41 @@
+"""A connection to a file that is never seen empty: one that is, lost what it held."""
+
+import secrets
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, override
+
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base
+
+from chatapp.project.environment import database_problem
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's, which makes a new file as a whole, and nothing of an empty one."""
+
+    @override
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Connect; raise OperationalError if the file is empty."""
+        path = Path(str(conn_params["database"]))
+        if problem := database_problem(path):
+            raise OperationalError(problem)
+        if path.is_absolute() and path.parent.is_dir() and not path.exists():
+            _make(path)
+        return super().get_new_connection(conn_params)
+
+
+def _make(path: Path) -> None:
+    """Make a file without tables under its name, unless another process is first."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with closing(sqlite3.connect(draft)) as new:
+            # This alone writes its beginning.
+            new.execute("PRAGMA journal_mode=WAL")
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+    except sqlite3.Error as error:
+        raise OperationalError(*error.args) from error
+    finally:
+        draft.unlink(missing_ok=True)
