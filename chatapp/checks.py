@@ -228,7 +228,7 @@ def check_postgresql(database: BaseDatabaseWrapper) -> Iterator[CheckMessage]:
 
 
 def check_defaults(one: "Connection[Any]") -> Iterator[CheckMessage]:
-    """Yield the problems of what a database was made with, and of what it begins sessions with."""
+    """Yield problems with a database's encoding, and with its isolation of transactions."""
     encoding = one.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         text = _(

@@ -6,11 +6,13 @@ memory before the application sees any of it.
 
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any, override
 
 from daphne import http_protocol
 
-from chatapp.project.languages import Reader
+from chatapp.operations.errors import not_saved
+from chatapp.project.languages import Reader, in_words
 from chatapp.project.sentences import translate as _
 
 # Bytes of the longest body that any page takes, with what a form puts around its files.
@@ -25,26 +27,44 @@ Receive = Callable[[], Awaitable[Message]]
 class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne carries no types
     """A request whose body is not parsed; one that is too long is answered with 413."""
 
+    content: Any
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, parsePOSTFormSubmission=False, **options)
         self.left = LARGEST_BODY
+        # Why the body could not be kept.
+        self.failure: OSError | None = None
 
     @override
     def handleContentChunk(self, data: bytes) -> None:
         """Keep the chunk, up to the limit."""
         self.left -= len(data)
-        if self.left >= 0:
+        if self.left < 0 or self.failure:
+            return
+        try:
             super().handleContentChunk(data)
+            self.content.flush()
+        except OSError as error:
+            # As a disk does that is full. What the file still holds back fails once more.
+            self.failure = error
+            with suppress(OSError):
+                self.content.close()
+            self.content = io.BytesIO()
 
     @override
     def process(self) -> Any:
         """Pass the request on once it is here; the gateway refuses in words of its own."""
-        if self.path.startswith(b"/gateway/"):
+        is_for_gateway = self.path.startswith(b"/gateway/")
+        if is_for_gateway:
             self.requestHeaders.removeHeader(b"upgrade")
-        elif self.left < 0:
+        if self.failure or (self.left < 0 and not is_for_gateway):
             with Reader.of("", self.getHeader("accept-language") or "").reading():
+                status, words = 413, b"Content Too Large"
                 said = _("This is too much: a request can have up to {n} MB.", n=LARGEST_BODY >> 20)
-            return self.basic_error(413, b"Content Too Large", said)
+                if self.failure:
+                    status, words = 507, b"Insufficient Storage"
+                    said = in_words(str(not_saved(self.failure)))
+            return self.basic_error(status, words, said)
         return super().process()
 
     @override

@@ -60,14 +60,14 @@ def is_unwritable(error: DatabaseError) -> bool:
     return type(error) in {DatabaseError, OperationalError}
 
 
-def is_unknown(error: DatabaseError) -> bool:
+def is_unknown(error: DatabaseError | OSError) -> bool:
     """Return True if the connection broke: the commit may have succeeded or not."""
     state: str | None = getattr(error.__cause__, "sqlstate", "")
     return state is None or state.startswith(("08", "57P"))
 
 
-def not_saved(error: DatabaseError) -> Refused:
-    """Return the refusal for a database that can't be written, and log the cause."""
+def not_saved(error: DatabaseError | OSError) -> Refused:
+    """Return the refusal for a database or a file that can't be written, and log the cause."""
     log.error("what a user did could not be saved", exc_info=error)
     if is_unknown(error):
         return Refused(

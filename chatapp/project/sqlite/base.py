@@ -1,4 +1,4 @@
-"""A connection to a file that is never seen empty: one that is, lost what it held."""
+"""A connection to a file; an empty one is refused as damaged."""
 
 import secrets
 import sqlite3

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pytest
 from daphne.http_protocol import HTTPFactory
@@ -155,21 +155,41 @@ def test_each_line_of_its_log_is_an_object(life: Life) -> None:
     assert found == "Not Found: /sign-in/…/def/"
 
 
-def test_a_body_that_is_too_long_is_answered_with_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By Daphne, before the application sees any of it."""
-    monkeypatch.setattr(request_bodies, "LARGEST_BODY", 2**20)
+def answered(size: int, content: BinaryIO | None = None) -> bytes:
+    """Return what Daphne says of a body of this size, which it may have to keep in a file."""
     server, here = QuietServer(None, ["tcp:0"]), IPv4Address("TCP", "127.0.0.1", 80)
     server.connections = {}
     connection = HTTPFactory(server).buildProtocol(None)
     transport = StringTransport(here, here)
     connection.makeConnection(transport)
-    head = f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: {2**20 + 1}\r\n\r\n"
-    connection.dataReceived(head.encode() + bytes(2**20 + 1))
-    answer = transport.value()
+    head = f"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
+    connection.dataReceived(head.encode())
+    if content:
+        (request,) = connection._channel.requests
+        request.content.close()
+        request.content = content
+    connection.dataReceived(bytes(size))
+    told: bytes = transport.value()
+    return told
+
+
+def test_a_body_that_is_too_long_is_answered_with_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By Daphne, before the application sees any of it."""
+    monkeypatch.setattr(request_bodies, "LARGEST_BODY", 2**20)
+    answer = answered(2**20 + 1)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"up to 1 MB" in answer
+
+
+@pytest.mark.parametrize("size", [1, 2**20])
+def test_a_body_that_the_disk_has_no_room_for_is_answered_with_the_reason(size: int) -> None:
+    """Once it is there: a client that is cut off while it sends reads no answer."""
+    with Path("/dev/full").open("w+b") as full:
+        answer = answered(size, full)
+    assert answer.startswith(b"HTTP/1.1 507 ")
+    assert b"Its disk is full. Make room there, then try again." in answer
 
 
 @pytest.mark.rare
