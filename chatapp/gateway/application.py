@@ -145,7 +145,9 @@ def _admit(call: IncomingRequest) -> ApiToken:
     """Return the token of a request; raise Refusal for a wrong one, and beyond limits."""
     request = HttpRequest()
     request.META["REMOTE_ADDR"] = (call.scope.get("client") or ("",))[0]
-    request.META["HTTP_X_FORWARDED_FOR"] = call.headers.get("x-forwarded-for", "")
+    # A proxy may add a line of its own to those of a client.
+    hops = [value for name, value in call.scope["headers"] if name.lower() == b"x-forwarded-for"]
+    request.META["HTTP_X_FORWARDED_FOR"] = b",".join(hops).decode("latin1")
     client_address(lambda _request: HttpResponse())(request)
     found = find_gateway_token(call.token)
     if found is None:

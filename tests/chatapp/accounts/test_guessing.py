@@ -1,5 +1,6 @@
 """Guesses at passwords, tokens and invitations hold back whoever guesses, and nobody else."""
 
+import itertools
 from collections.abc import Callable, Iterable
 from ipaddress import ip_network
 from typing import Any, cast
@@ -7,6 +8,7 @@ from typing import Any, cast
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
+from asgiref.sync import async_to_sync
 from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
@@ -18,12 +20,14 @@ from pytest_django import Settings
 from chatapp.accounts import invitations, rate_limits
 from chatapp.accounts.rate_limits import AT_ONE_ACCOUNT
 from tests.chatapp.accounts.members import prove
+from tests.chatapp.gateway.programs import visit
 from tests.chatapp.web.api.programs import bearer
 
 Ask = Callable[[str], int]
 GUESSER = "192.0.2.66"
 # So many guesses from one network are looked at here, to ask less often.
 MANY = 20
+_numbers = itertools.count()
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +46,12 @@ def guess_token(at: str) -> int:
     """Return the status of a program with a wrong token."""
     wrong = {"Authorization": "Bearer nothing"}
     return client(at, **wrong).get("/api/conversations").status_code
+
+
+def guess_at_gateway(at: str) -> int:
+    """Return the status of a guess there, through a proxy that adds a line of its own."""
+    told = {"X_Forwarded_For": f"198.51.100.{next(_numbers)}", "x_forwarded_for": at}
+    return async_to_sync(visit)("/v1/models", "nothing", method="GET", **told).status
 
 
 def ask_for_password(at: str) -> int:
@@ -65,7 +75,12 @@ def guess_password(at: str) -> int:
 
 @pytest.mark.parametrize(
     ("ask", "times", "answered"),
-    [(guess_token, MANY, 401), (ask_for_password, 5, 302), (guess_password, AT_ONE_ACCOUNT, 200)],
+    [
+        (guess_token, MANY, 401),
+        (guess_at_gateway, MANY, 401),
+        (ask_for_password, 5, 302),
+        (guess_password, AT_ONE_ACCOUNT, 200),
+    ],
 )
 @pytest.mark.parametrize(
     ("guessers", "same", "other"),
