@@ -50,7 +50,7 @@ def guess_token(at: str) -> int:
 
 def guess_at_gateway(at: str) -> int:
     """Return the status of a guess there, through a proxy that adds a line of its own."""
-    told = {"X_Forwarded_For": f"198.51.100.{next(_numbers)}", "x_forwarded_for": at}
+    told: Any = {"X_Forwarded_For": f"198.51.100.{next(_numbers)}", "x_forwarded_for": at}
     return async_to_sync(visit)("/v1/models", "nothing", method="GET", **told).status
 
 
