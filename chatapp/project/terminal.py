@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, override
 
 from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
 from django.utils import translation
@@ -54,11 +55,18 @@ class CommandLine(ManagementUtility):
     """Django's command line, in the language of the environment."""
 
     @override
+    def execute(self) -> None:
+        """Run the command; SQLite looks for a place of its own as soon as it is loaded."""
+        # What is wrong with the settings is said later.
+        with suppress(ImproperlyConfigured):
+            _keep_temporary_files(Path(settings.DATA_DIR, "tmp"))
+        super().execute()
+
+    @override
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command; from now on all is said in that language."""
         command = super().fetch_command(subcommand)
         if apps.ready:
-            _keep_temporary_files(Path(settings.DATA_DIR, "tmp"))
             _reader().enter()
             # What it says around our words is in our catalogues, with all that is borrowed.
             vars(argparse).update(_=translation.gettext, ngettext=translation.ngettext)

@@ -2,7 +2,11 @@
 
 import argparse
 import asyncio
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from pytest_django import Settings
 from chatapp.project import terminal
 from chatapp.project.languages import background
 from chatapp.project.sentences import number, reader_locale, translate
+from tests.processes import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +138,31 @@ def test_a_command_says_in_it_what_was_done_and_what_could_not_be(
     assert said == wrote
     with pytest.raises(CommandError, match=f"^{re.escape(there)}$"):
         call_command(backup, str(path))
+
+
+# SQLite writes what has no room in memory to a file of its own.
+_SPILLS = """
+from django.db import connection
+ask = connection.cursor().execute
+ask("PRAGMA cache_size = 1")
+ask("CREATE TEMP TABLE t AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+    "LIMIT 20000) SELECT i, hex(randomblob(100)) FROM n")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_a_system_that_can_not_be_written_to_keeps_temporary_files_beside_the_data(
+    tmp_path: Path,
+) -> None:
+    """As in a container whose root is read-only."""
+    sealed = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    command = ("--bind", str(tmp_path), str(tmp_path), sys.executable, "manage.py", "shell", "-c")
+    done = subprocess.run(
+        [*sealed, *command, _SPILLS],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,7 @@
 """Backup, restore and check as an operator runs them, also while a server is running."""
 
 import sqlite3
+import stat
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
@@ -108,6 +109,7 @@ def test_a_new_database_is_made_as_a_whole(tmp_path: Path) -> None:
             database.ensure_connection()
             assert database_problem(file) is None
         assert [*tmp_path.glob("new*")] == [file]
+        assert stat.filemode(file.stat().st_mode) == "-rw-------"
 
 
 def test_a_key_that_is_in_no_file_is_not_promised(here: Installation) -> None:
