@@ -27,10 +27,9 @@ export function nameOfTab() {
   return name;
 }
 
-/** A conversation names itself after its first message, may be `named` after its reply, or by a person. */
-export async function refreshTitle({ named = false } = {}) {
+/** A conversation is named after its first message, may be after its reply, and by a person. */
+export async function refreshTitle() {
   const heading = document.getElementById("title");
-  if (heading.dataset.untitled === undefined && !named) return;
   // More news may come before the answer.
   delete heading.dataset.untitled;
   await window.htmx.ajax("GET", heading.getAttribute("hx-get"), { target: "#title", swap: "outerHTML" });

@@ -56,7 +56,7 @@ function makeLine(run, root) {
     root.querySelector(`.calls-line[data-of="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
   });
   line.dataset.of = id;
-  line.ariaExpanded = String(opened.has(id));
+  line.ariaExpanded = opened.has(id);
   line.append(calls[0].querySelector(".icon").cloneNode(true), make("span", {}, describe(calls)));
   return line;
 }
@@ -64,7 +64,7 @@ function makeLine(run, root) {
 /** Hide an element so that the browser's search still finds it. */
 function fold(element, id) {
   if (element.hidden) return;
-  element.setAttribute("hidden", "until-found");
+  element.hidden = "until-found";
   element.dataset.folded = id;
 }
 
@@ -84,7 +84,7 @@ function foldRun(run, root) {
 export function foldCalls(root) {
   for (const line of root.querySelectorAll(".calls-line")) line.remove();
   for (const element of root.querySelectorAll("[data-folded]")) {
-    element.removeAttribute("hidden");
+    element.hidden = false;
     delete element.dataset.folded;
   }
   for (const run of runs(root)) foldRun(run, root);

@@ -56,7 +56,7 @@ const show = {
     for (const one of frame.streamed) transcript.stream(one, true);
   },
   "list.changed": refreshList,
-  "title.changed": () => refreshTitle({ named: true }),
+  "title.changed": refreshTitle,
   resumed: () => composer.resend(),
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);
@@ -81,7 +81,7 @@ const show = {
     tellIfHidden(frame.text, frame);
     const isOver = composer.turn && !frame.turn;
     composer.show(frame.text, frame.turn);
-    if (frame.turn) refreshTitle();
+    if (frame.turn && document.querySelector("#title[data-untitled]")) refreshTitle();
     showWaiting(frame.waits);
     if (!isOver) return;
     refreshInspector();

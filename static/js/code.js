@@ -119,7 +119,7 @@ function toggleWords(button) {
   const words = button.previousElementSibling;
   const isCut = words.classList.toggle("is-cut");
   words.classList.toggle("is-whole", !isCut);
-  button.ariaExpanded = String(!isCut);
+  button.ariaExpanded = !isCut;
   button.textContent = text(isCut ? "showAll" : "showFewer");
   if (isCut) button.dispatchEvent(new Event("code-folded", { bubbles: true }));
 }

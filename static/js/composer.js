@@ -253,7 +253,7 @@ export class Composer {
     // While something runs, what is sent waits for its end.
     this.#send.hidden = this.running && !this.#box.value.trim() && !this.#attachments.ids.length;
     this.#stop.hidden = !this.running;
-    this.#send.setAttribute("aria-disabled", String(Boolean(this.#pending)));
+    this.#send.ariaDisabled = Boolean(this.#pending);
     if (had) this.#box.focus();
   }
 

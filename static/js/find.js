@@ -77,7 +77,7 @@ export class Find {
 
   #show(isOpen) {
     this.#form.hidden = !isOpen;
-    this.#opener.setAttribute("aria-expanded", String(isOpen));
+    this.#opener.ariaExpanded = isOpen;
   }
 
   #pressed(event) {

@@ -6,7 +6,7 @@ import { locale, text } from "./text.js";
 import { toast } from "./toast.js";
 
 function isCollapsed(name) {
-  return session.get(`collapsed-${name}`) === "yes";
+  return Boolean(session.get(`collapsed-${name}`));
 }
 
 function makeLine(by, { words, reason, hiddenAt }, collapsed) {
@@ -15,7 +15,7 @@ function makeLine(by, { words, reason, hiddenAt }, collapsed) {
     drawFolds(line.parentElement);
     document.querySelector(`.margin-line[data-of="${by}"] button`)?.focus();
   });
-  button.ariaExpanded = String(!collapsed);
+  button.ariaExpanded = !collapsed;
   const said = make("span", { title: reason }, words);
   const line = make("div", { className: "margin-line" }, said, make("a", { href: `?at=${hiddenAt}#${by}` }, reason), button);
   line.dataset.of = by;
@@ -29,10 +29,7 @@ export function drawFolds(root) {
   // What happened between two rows of a group is no row of it.
   for (const [by, rows] of Map.groupBy(hidden, (row) => row.dataset.hiddenBy)) {
     const collapsed = isCollapsed(by);
-    for (const row of rows) {
-      if (collapsed) row.setAttribute("hidden", "until-found");
-      else row.removeAttribute("hidden");
-    }
+    for (const row of rows) row.hidden = collapsed && "until-found";
     rows[0].before(makeLine(by, rows[0].dataset, collapsed));
   }
   foldCalls(root);
@@ -52,7 +49,7 @@ export function reveal(element) {
 /** The button that opens what stands below it says whether that is open, however it came to be. */
 function showOpen(details) {
   const button = details.parentElement.querySelector("[data-view]");
-  button?.setAttribute("aria-expanded", String(details.open));
+  if (button) button.ariaExpanded = details.open;
   details.parentElement.classList.toggle("is-opened", details.open);
 }
 

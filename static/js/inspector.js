@@ -16,7 +16,7 @@ let opener = null;
 
 function tell() {
   for (const button of document.querySelectorAll("[data-inspector][aria-expanded]")) {
-    button.setAttribute("aria-expanded", String(!panel.hidden));
+    button.ariaExpanded = !panel.hidden;
   }
 }
 
@@ -30,13 +30,13 @@ async function load(address) {
   // What a single call was sent is a part of the history.
   const chosen = tabs.find((tab) => tab.getAttribute("href") === address) ?? tabs[HISTORY];
   for (const tab of tabs) {
-    tab.ariaSelected = String(tab === chosen);
+    tab.ariaSelected = tab === chosen;
     tab.tabIndex = tab === chosen ? 0 : -1;
   }
   chosen.scrollIntoView({ block: "nearest", inline: "nearest" });
-  body.setAttribute("aria-busy", "true");
+  body.ariaBusy = true;
   await window.htmx.ajax("GET", address, { target: body, swap: "innerHTML" });
-  body.removeAttribute("aria-busy");
+  body.ariaBusy = null;
   for (const card of body.querySelectorAll(".seen-card")) card.open = open.includes(card.dataset.kind);
   body.scrollTop = top;
 }

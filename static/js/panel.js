@@ -1,5 +1,5 @@
 // Around the transcript: context bar, running condensation, notice; clocks that tick in them.
-import { onEnter } from "./elements.js";
+import { onEnter, parse } from "./elements.js";
 import { foldsByYou, showMade } from "./folds.js";
 import { local } from "./storage.js";
 import { text } from "./text.js";
@@ -17,8 +17,10 @@ let last = { bar: null, due: null, condensing: null, notice: null, profile: null
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
-// The folds by hand that were here when one was asked for on this page; null where none was.
+// The folds by hand that were here when one was asked for on this page; null where none was. And what
+// it was asked to keep.
 let known = null;
+let wish = "";
 // By which a condensation is asked for.
 let line = null;
 // Seconds from this page's clock to the server's, in which its moments are given.
@@ -54,7 +56,7 @@ function isCondensing() {
 /** What somebody types stays where it is, whatever else is new of the same review. */
 function keepsReview(html) {
   const shown = condensing.querySelector("[data-review]");
-  const made = document.createRange().createContextualFragment(html);
+  const made = parse(html);
   if (!shown || shown.dataset.review !== made.querySelector("[data-review]")?.dataset.review) return false;
   shown.querySelector("#review-applies").replaceWith(made.querySelector("#review-applies"));
   return true;
@@ -77,7 +79,7 @@ function showWhetherItCan() {
   if (isCondensing()) tip.textContent = text("condensingNow");
   else tip.textContent = awaited?.dataset.why ?? awaited?.textContent ?? tip.dataset.words;
   const cannot = awaited !== null || asked || tip.dataset.nothing !== undefined;
-  condense.setAttribute("aria-disabled", String(cannot));
+  condense.ariaDisabled = cannot;
   keep.querySelector("button").disabled = cannot;
 }
 
@@ -156,6 +158,7 @@ function ask(focus, scope = {}) {
   if (asked || !line.send(frame)) return false;
   asked = true;
   known = foldsByYou();
+  wish = focus;
   showWhetherItCan();
   return true;
 }
@@ -171,6 +174,7 @@ export function showFold(scroll) {
   const made = known && foldsByYou().find((id) => !known.includes(id));
   if (!made) return;
   known = null;
+  if (keep.elements.words.value.trim() === wish) keep.reset();
   showMade(document.getElementById(made), scroll);
 }
 
@@ -178,7 +182,6 @@ export function showFold(scroll) {
 export function condenseNow(focus) {
   if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
   if (!ask(focus)) return text("tryLater");
-  keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
   // The pointer may rest on the button: it has said what it does.
@@ -189,7 +192,8 @@ export function condenseNow(focus) {
 /** `running` says which turn runs. */
 export function startPanel(socket, running) {
   line = socket;
-  condense.addEventListener("click", () => condenseNow(""));
+  // Words that are not sent yet are shown before anything is condensed without them.
+  condense.addEventListener("click", () => (keep.elements.words.value ? keep.showPopover() : condenseNow("")));
   keep.addEventListener("submit", (event) => {
     event.preventDefault();
     condenseNow(keep.elements.words.value.trim());

@@ -9,8 +9,8 @@ export function numbers(cut) {
 }
 
 export function isBefore(one, other) {
-  const [[position, seq], [otherPosition, otherSeq]] = [numbers(one), numbers(other)];
-  return position < otherPosition || (position === otherPosition && seq < otherSeq);
+  const [[position, seq], [from, first]] = [numbers(one), numbers(other)];
+  return (position - from || seq - first) < 0;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function goToPlace(transcript, scroll, id, at, focus = true) {
   for (let around = row.closest(".rewound"); around; around = around.parentElement.closest(".rewound")) {
     around.closest("details").open = true;
   }
-  row.setAttribute("tabindex", "-1");
+  row.tabIndex = -1;
   scroll.show(row);
   if (focus) row.focus({ preventScroll: true });
   return row;

@@ -10,7 +10,7 @@ function isOpen() {
 
 function show() {
   for (const button of document.querySelectorAll("[data-sidebar-toggle][aria-expanded]")) {
-    button.setAttribute("aria-expanded", String(isOpen()));
+    button.ariaExpanded = isOpen();
   }
 }
 

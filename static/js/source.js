@@ -9,7 +9,7 @@ export async function sourceOf(row) {
 /** Return the text at an address of this server. */
 export async function fetchText(address) {
   const response = await fetch(address);
-  if (!response.ok || response.redirected) throw new Error(`The server answered ${response.status}.`);
+  if (!response.ok || response.redirected) throw new Error(response.status);
   return response.text();
 }
 

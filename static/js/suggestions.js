@@ -94,7 +94,7 @@ export class Suggestions {
   #select(index) {
     this.#at = (index + this.#found.length) % this.#found.length;
     for (const [place, one] of [...this.#list.children].entries()) {
-      one.setAttribute("aria-selected", String(place === this.#at));
+      one.ariaSelected = place === this.#at;
     }
     const chosen = this.#list.children[this.#at];
     chosen.scrollIntoView({ block: "nearest" });

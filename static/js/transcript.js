@@ -1,5 +1,5 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
-import { tick } from "./activity.js";
+import { refreshTitle, tick } from "./activity.js";
 import { dressCode, keepWhole } from "./code.js";
 import { parse } from "./elements.js";
 import { drawFolds } from "./folds.js";
@@ -32,6 +32,14 @@ function tell(old, fresh) {
 function leaveOpen(old, fresh) {
   const thoughts = [...(old?.querySelectorAll(".thought") ?? [])];
   for (const [at, one] of [...fresh.querySelectorAll(".thought")].entries()) one.open = Boolean(thoughts[at]?.open);
+}
+
+/** Leave what was typed into a form in the one that takes its place. */
+function leaveTyped(old, fresh) {
+  for (const one of old.querySelectorAll("[name=words]")) {
+    const heir = `[hx-post="${one.form.getAttribute("hx-post")}"] [name=words]`;
+    if (one.value !== one.defaultValue) fresh.querySelector(heir)?.replaceWith(one);
+  }
 }
 
 export class Transcript {
@@ -107,7 +115,7 @@ export class Transcript {
     // The next reply may begin before this one is gone.
     for (const one of [element, ...element.querySelectorAll(`[id^="${PART}"]`)]) one.removeAttribute("id");
     element.dataset.finished = "";
-    element.setAttribute("aria-busy", "false");
+    element.ariaBusy = false;
     setTimeout(() => this.#scroll.keep(() => element.remove()), LINGER);
   }
 
@@ -120,7 +128,7 @@ export class Transcript {
 
   /** Let what was being written stand as it is: no more of it comes. */
   end() {
-    for (const row of this.root.querySelectorAll(".is-streaming")) row.setAttribute("aria-busy", "false");
+    for (const row of this.root.querySelectorAll(".is-streaming")) row.ariaBusy = false;
   }
 
   /** Show streamed text; of a page that was just opened, it is older than that. */
@@ -195,13 +203,15 @@ export class Transcript {
   /** Show the rows that the server answers with; throw where it can't be reached or fails. */
   async #fetch(query) {
     const response = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
-    if (response.status >= 500) throw new Error(`The server answered ${response.status}.`);
+    if (response.status >= 500) throw new Error(response.status);
     // The line at the composer says so where the session or the conversation is over.
     if (!response.ok || response.redirected || !isOurs((name) => response.headers.get(name))) return;
     const fresh = parse(await response.text()).firstElementChild;
     if (fresh?.id !== "transcript") return;
     const focused = this.root.contains(document.activeElement) && document.activeElement;
     this.#scroll.keep(() => this.#swap(fresh));
+    // What is forgotten leaves the conversation's name, too.
+    if (fresh.dataset.title !== document.getElementById("title").title) refreshTitle();
     if (focused && document.activeElement === document.body) this.#focus(focused);
   }
 
@@ -212,15 +222,14 @@ export class Transcript {
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     const told = [...root.querySelectorAll(".tool.is-live")];
     const edited = root.querySelector(".message.is-editing");
-    const typed = [...root.querySelectorAll("[name=words]")].filter((one) => one.value !== one.defaultValue);
     for (const row of fresh.querySelectorAll(".row")) keepWhole(document.getElementById(row.id) ?? row, row);
     if (!this.#scroll.isFollowing) this.#measure(root);
+    leaveTyped(root, fresh);
     root.dataset.revision = fresh.dataset.revision;
     root.replaceChildren(...fresh.childNodes);
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     // Results are stored once all calls of a reply have ended.
     for (const card of told) root.querySelector(`:is(.tool-unanswered, .tool-waiting)#${CSS.escape(card.id)}`)?.replaceWith(card);
-    for (const one of typed) root.querySelector(`[hx-post="${one.form.getAttribute("hx-post")}"] [name=words]`)?.replaceWith(one);
     edited?.onreplaced();
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
@@ -254,6 +263,7 @@ export class Transcript {
   }
 
   #replace(old, fresh) {
+    leaveTyped(old, fresh);
     for (const part of fresh.querySelectorAll(`[id^="${PART}"]`)) {
       const known = old.querySelector(`#${part.id}`);
       if (known?.tagName !== part.tagName) continue;

@@ -87,7 +87,10 @@ def test_approvals_have_keys_and_take_the_focus_from_an_empty_composer(
 def test_a_question_is_answered_by_a_button_or_in_words(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """And the to-do list stands beside the chat; on a phone a long answer is a button of lines."""
+    """And the to-do list stands beside the chat; on a phone a long answer is a button of lines.
+
+    An answer that is half written is there when the page is loaded anew.
+    """
     answers = f"Tabs\nSpaces\nLeave it as it is{', and change nothing' * 6}"
     asked = ToolCall("ask_user", {"question": "Tabs or spaces?", "answers": answers})
     todo = ToolCall("update_todo_list", {"todos": "[x] Ask\n[ ] Format"})
@@ -103,6 +106,10 @@ def test_a_question_is_answered_by_a_button_or_in_words(
     # The row of the second question is there only now; before, it would come anew once more.
     expect(chat.status("Waiting for you.")).to_be_visible()
     answer = chat.page.get_by_role("textbox", name="Your answer")
+    answer.fill("Bo")
+    chat.page.reload()
+    expect(chat.status("Waiting for you.")).to_be_visible()
+    expect(answer).to_have_value("Bo")
     answer.fill("Both")
     answer.press("Enter")
     chat.finished()

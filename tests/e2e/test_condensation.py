@@ -300,7 +300,10 @@ def test_a_person_sees_a_summary_drafted_and_swapped_in(
 
 
 def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin: Standin) -> None:
-    """It takes every change, and stays open where the focus is; what is typed there is kept."""
+    """It takes every change, and stays open where the focus is; what is typed there is kept.
+
+    Nothing is condensed without those words, and the page that is loaded anew has them.
+    """
     chat = open_chat(window=6_000)
     standin.then(Reply("Noted. " * 200), Reply("Again. " * 200))
     meter, other = chat.meter, chat.second()
@@ -310,6 +313,11 @@ def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin:
     expect(words).to_be_focused()
     words.fill("the password")
     said_elsewhere(other, meter)
+    expect(words).to_have_value("the password")
+    chat.page.keyboard.press("Escape")
+    chat.page.reload()
+    chat.button("Condense context").click()
+    expect(words).to_be_focused()
     expect(words).to_have_value("the password")
     chat.page.keyboard.press("Escape")
     meter.click()

@@ -1,4 +1,6 @@
-"""Pins: messages, passages and rules that outlive a condensation."""
+"""Pins: messages, passages and rules that outlive a condensation; and what is forgotten."""
+
+import re
 
 from playwright.sync_api import expect
 
@@ -44,3 +46,19 @@ def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin
     sent = "\n".join(texts(standin.requests[-1].body))
     assert "\nThe port is **8080**, and it stays.\n" in sent
     assert "\nNever use port 80.\n" in sent
+
+
+def test_what_is_forgotten_leaves_the_name_of_its_conversation(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """In every tab at once: above the chat, on the tab and in the list."""
+    chat = open_chat()
+    standin.then(Reply("Noted."), Reply("As you wish."))
+    chat.ask("The gate opens with 4711.")
+    other = chat.second()
+    expect(other.page).to_have_title(re.compile("4711"))
+    chat.ask("Forget that the gate opens with 4711.")
+    for page in (chat.page, other.page):
+        expect(page.get_by_role("heading", level=1)).not_to_contain_text("4711")
+        expect(page).not_to_have_title(re.compile("4711"))
+        expect(page.get_by_role("group", name="Latest conversations")).not_to_contain_text("4711")

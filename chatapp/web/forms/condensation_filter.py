@@ -95,7 +95,8 @@ class AttemptFilter(forms.Form):
                     begins = datetime.combine(value, time.min, self.zone)
                     wanted &= Q(started_at__gte=begins)
                 case "until":
-                    ends = datetime.combine(value, time.max, self.zone)
+                    # Where clocks are set back, a day may end with the same hour twice.
+                    ends = datetime.combine(value, time.max.replace(fold=1), self.zone)
                     wanted &= Q(started_at__lte=ends)
                 case "text":
                     wanted &= _has("summary", value)

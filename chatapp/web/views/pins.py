@@ -7,6 +7,7 @@ from chatapp.conversations import forgotten_passages, pins
 from chatapp.models import Conversation
 from chatapp.models.pagination import read_number
 from chatapp.page.transcript import pinned
+from chatapp.turns import actions
 from chatapp.web.views.common import UserRequest, announce, in_conversation
 
 
@@ -59,4 +60,5 @@ def forget(request: UserRequest, conversation: Conversation) -> HttpResponse:
     """Forget a passage in all messages, or all of one message."""
     text, seq = request.POST.get("text", ""), read_number(request.POST.get("seq", ""))
     forgotten_passages.forget_passage(conversation=conversation, text=text, seq=seq)
+    actions.announce_list(conversation.owner_id)
     return announce(request, conversation)

@@ -81,9 +81,9 @@ def test_the_latest_days_are_a_strip_of_what_was_saved_and_spent(
         ({"profile": "Claude"}, "b"),
         ({"strategy": "ledger"}, "ab"),
         ({"trigger": "auto"}, "b"),
-        ({"since": "2026-03-02"}, "bc"),
-        ({"until": "2026-03-02"}, "ab"),
-        ({"since": "2026-03-02", "until": "2026-03-02", "outcome": "failed"}, "b"),
+        ({"since": "2026-04-04"}, "bc"),
+        ({"until": "2026-04-04"}, "ab"),
+        ({"since": "2026-04-04", "until": "2026-04-04", "outcome": "failed"}, "b"),
         ({"profile": "Nobody", "outcome": "x", "since": "soon", "text": "a\0b"}, "abc"),
     ],
 )
@@ -92,11 +92,14 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
 ) -> None:
     """By words, conversation, profile, strategy, trigger, day, outcome; nonsense narrows none.
 
-    Days are those of the reader, for whom each of these began on the day before.
+    Days are those of the reader. Here b began in an hour that came twice, at the end of a day.
     """
-    browser.cookies["zone"] = "America/New_York"
+    browser.cookies["zone"] = "America/Santiago"
     other = conversations.start_conversation(owner=conversation.owner, title="Sailing")
-    days = {one: datetime(2026, 3, day, 1, tzinfo=UTC) for day, one in enumerate("abc", 2)}
+    days = {
+        one: datetime(2026, 4, day, 3, 30, tzinfo=UTC)
+        for one, day in (("a", 3), ("b", 5), ("c", 6))
+    }
     ledger = {"strategy": "ledger"}
     attempt(conversation, **ledger, model="a", summary="To the north.", started_at=days["a"])
     failed = {"status": "failed", "trigger": "auto", "profile_name": "Claude"}

@@ -1,12 +1,17 @@
 """Pinning over HTTP: from a message's actions, by its owner."""
 
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from chatapp.conversations.conversations import start_conversation
 from chatapp.models import Conversation
 from chatapp.project.sentences import number
 from tests.chatapp.browsers import HTMX
 from tests.chatapp.conftest import Say
+from tests.chatapp.sockets import open_page
 
 MARK = "Pinned: the model keeps this word for word"
 
@@ -59,3 +64,21 @@ def test_pins_are_listed_with_what_they_take(
     assert page.count(f"{MARK} · ≈ ") == 3
     assert "A passage of message 1" in page
     assert "data-editable" not in page.partition('id="message-4"')[2].partition("</article>")[0]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_forgotten_leaves_the_list_on_other_pages(
+    browser: Client, alice: User, conversation: Conversation, say: Say
+) -> None:
+    """It may have named the conversation, so they fetch the list anew."""
+    await sync_to_async(say)("user", "The gate opens with 4711.")
+    await Conversation.objects.aupdate(title="The gate opens with 4711.")
+    other = await sync_to_async(start_conversation)(owner=alice)
+    async with open_page(other, alice) as page:
+        answer = await sync_to_async(browser.post)(
+            reverse("forget", args=[conversation.pk]), {"seq": 1}, headers=HTMX
+        )
+        assert answer.status_code == 204
+        await page.until("list.changed")
+    await conversation.arefresh_from_db()
+    assert conversation.title == ""
