@@ -183,6 +183,13 @@ OTHERS = {
     "in French": "Que penses-tu de ce message ?\n\n{}",
     "in Russian": "\u0421\u043e\u0441\u0435\u0434 \u043d\u0430\u043f\u0438\u0441\u0430\u043b:\n{}",
     "in Chinese": "\u623f\u4e1c\u8bf4\uff1a\n{}",
+    "to translate": "Can you translate this into German: {}",
+    "to proofread": "Proofread it, please.\n\n{}",
+    "a sentence": "My homework is to find the verb in this sentence: {}",
+    "a recipe": "How long does the recipe take?\n{}",
+    "an answer": "Write an answer, please.\n\nHi Tom, {}\nBest wishes, Ann",
+    "in Italian": "Traduci: {}",
+    "in Japanese": "\u6b21\u306e\u6587\u3092\u8a33\u3057\u3066\u304f\u3060\u3055\u3044:\n{}",
     "in Arabic": "\u0643\u062a\u0628 \u0644\u064a \u0627\u0644\u0645\u0627\u0644\u0643:\n{}",
 }
 OWN = (
@@ -190,6 +197,8 @@ OWN = (
     "Here are my guidelines:\n{}",
     "From: Berlin\nTo: Rome\n{}",
     "My day:\n8:00 gym\n9:00 work\n{}",
+    "Please translate all that I send.\n{}",
+    "Hi!\n{}",
     "Dear assistant,\n\n{}\n\nKind regards, Bob",
     "From: B <b@x.example>\n\nPay now.\n\nKind regards\nB\n\n{}",
     "I get this error:\nKeyError: x\n\n{}",
