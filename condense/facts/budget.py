@@ -9,7 +9,7 @@ from functools import lru_cache
 from condense.facts.calls import is_lookup
 from condense.facts.ledger import Demand, Ledger, Run, render
 from condense.facts.rules import QUESTION_MARKS, own_sentences
-from condense.facts.texts import GAP, estimate, shortened
+from condense.facts.texts import GAP, estimate, is_telling, shortened
 
 # As much of each kind as was measured to be worth its room on recorded sessions. A request has so
 # many tokens for sure, and a share of its rest; or what is left of a ledger's usual size.
@@ -22,7 +22,9 @@ NEWEST_FAILURES, LAST_REPLY_TOKENS = 5, 60
 # Where not everything fits, requests and names shrink first, requests to no less than a few words.
 # The newest and the first may be so many times longer; rules and short statements have shares.
 BRIEF_TOKENS, NEWEST_TIMES, FIRST_TIMES = 12, 5, 3
-RULES_SHARE, STATEMENTS_SHARE, STATEMENT_CHARS = 0.3, 0.2, 80
+RULES_SHARE, STATEMENTS_SHARE, LINES_SHARE, STATEMENT_CHARS = 0.3, 0.2, 0.1, 80
+# So many lines of lists and figures are a plan.
+SEVERAL_LINES = 3
 # Other kinds shrink once requests are so many times shorter; after so many halvings none are left.
 LATER_TIMES, HALVINGS = 8, 10
 _WORD = re.compile(r"\w+")
@@ -86,14 +88,22 @@ def _scaled(ledger: Ledger, scale: float, room: float) -> Ledger:
         if rule not in said and (scale == 1 or estimate(rule) <= left):
             rules.insert(0, rule)
             left -= estimate(rule)
-    # Short statements of shortened requests stay: one may be a rule in odd words.
-    left = STATEMENTS_SHARE * room
-    for at, one in [*enumerate(ledger.requests)][::-1]:
-        for statement in _statements(one.text) if texts[at] != one.text else ():
-            size = estimate(statement) + 2
-            if size <= left and statement not in rules and statement not in said:
-                texts[at] = f"{texts[at]}\n{GAP}\n{statement}".removeprefix(f"\n{GAP}\n")
-                said, left = f"{said}\n{statement}", left - size
+    # Short statements of shortened requests stay: one may be a rule in odd words. So do lines of
+    # lists and figures, of the longest requests first: these may be plans.
+    cut = [(at, one.text) for at, one in enumerate(ledger.requests) if texts[at] != one.text]
+    cut.reverse()
+    longest = sorted(cut, key=lambda one: -len(one[1]))
+    for share, those, read in (
+        (STATEMENTS_SHARE, cut, _statements),
+        (LINES_SHARE, longest, _lines),
+    ):
+        left = share * room
+        for at, text in those:
+            for one in read(text):
+                size = estimate(one) + 2
+                if size <= left and one not in rules and one not in said:
+                    texts[at] = f"{texts[at]}\n{GAP}\n{one}".removeprefix(f"\n{GAP}\n")
+                    said, left = f"{said}\n{one}", left - size
     told = zip(ledger.requests, texts, strict=True)
     part = min(1, max(0, 1 + math.log2(LATER_TIMES * scale) / HALVINGS))
 
@@ -130,6 +140,14 @@ def _statements(text: str) -> tuple[str, ...]:
     short = [one for one, _ in own_sentences(text) if len(one) <= STATEMENT_CHARS]
     said = [one for one in short if one[-1] not in QUESTION_MARKS]
     return tuple([one for one in said if one == text or _STATEMENT.fullmatch(one)])
+
+
+@lru_cache(2_000)
+def _lines(text: str) -> tuple[str, ...]:
+    """Return the short lines of lists and figures of a text that has several."""
+    lines = [one.strip() for one in text.split("\n") if len(one) <= STATEMENT_CHARS]
+    telling = [one for one in lines if is_telling(one)]
+    return tuple(telling) if len(telling) >= SEVERAL_LINES else ()
 
 
 def _needed(runs: Sequence[Run]) -> Iterator[Run]:

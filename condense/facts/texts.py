@@ -158,6 +158,11 @@ def sentences(text: str) -> Iterator[str]:
         yield rest
 
 
+def is_telling(line: str) -> bool:
+    """Return True for a line of a list, or one with a figure that is no code."""
+    return bool(_TELLING.match(line))
+
+
 def shortened(text: str, tokens: float) -> str:
     """Return a text whole; if it takes more tokens, its beginning, significant lines and end."""
     size = estimate(text)

@@ -174,6 +174,22 @@ def test_of_a_long_plan_lists_and_figures_stay_before_prose_and_code() -> None:
     assert middle.count("foo") <= 1
 
 
+def test_a_plan_among_many_short_messages_keeps_its_lists_and_figures() -> None:
+    """And what is said around it keeps its room; over more rounds, too."""
+    prose = "It was thought over again and again, and all agree that it is good so. " * 9
+    told = ("- 40 beams", "- 6 skylights", "1. tin for 120 square metres", "It costs 18,400 euros")
+    session = Session().says("\n".join([f"{prose}\n{one}\n{prose}" for one in told]))
+    for number in range(900):
+        session.says(f"so it was on day {number} of them").replies("it was so, and was it not so")
+    hidden = session.messages
+    for number in range(3):
+        (block,) = ledger(hidden, budget_tokens=1_500)
+        assert [one for one in told if one not in block.text] == []
+        assert block.text.count("day ") > 9
+        made = summary(*Session().says("S").messages[0].blocks, block, id_=f"s{number}")  # type: ignore[arg-type]
+        hidden = [made, *long_session(20).messages]
+
+
 ROUNDS = st.tuples(st.sampled_from(["ledger", "sliding_window"]), sessions())
 WINDOW = 1_000_000
 
