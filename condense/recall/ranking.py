@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Protocol
 from condense.messages import Message
 from condense.recall.passages import Near, Passage, cut, embedded_passages
 from condense.recall.speakers import Part, parts_of
-from condense.recall.words import MARKS, Term, fold, respelled, terms_in, terms_of, words_of
+from condense.recall.words import (
+    MARKS,
+    Term,
+    asking_words,
+    fold,
+    respelled,
+    terms_in,
+    terms_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from condense.recall.meanings import Embedded, Embedder
@@ -30,9 +39,10 @@ INDEXED = 200_000  # characters of a message that is held in memory
 # a convex combination (Bruch, Gai and Ingber, 2023). The weight of words in it, what the passage
 # before and the one after count, are measured: docs/evaluation.md.
 K1, B, WORDS, BEFORE, AFTER = 0.9, 0.4, 2, 0.6, 0.2
-# What words count: signs overlap, of which a pair is a word; and the least of what asks nothing.
+# What words count: signs overlap, of which a pair is a word; and how few may ask
+# nothing, and how many always do.
 _KINDS = {"word": 1.0, "stem": 1.0, "pair": 0.5, "sign": 0.4, "common": 0.3}
-_TOLD_WORDS = 2
+_TOLD_WORDS, _MANY_WORDS = 2, 4
 # Of the words of two passages: with so many in common they say the same.
 _SAME = 0.8
 # Passages with this share of a question's words within so many characters have one subject.
@@ -98,7 +108,7 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     keys = [(one.message.number, one.passage) for one in passages]
     by_meaning = {at: near[key] for at, key in enumerate(keys) if key in near}
     best = _join(_rank(passages, weights), by_meaning)
-    asks = _asks(question, terms)
+    asks = _asks(question, terms, passages)
     told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
     return [_place(one, terms, index) for one in _different(told, limit)]
 
@@ -114,10 +124,23 @@ def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
     return replace(passage, asked=asked, fit=0 if is_old else passage.fit)
 
 
-def _asks(question: str, terms: Sequence[Term]) -> bool:
-    """Return False for small talk: no significant word, or a single one and no question mark."""
-    words = sum([_KINDS[term.kind] for term in terms if term.kind != "common"])
-    return words >= _TOLD_WORDS or bool(words and any(mark in question for mark in MARKS))
+def _asks(question: str, terms: Sequence[Term], passages: Sequence["_Piece"]) -> bool:
+    """Return False for small talk, by its significant words.
+
+    A question mark makes one enough. A few need an asking word, or two of them in a passage.
+    """
+    telling = [term for term in terms if term.kind != "common"]
+    if any(mark in question for mark in MARKS):
+        return bool(telling)
+    if not _TOLD_WORDS <= _weight(telling) < _MANY_WORDS:
+        return _weight(telling) >= _MANY_WORDS
+    return bool(asking_words().search(fold(question))) or any(
+        _weight(terms_in(telling, one.folded)) >= _TOLD_WORDS for one in passages
+    )
+
+
+def _weight(terms: Iterable[Term]) -> float:
+    return sum([_KINDS[term.kind] for term in terms])
 
 
 def _shares(near: Sequence[Near]) -> dict[tuple[int, int], float]:

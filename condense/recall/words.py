@@ -79,6 +79,14 @@ def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
     return frozenset(words).difference([f"{one}-" for one in stems]), stems
 
 
+@cache
+def asking_words() -> re.Pattern[str]:
+    """Return a pattern for the words that ask, in folded text."""
+    words = map(re.escape, _read("asking.txt"))
+    either = [one if is_unspaced(one[0]) else rf"(?<![^\W_]){one}(?![^\W_])" for one in words]
+    return re.compile("|".join(either))
+
+
 def _read(name: str) -> list[str]:
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     return fold(unicodedata.normalize("NFC", text)).split()

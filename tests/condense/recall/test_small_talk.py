@@ -38,6 +38,32 @@ ASKS = {
 }
 
 
+# Whose words were said, each of another thing, in any order.
+SAID = [
+    "The old house by the lake would have cost us a million.",
+    "We saved the receipts of the trip in a folder.",
+    "The deposit was nine hundred euros.",
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "recalls"),
+    [
+        ("Thanks a million, you saved me!", False),
+        ("What was a million, and what was saved", True),
+        ("Million euro house deposit receipts", True),
+        ("Folder with the receipts", True),
+        ("A million", False),
+        ("A million?", True),
+    ],
+)
+def test_words_that_were_never_said_together_recall_nothing(said: str, recalls: bool) -> None:
+    """Unless they are many, or asked for."""
+    search = MemoryRecall(numbered([Message("user", one) for one in SAID]))
+    block = recalled_block(search(said, 9), counter=CharacterCounter(), limit=1_500)
+    assert bool(block) == recalls
+
+
 @pytest.mark.parametrize("language", SMALL_TALK)
 def test_small_talk_recalls_nothing_and_a_question_does(language: str) -> None:
     """Though all its words were said before."""
