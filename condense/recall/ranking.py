@@ -109,8 +109,9 @@ def find_passages(index: Index, question: str, limit: int) -> list[Passage]:
     by_meaning = {at: near[key] for at, key in enumerate(keys) if key in near}
     best = _join(_rank(passages, weights), by_meaning)
     asks = _asks(question, terms, passages)
-    told = (passages[at].told(fit * asks, rarest) for at, fit in best.items())
-    return [_place(one, terms, index) for one in _different(told, limit)]
+    chosen = _different(passages, best, limit)
+    told = [passages[at].told(best[at] * asks, rarest) for at in chosen]
+    return [_place(one, terms, index) for one in told]
 
 
 def _place(passage: Passage, terms: Sequence[Term], index: Index) -> Passage:
@@ -158,17 +159,17 @@ def _join(by_words: Mapping[int, float], by_meaning: Mapping[int, float]) -> dic
     return dict(sorted(shares.items(), key=lambda one: (-one[1], -one[0])))
 
 
-def _different(passages: Iterable[Passage], limit: int) -> list[Passage]:
-    """Return the first passages, without those of the same message or with the same words."""
-    best: dict[int, Passage] = {}
+def _different(passages: Sequence["_Piece"], ordered: Iterable[int], limit: int) -> list[int]:
+    """Return the first of some places, without those of the same message or with the same words."""
+    best: dict[int, int] = {}
     seen: list[frozenset[str]] = []
-    for passage in passages:
+    for at in ordered:
         if len(best) == limit:
             break
-        if passage.seq not in best:
-            words = frozenset(words_of(passage.text))
+        if (seq := passages[at].message.seq) not in best:
+            words = frozenset(words_of(passages[at].folded))
             if all((1 + 1 / _SAME) * len(words & one) < len(words) + len(one) for one in seen):
-                best[passage.seq] = passage
+                best[seq] = at
                 seen.append(words)
     return [*best.values()]
 
@@ -252,7 +253,7 @@ def _rank(passages: Sequence[_Piece], weights: Mapping[Term, float]) -> dict[int
 def _bm25(one: _Piece, weights: Mapping[Term, float], usual: float) -> list[float]:
     """Return the BM25 score of each word in a passage."""
     length = K1 * (1 - B + B * len(one.text) / usual)
-    often = [(weight, len([*term.places(one.folded)])) for term, weight in weights.items()]
+    often = [(weight, term.count(one.folded)) for term, weight in weights.items()]
     return [weight * said * (K1 + 1) / (said + length) for weight, said in often]
 
 

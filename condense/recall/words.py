@@ -50,6 +50,7 @@ _SPELLED = re.compile(
     r"|(?<=[^\W_])_(?=[^\W_])|(?<=\d)[.,'\u2019\xa0\u202f ](?=\d{3}(?!\d))"
 )
 Kind = Literal["word", "stem", "pair", "sign", "common"]
+WHOLE = ("word", "common")  # what is no part of another word
 Forms = tuple[tuple[str, bool], ...]
 
 
@@ -123,11 +124,17 @@ class Term:
         """Return its places in a folded text."""
         return _pattern(self.text, self.kind).finditer(folded) if self.text in folded else ()
 
+    def count(self, folded: str) -> int:
+        """Return the number of its places in a folded text."""
+        if self.kind in WHOLE:
+            return len([*self.places(folded)])
+        return folded.count(self.text)
+
 
 @lru_cache(1_000)
 def _pattern(text: str, kind: Kind) -> re.Pattern[str]:
     literal = re.escape(text)
-    if kind not in {"word", "common"}:
+    if kind not in WHOLE:
         # A stem may stand within a word, as in a German compound.
         return re.compile(literal)
     # What begins with a literal is looked for at the speed of a plain search.
@@ -213,7 +220,9 @@ def is_unspaced(character: str) -> bool:
 
 def fold(text: str) -> str:
     """Return a text of the same length without capitals and accents."""
-    # Most characters of most texts are ASCII, for which there is a shorter way.
+    # Most texts, and most characters of others, are ASCII, for which there is a shorter way.
+    if text.isascii():
+        return text.lower()
     return _FOREIGN.sub(lambda found: found[0].translate(_FOLDED), text).lower()
 
 
