@@ -82,7 +82,7 @@ def _small_talk() -> tuple[frozenset[str], tuple[str, ...]]:
 
 @cache
 def asking_words() -> re.Pattern[str]:
-    """Return a pattern for the words that ask, in folded text."""
+    """Return a pattern for the words that ask, or ask to forget, in folded text."""
     words = map(re.escape, _read("asking.txt"))
     either = [one if is_unspaced(one[0]) else rf"(?<![^\W_]){one}(?![^\W_])" for one in words]
     return re.compile("|".join(either))

@@ -51,6 +51,7 @@ SAID = [
     [
         ("Thanks a million, you saved me!", False),
         ("What was a million, and what was saved", True),
+        ("Forget the million and the receipts.", True),
         ("Million euro house deposit receipts", True),
         ("Folder with the receipts", True),
         ("A million", False),
