@@ -18,9 +18,9 @@ BAD = re.compile(
 )
 # Code, and "who" behind its noun: "the user who pressed Stop". A "where" is an "if" too often.
 PLAIN = re.compile(r"``.*?``|\b(?:an?|the|each|every|any|no|one) (?:[\w-]+ ){1,2}who\b", re.I)
-# Django looks for a Command in each module of a folder, the toolbox for Arguments. A Message of
-# the engine is a Message of the database.
-SHARED = {"Command", "Arguments", "Message"}
+# Django looks for a Command and a DatabaseWrapper by name, the toolbox for Arguments.
+# A Message of the engine is a Message of the database.
+SHARED = {"Command", "DatabaseWrapper", "Arguments", "Message"}
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
