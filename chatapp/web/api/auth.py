@@ -107,11 +107,18 @@ class WellFormedParser(Parser):
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         """Return the body's object, with all its texts well-formed; raise ValueError for others."""
-        body = condense.well_formed_json(super().parse_body(request))
+        body = self.parse_any(request)
         if not isinstance(body, dict):
             # Of any other value the attributes would be read: a text has a title.
             raise ValueError("no object")
         return body
+
+    def parse_any(self, request: HttpRequest) -> Any:
+        """Return a body's JSON, with all its texts well-formed.
+
+        Raises ValueError for what is none, and RecursionError for what is too deep.
+        """
+        return condense.well_formed_json(super().parse_body(request))
 
 
 class Api(NinjaAPI):

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpResponse, JsonResponse
-from ninja import Body, Router
+from ninja import Router
 from ninja.errors import HttpError
 
 from chatapp.accounts.rate_limits import count_request
@@ -16,7 +16,7 @@ from chatapp.models import ApiToken
 from chatapp.models.errors import IndexDamaged
 from chatapp.project.sentences import translate as _
 from chatapp.tools.arguments import parse_arguments, schema_of
-from chatapp.web.api.auth import ApiRequest, Bearer, api
+from chatapp.web.api.auth import ApiRequest, Bearer, WellFormedParser, api
 from chatapp.web.api.mcp_tools import TOOLS
 
 # A client that names no version has the one with several messages in a request, here up to MOST.
@@ -36,7 +36,7 @@ router = Router(auth=Bearer(*ApiToken.Scope))
 
 
 @router.post("/mcp", include_in_schema=False)
-def answer_client(request: ApiRequest, sent: Body[Any]) -> HttpResponse:
+def answer_client(request: ApiRequest) -> HttpResponse:
     """Answer an MCP client's messages."""
     own = f"{request.scheme}://{request.get_host()}"
     if request.headers.get("Origin", own) not in {own, *settings.CSRF_TRUSTED_ORIGINS}:
@@ -44,6 +44,10 @@ def answer_client(request: ApiRequest, sent: Body[Any]) -> HttpResponse:
     version = request.headers.get("MCP-Protocol-Version", BATCHED)
     if version not in VERSIONS:
         raise HttpError(400, _("This server speaks MCP {all}.", all=", ".join(VERSIONS)))
+    try:
+        sent = WellFormedParser().parse_any(request)
+    except (ValueError, RecursionError):
+        sent = None
     answer = _answer(request.auth, sent, several=version == BATCHED)
     return JsonResponse(answer, safe=False) if answer else HttpResponse(status=202)
 
