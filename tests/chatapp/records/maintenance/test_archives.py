@@ -73,9 +73,9 @@ def test_what_a_killed_backup_has_left_is_removed_by_the_next(
 import django, os, signal, tarfile
 from pathlib import Path
 django.setup()
-from chatapp.records.maintenance.backups import Source, write_backup
+from chatapp.records.maintenance.backups import BackupPaths, write_backup
 tarfile.TarFile.gettarinfo = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-write_backup(Source(Path({str(source.database)!r}), Path("nowhere")), Path("backup.tar.gz"))
+write_backup(BackupPaths(Path({str(source.database)!r}), Path("nowhere")), Path("backup.tar.gz"))
 """
     environment = {
         "PYTHONPATH": str(Path(__file__).parents[4]),
