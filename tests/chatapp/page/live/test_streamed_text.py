@@ -118,7 +118,7 @@ async def test_a_long_block_is_sent_in_proportion_to_its_length(line: str) -> No
                 size += sum(map(len, outgoing_frames.encode(news)))
         return size
 
-    assert await sent(4_000) < 3 * await sent(2_000)
+    assert await sent(1_600) < 3 * await sent(800)
 
 
 def test_alone_a_text_is_sent_fifteen_times_a_second() -> None:

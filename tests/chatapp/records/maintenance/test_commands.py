@@ -92,6 +92,7 @@ def test_an_empty_database_becomes_no_new_installation(
     assert database.stat().st_size == 0
 
 
+@pytest.mark.rare
 def test_a_damaged_database_is_a_sentence_to_every_command(tmp_path: Path) -> None:
     """Also to those that seldom meet one."""
     (tmp_path / "palimpsest.sqlite3").write_bytes(b"another program's file" * 99)
