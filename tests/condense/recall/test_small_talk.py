@@ -43,6 +43,7 @@ SAID = [
     "The old house by the lake would have cost us a million.",
     "We saved the receipts of the trip in a folder.",
     "The deposit was nine hundred euros.",
+    "Anna paints boats.",
 ]
 
 
@@ -52,7 +53,7 @@ SAID = [
         ("Thanks a million, you saved me!", False),
         ("What was a million, and what was saved", True),
         ("Forget the million and the receipts.", True),
-        ("Million euro house deposit receipts", True),
+        ("Million, folder, deposit, boats", True),
         ("Folder with the receipts", True),
         ("A million", False),
         ("A million?", True),
