@@ -6,7 +6,7 @@ import { locale, text } from "./text.js";
 import { toast } from "./toast.js";
 
 function isCollapsed(name) {
-  return Boolean(session.get(`collapsed-${name}`));
+  return session.get(`collapsed-${name}`) !== null;
 }
 
 function makeLine(by, { words, reason, hiddenAt }, collapsed) {

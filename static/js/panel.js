@@ -193,7 +193,7 @@ export function condenseNow(focus) {
 export function startPanel(socket, running) {
   line = socket;
   // Words that are not sent yet are shown before anything is condensed without them.
-  condense.addEventListener("click", () => (keep.elements.words.value ? keep.showPopover() : condenseNow("")));
+  condense.addEventListener("click", () => (keep.elements.words.value ? keep.showPopover({ source: condense }) : condenseNow("")));
   keep.addEventListener("submit", (event) => {
     event.preventDefault();
     condenseNow(keep.elements.words.value.trim());

@@ -319,6 +319,11 @@ def test_the_bar_that_is_read_is_never_left_behind(open_chat: OpenChat, standin:
     chat.button("Condense context").click()
     expect(words).to_be_focused()
     expect(words).to_have_value("the password")
+    # At the button, not in the corner of the page.
+    button, box = chat.button("Condense context").bounding_box(), words.bounding_box()
+    assert button is not None
+    assert box is not None
+    assert box["x"] > button["x"] / 2
     chat.page.keyboard.press("Escape")
     meter.click()
     said_elsewhere(other, meter)
